@@ -1,0 +1,18 @@
+# Every library from outside, found once. Rooms name the targets; small libraries are linked
+# statically where Debian ships an archive, so that an installed program needs few of them.
+find_package(Threads REQUIRED)
+set(MPI_CXX_SKIP_MPICXX ON)  # the C interface only
+find_package(MPI REQUIRED COMPONENTS CXX)
+set(HDF5_PREFER_PARALLEL FALSE)
+find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+set(OPENSSL_USE_STATIC_LIBS ON)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+set(Boost_USE_STATIC_LIBS ON)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(Isal REQUIRED)
+find_package(LibTorch 2.11 REQUIRED)
+find_program(TALLY_PYTHON python3 HINTS $ENV{TALLY_PYTHON}
+             DOC "Python of the set-up environment, for data tools and tests")

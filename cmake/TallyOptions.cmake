@@ -1,0 +1,30 @@
+# Build-wide settings: language level, warnings, sanitizers, compiler cache.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+option(TALLY_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(TALLY_WERROR "Treat warnings in our own code as errors" ON)
+
+find_program(TALLY_CCACHE ccache)
+if(TALLY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TALLY_CCACHE})
+endif()
+
+add_library(tally_build_flags INTERFACE)
+target_compile_options(tally_build_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  $<$<BOOL:${TALLY_WERROR}>:-Werror>)
+if(TALLY_SANITIZE)
+  target_compile_options(tally_build_flags INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(tally_build_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# Exact arithmetic needs the IEEE operations that are written, whatever the compiler's default.
+add_compile_options(-ffp-contract=off)

@@ -1,0 +1,40 @@
+# tally_test(NAME SOURCES a.cpp … [USES room …] [VENDOR lib …] [NP 1 2 3 5] [TIMEOUT s])
+#
+# One GoogleTest executable for a room. With NP it is run under mpirun once per rank count and links
+# the MPI test main (tests/support/mpi_test_main.cpp); a hang is a failure, so the timeout is short.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+set(TALLY_MPI_TEST_ENVIRONMENT
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+    OMPI_MCA_mpi_yield_when_idle=1)
+if(TALLY_SANITIZE)  # Open MPI itself leaks
+  list(APPEND TALLY_MPI_TEST_ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+endif()
+
+function(tally_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;VENDOR;NP" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  list(TRANSFORM ARG_USES PREPEND tally::)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support)
+  target_link_libraries(${name} PRIVATE ${ARG_USES} tally_build_flags ${ARG_VENDOR})
+  if(NOT ARG_NP)
+    target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS unit)
+    return()
+  endif()
+  target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/mpi_test_main.cpp)
+  target_link_libraries(${name} PRIVATE tally::comm GTest::gmock GTest::gtest MPI::MPI_CXX)
+  foreach(np IN LISTS ARG_NP)
+    add_test(NAME ${name}.np${np}
+             COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${np} $<TARGET_FILE:${name}>)
+    set_tests_properties(${name}.np${np} PROPERTIES
+      TIMEOUT ${ARG_TIMEOUT} PROCESSORS 2 LABELS mpi
+      ENVIRONMENT "${TALLY_MPI_TEST_ENVIRONMENT};TALLY_TEST_RANKS=${np}")
+  endforeach()
+endfunction()

@@ -1,0 +1,11 @@
+// Text formatting for every room: std::format is not in the oldest supported compiler (g++ 12).
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tally {
+
+using fmt::format;
+
+}  // namespace tally

@@ -1,0 +1,17 @@
+// Messages for people, on stderr. Failures do not come here: they are thrown as Error.
+#pragma once
+
+#include <string_view>
+
+namespace tally::log {
+
+// Who speaks: uniform paths are silenced on all ranks but rank 0.
+enum class Voice { speaks, quiet };
+void set_voice(Voice voice);
+
+// "tally: note: …"; only from a rank that speaks.
+void note(std::string_view text);
+// "tally: warning: …"; only from a rank that speaks.
+void warning(std::string_view text);
+
+}  // namespace tally::log

@@ -1,0 +1,12 @@
+#include <tally/base/build_info.hpp>
+
+#include "revision.hpp"
+
+namespace tally {
+
+const BuildInfo& build_info() {
+  static constexpr BuildInfo kInfo{TALLY_VERSION, kRevision, TALLY_BUILD_TYPE, TALLY_COMPILER};
+  return kInfo;
+}
+
+}  // namespace tally

@@ -1,0 +1,33 @@
+#include <tally/base/error.hpp>
+
+#include <new>
+
+#include <tally/base/format.hpp>
+
+namespace tally {
+namespace {
+
+std::string sentence(std::string_view problem, std::string_view next_step) {
+  return next_step.empty() ? std::string(problem) : format("{}. {}", problem, next_step);
+}
+
+}  // namespace
+
+Error::Error(ErrorKind kind, std::string_view problem, std::string_view next_step)
+    : std::runtime_error(sentence(problem, next_step)), kind_(kind) {}
+
+Error current_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {ErrorKind::environment, "out of memory", "Use a smaller --batch-size or fewer ranks."};
+  } catch (const std::exception& error) {
+    return {ErrorKind::internal, error.what()};
+  } catch (...) {
+    return {ErrorKind::internal, "an exception of unknown type"};
+  }
+}
+
+}  // namespace tally

@@ -1,0 +1,28 @@
+#include <tally/base/log.hpp>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace tally::log {
+namespace {
+
+spdlog::logger& logger() {
+  static const auto kLogger = [] {
+    auto made = spdlog::stderr_logger_mt("tally");
+    made->set_pattern("tally: %v");
+    made->flush_on(spdlog::level::info);
+    return made;
+  }();
+  return *kLogger;
+}
+
+}  // namespace
+
+void set_voice(Voice voice) {
+  logger().set_level(voice == Voice::speaks ? spdlog::level::info : spdlog::level::off);
+}
+
+void note(std::string_view text) { logger().info("note: {}", text); }
+void warning(std::string_view text) { logger().warn("warning: {}", text); }
+
+}  // namespace tally::log

@@ -1,0 +1,60 @@
+#include <tally/base/tensor_view.hpp>
+
+#include <array>
+#include <functional>
+#include <numeric>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally {
+namespace {
+
+struct DTypeFacts {
+  DType dtype;
+  std::string_view name;
+  std::int64_t bytes;
+};
+constexpr std::array kDTypes{
+    DTypeFacts{DType::u8, "uint8", 1},      DTypeFacts{DType::i8, "int8", 1},
+    DTypeFacts{DType::i16, "int16", 2},     DTypeFacts{DType::i32, "int32", 4},
+    DTypeFacts{DType::i64, "int64", 8},     DTypeFacts{DType::f16, "float16", 2},
+    DTypeFacts{DType::bf16, "bfloat16", 2}, DTypeFacts{DType::f32, "float32", 4},
+    DTypeFacts{DType::f64, "float64", 8}};
+
+const DTypeFacts& facts(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
+
+}  // namespace
+
+std::int64_t size_bytes(DType dtype) { return facts(dtype).bytes; }
+std::string_view name(DType dtype) { return facts(dtype).name; }
+
+DType dtype_from_name(std::string_view word) {
+  for (const auto& entry : kDTypes) {
+    if (entry.name == word) return entry.dtype;
+  }
+  throw Error(ErrorKind::usage, format("'{}' is no element type that Tally knows", word));
+}
+
+std::string_view name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }
+
+std::int64_t num_elements(std::span<const std::int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+std::string to_string(std::span<const std::int64_t> shape) {
+  return format("[{}]", fmt::join(shape, ", "));
+}
+
+TensorView contiguous_view(void* data, DType dtype, Shape shape) {
+  auto strides = contiguous_strides(shape);
+  return {data, dtype, std::move(shape), std::move(strides), DeviceKind::cpu};
+}
+
+}  // namespace tally

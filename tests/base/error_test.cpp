@@ -1,0 +1,37 @@
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+
+#include <tally/base/error.hpp>
+
+namespace tally {
+namespace {
+
+template <class Thrown>
+Error caught(const Thrown& thrown) {
+  try {
+    throw thrown;
+  } catch (...) {
+    return current_error();
+  }
+}
+
+TEST(Error, IsOneSentenceAndANextStep) {
+  const Error error(ErrorKind::dataset, "no labels", "Add them.");
+  EXPECT_STREQ(error.what(), "no labels. Add them.");
+  EXPECT_EQ(exit_code(error.kind()), 3);
+  EXPECT_STREQ(Error(ErrorKind::usage, "no").what(), "no");
+}
+
+TEST(CurrentError, KeepsKindsAndNamesOthers) {
+  EXPECT_EQ(caught(Error(ErrorKind::model, "m")).kind(), ErrorKind::model);
+  EXPECT_EQ(caught(std::bad_alloc()).kind(), ErrorKind::environment);
+  const Error other = caught(std::runtime_error("odd"));
+  EXPECT_EQ(other.kind(), ErrorKind::internal);
+  EXPECT_STREQ(other.what(), "odd");
+  EXPECT_EQ(caught(42).kind(), ErrorKind::internal);
+}
+
+}  // namespace
+}  // namespace tally
