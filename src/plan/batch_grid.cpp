@@ -1,0 +1,68 @@
+#include <tally/plan/batch_grid.hpp>
+
+#include <algorithm>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally::plan {
+namespace {
+
+void require(bool holds, std::string_view what) {
+  if (!holds) throw Error(ErrorKind::internal, what);
+}
+
+}  // namespace
+
+BatchGrid::BatchGrid(std::int64_t num_samples, std::int64_t batch_size)
+    : num_samples_(num_samples), batch_size_(batch_size) {
+  require(num_samples >= 0 && batch_size >= 1,
+          format("a batch grid of {} samples and batches of {}, expected at least 0 and 1",
+                 num_samples, batch_size));
+}
+
+std::int64_t BatchGrid::num_batches() const {
+  return num_samples_ / batch_size_ + (num_samples_ % batch_size_ != 0 ? 1 : 0);
+}
+
+SampleRange BatchGrid::samples_of(std::int64_t batch) const {
+  return samples_of(BatchRange{batch, 1});
+}
+
+SampleRange BatchGrid::samples_of(BatchRange batches) const {
+  const std::int64_t total = num_batches();
+  require(batches.first >= 0 && batches.count >= 0 && batches.first <= total &&
+              batches.count <= total - batches.first,
+          format("batches {} + {} asked of a grid of {}", batches.first, batches.count, total));
+  // The end of the last batch is the end of the set, and k * batch_size() could overflow there.
+  const auto start_of = [&](std::int64_t k) { return k == total ? num_samples_ : k * batch_size_; };
+  const std::int64_t first = start_of(batches.first);
+  return {first, start_of(batches.end()) - first};
+}
+
+BatchRange BatchGrid::slice_of(int rank, int world_size) const {
+  require(world_size >= 1 && rank >= 0 && rank < world_size,
+          format("a slice asked for rank {} of {}", rank, world_size));
+  const std::int64_t base = num_batches() / world_size;
+  const std::int64_t longer = num_batches() % world_size;
+  return {rank * base + std::min<std::int64_t>(rank, longer), base + (rank < longer ? 1 : 0)};
+}
+
+double BatchGrid::balance(int world_size) const {
+  const std::int64_t most = slice_of(0, world_size).count;
+  if (most == 0) return 1.0;
+  return static_cast<double>(num_batches()) /
+         (static_cast<double>(most) * static_cast<double>(world_size));
+}
+
+std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size,
+                                              double target) {
+  // Sizes above the number of samples all make the same single batch.
+  const std::int64_t largest = std::min(grid.batch_size() - 1, grid.num_samples());
+  for (std::int64_t size = largest; size >= 1; --size) {
+    if (BatchGrid(grid.num_samples(), size).balance(world_size) >= target) return size;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tally::plan

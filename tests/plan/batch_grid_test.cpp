@@ -1,0 +1,123 @@
+#include <tally/plan/batch_grid.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <tally/base/error.hpp>
+
+namespace tally::plan {
+namespace {
+
+TEST(BatchGrid, OnlyTheLastBatchIsShort) {
+  const BatchGrid grid(10, 4);
+
+  EXPECT_EQ(grid.num_batches(), 3);
+  EXPECT_EQ(grid.samples_of(0).first, 0);
+  EXPECT_EQ(grid.samples_of(1).end(), 8);
+  EXPECT_EQ(grid.samples_of(2).first, 8);
+  EXPECT_EQ(grid.samples_of(2).count, 2);
+  EXPECT_EQ(grid.samples_of(BatchRange{1, 2}).count, 6);
+}
+
+TEST(BatchGrid, AnEmptyRangeAtTheEndIsNoSamples) {
+  const BatchGrid grid(10, 4);
+
+  EXPECT_EQ(grid.samples_of(BatchRange{3, 0}).first, 10);
+  EXPECT_EQ(grid.samples_of(BatchRange{3, 0}).count, 0);
+}
+
+// Walks the ranks: each slice starts where the last one ended, in batches and in samples.
+void expect_partition(const BatchGrid& grid, int world_size) {
+  std::int64_t next_batch = 0;
+  std::int64_t next_sample = 0;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = 0;
+  for (int rank = 0; rank < world_size; ++rank) {
+    const BatchRange slice = grid.slice_of(rank, world_size);
+    EXPECT_EQ(slice.first, next_batch);
+    EXPECT_EQ(grid.samples_of(slice).first, next_sample);
+    next_batch = slice.end();
+    next_sample = grid.samples_of(slice).end();
+    least = std::min(least, slice.count);
+    most = std::max(most, slice.count);
+  }
+  EXPECT_EQ(next_batch, grid.num_batches());
+  EXPECT_EQ(next_sample, grid.num_samples());
+  EXPECT_LE(most - least, 1);
+  const double mean = static_cast<double>(grid.num_batches()) / world_size;
+  EXPECT_DOUBLE_EQ(grid.balance(world_size), most == 0 ? 1.0 : mean / static_cast<double>(most));
+}
+
+TEST(BatchGrid, SlicesPartitionTheGridForAnyNumberOfRanks) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<std::int64_t> samples(0, 700);
+  std::uniform_int_distribution<std::int64_t> size(1, 80);
+  for (int trial = 0; trial < 60; ++trial) {
+    const BatchGrid grid(samples(random), size(random));
+    for (const int world_size : {1, 2, 3, 5, 8, 64, 1000}) {
+      SCOPED_TRACE(testing::Message() << grid.num_samples() << " samples, batches of "
+                                      << grid.batch_size() << ", " << world_size << " ranks");
+      expect_partition(grid, world_size);
+    }
+  }
+}
+
+TEST(BatchGrid, HugeSetsDoNotOverflow) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  const BatchGrid grid(kMost, kMost / 2 + 1);
+
+  EXPECT_EQ(grid.num_batches(), 2);
+  EXPECT_EQ(grid.samples_of(1).end(), kMost);
+}
+
+TEST(BatchGrid, MoreRanksThanBatchesLeavesEmptySlices) {
+  const BatchGrid grid(3, 2);
+
+  EXPECT_EQ(grid.slice_of(1, 5).count, 1);
+  EXPECT_EQ(grid.slice_of(4, 5).count, 0);
+  EXPECT_DOUBLE_EQ(grid.balance(5), 2.0 / 5.0);
+}
+
+TEST(BatchGrid, BalanceIsOneWhereThereIsNothingToDo) {
+  EXPECT_DOUBLE_EQ(BatchGrid(0, 64).balance(4), 1.0);
+}
+
+TEST(BatchGrid, RefusesWhatHasNoMeaning) {
+  EXPECT_THROW(BatchGrid(-1, 4), Error);
+  EXPECT_THROW(BatchGrid(4, 0), Error);
+  const BatchGrid grid(10, 4);
+  EXPECT_THROW(grid.samples_of(3), Error);
+  EXPECT_THROW(grid.samples_of(BatchRange{2, 2}), Error);
+  EXPECT_THROW(grid.slice_of(2, 2), Error);
+  EXPECT_THROW(grid.slice_of(-1, 2), Error);
+}
+
+TEST(BetterBatchSize, IsTheLargestSmallerOneThatReachesTheTarget) {
+  const BatchGrid grid(98 * 512, 512);  // 98 batches on 64 ranks
+  ASSERT_LT(grid.balance(64), 0.9);
+
+  const auto size = better_batch_size(grid, 64, 0.95);
+
+  ASSERT_TRUE(size.has_value());
+  EXPECT_GE(BatchGrid(grid.num_samples(), *size).balance(64), 0.95);
+  for (std::int64_t other = *size + 1; other < 512; ++other) {
+    EXPECT_LT(BatchGrid(grid.num_samples(), other).balance(64), 0.95);
+  }
+}
+
+TEST(BetterBatchSize, IsNoneWhereNothingHelps) {
+  EXPECT_EQ(better_batch_size(BatchGrid(3, 2), 5, 0.95), std::nullopt);
+  EXPECT_EQ(better_batch_size(BatchGrid(100, 1), 3, 0.999), std::nullopt);
+}
+
+TEST(BetterBatchSize, LooksBelowBatchesLargerThanTheSet) {
+  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 2, 0.95), 9);
+  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 3, 0.95), 4);
+}
+
+}  // namespace
+}  // namespace tally::plan
