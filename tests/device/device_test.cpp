@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <tally/base/error.hpp>
+#include <tally/base/host.hpp>
+#include <tally/device/device.hpp>
+
+namespace tally::device {
+namespace {
+
+const Device kCpu{DeviceKind::cpu, 0, "a CPU"};
+
+bool all_zero(const HostBuffer& buffer) {
+  return std::ranges::all_of(buffer.bytes(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+TEST(ChooseDevice, TakesTheCpuForAutomaticAndCpu) {
+  for (const auto request : {DeviceRequest::automatic, DeviceRequest::cpu}) {
+    for (const int local_rank : {0, 3}) {
+      const Device device = choose_device(request, local_rank);
+      EXPECT_EQ(device.kind, DeviceKind::cpu);
+      EXPECT_EQ(device.index, 0);
+      EXPECT_EQ(device.model, cpu_model());
+    }
+  }
+}
+
+TEST(ChooseDevice, RefusesCudaAndNamesTheNextStep) {
+  try {
+    choose_device(DeviceRequest::cuda, 0);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("no GPU"),
+                                             testing::HasSubstr("built without CUDA"),
+                                             testing::HasSubstr("'--device cpu'")));
+  }
+}
+
+TEST(HostBuffer, IsAlignedZeroedAndWritableAtEverySize) {
+  for (const std::int64_t size : {1, 63, 64, 65, 4096, (2 << 20) - 1, 2 << 20, (5 << 20) + 7}) {
+    HostBuffer buffer(size, kCpu);
+    ASSERT_NE(buffer.data(), nullptr);
+    EXPECT_EQ(buffer.num_bytes(), size);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64, 0u) << size;
+    EXPECT_TRUE(all_zero(buffer)) << size;
+    std::ranges::fill(buffer.bytes(), std::byte{0xa5});  // AddressSanitizer sees a buffer too short
+  }
+}
+
+TEST(HostBuffer, IsZeroedAlsoWhereMemoryIsUsedAgain) {
+  for (int i = 0; i < 8; ++i) {
+    HostBuffer buffer(100'000, kCpu);
+    EXPECT_TRUE(all_zero(buffer));
+    std::ranges::fill(buffer.bytes(), std::byte{0xff});
+  }
+}
+
+TEST(HostBuffer, MovesItsMemory) {
+  HostBuffer first(256, kCpu);
+  std::byte* const memory = first.data();
+  HostBuffer second(std::move(first));
+  EXPECT_EQ(second.data(), memory);
+  EXPECT_EQ(first.data(),
+            nullptr);  // NOLINT(bugprone-use-after-move): the state after a move is meant
+  EXPECT_EQ(first.num_bytes(), 0);
+
+  HostBuffer third(64, kCpu);
+  third = std::move(second);
+  EXPECT_EQ(third.data(), memory);
+  EXPECT_EQ(third.num_bytes(), 256);
+  third = HostBuffer{};
+  EXPECT_EQ(third.data(), nullptr);
+}
+
+TEST(HostBuffer, OfNoBytesIsEmpty) {
+  const HostBuffer buffer(0, kCpu);
+  EXPECT_TRUE(buffer.bytes().empty());
+}
+
+TEST(HostBuffer, RefusesSizesThatCannotBe) {
+  EXPECT_THROW(HostBuffer(-1, kCpu), Error);
+  try {
+    const HostBuffer buffer(std::int64_t{1} << 60, kCpu);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+  }
+}
+
+}  // namespace
+}  // namespace tally::device
