@@ -1,0 +1,51 @@
+#include "confusion.hpp"
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally::metrics {
+namespace {
+
+class Confusion : public Family {
+ public:
+  explicit Confusion(std::int64_t num_classes) : num_classes_(num_classes) {}
+
+  void declare(exact::StateLayout& layout) override {
+    matrix_ = layout.add_counters("confusion.matrix", num_classes_ * num_classes_);
+  }
+
+  void update(const Rows& rows, exact::State& state) const override {
+    const auto matrix = state.of(matrix_);  // [true class, prediction]
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows.scored(i)) continue;
+      ++matrix[to_size(rows.labels[i] * num_classes_ + rows.facts.prediction[i])];
+    }
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    const auto matrix = state.of(matrix_);
+    results.confusion.assign(matrix.begin(), matrix.end());
+  }
+
+ private:
+  std::int64_t num_classes_;
+  exact::StateSpan matrix_;
+};
+
+std::optional<std::string> too_many_classes(const MetricOptions& options) {
+  if (options.num_classes <= options.confusion_max_classes) return std::nullopt;
+  return format("is kept up to {} classes, the data set has {}", options.confusion_max_classes,
+                options.num_classes);
+}
+
+}  // namespace
+
+FamilyEntry confusion_family() {
+  return {.metrics = {{"confusion_matrix", "counts by true class and prediction, in metrics.h5"}},
+          .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+            return std::make_unique<Confusion>(options.num_classes);
+          },
+          .obstacle = too_many_classes};
+}
+
+}  // namespace tally::metrics

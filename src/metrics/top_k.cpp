@@ -1,0 +1,44 @@
+#include "top_k.hpp"
+
+#include <tally/base/format.hpp>
+
+namespace tally::metrics {
+namespace {
+
+constexpr std::int32_t kTop = 5;
+
+class TopK : public Family {
+ public:
+  void declare(exact::StateLayout& layout) override { hits_ = layout.add_counters("top5.hits", 1); }
+
+  void update(const Rows& rows, exact::State& state) const override {
+    std::int64_t hits = 0;
+    for (const std::int32_t rank : rows.facts.label_rank) hits += rank >= 0 && rank < kTop;
+    state.of(hits_)[0] += hits;
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    results.metrics.push_back({"accuracy_top5", ratio(state.of(hits_)[0], results.scored)});
+  }
+
+ private:
+  exact::StateSpan hits_;
+};
+
+std::optional<std::string> too_few_classes(const MetricOptions& options) {
+  if (options.num_classes > kTop) return std::nullopt;
+  return format("needs more than {} classes, the data set has {}", kTop, options.num_classes);
+}
+
+}  // namespace
+
+FamilyEntry top_k_family() {
+  return {.metrics = {{"accuracy_top5",
+                       "share of scored samples whose true class is among the 5 best"}},
+          .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
+            return std::make_unique<TopK>();
+          },
+          .obstacle = too_few_classes};
+}
+
+}  // namespace tally::metrics

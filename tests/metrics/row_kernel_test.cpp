@@ -1,0 +1,71 @@
+#include "row_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace tally::metrics {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<float> random_row(std::size_t size, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> score(0.0f, 20.0f);
+  std::vector<float> row(size);
+  std::generate(row.begin(), row.end(), [&] { return score(random); });
+  return row;
+}
+
+TEST(RowKernel, ExpIsRightToFourteenDigits) {
+  for (double x = -707.9; x <= 0; x += 0.0137) {
+    EXPECT_NEAR(exp_of_negative(x) / std::exp(x), 1.0, 1e-14) << x;
+  }
+  EXPECT_EQ(exp_of_negative(0.0), 1.0);
+  for (const double x : {-709.0, -1e300, -std::numeric_limits<double>::infinity()}) {
+    EXPECT_GE(exp_of_negative(x), 0.0);
+    EXPECT_LT(exp_of_negative(x), 1e-300);
+  }
+}
+
+// Sizes around the lanes and blocks of the fast loops, against loops that have none.
+TEST(RowKernel, AgreesWithPlainLoopsForAnySize) {
+  for (std::size_t size = 1; size <= 200; ++size) {
+    const auto row = random_row(size, static_cast<unsigned>(size));
+    const float peak = *std::max_element(row.begin(), row.end());
+    const float some = row[size / 2];
+    long double sum = 0;
+    for (const float value : row) sum += std::exp(static_cast<long double>(value) - peak);
+
+    EXPECT_EQ(largest(row), peak);
+    EXPECT_NEAR(sum_exp(row, peak) / static_cast<double>(sum), 1.0, 1e-13);
+    const Comparison found = compare(row, some);
+    EXPECT_EQ(found.equal, std::count(row.begin(), row.end(), some));
+    EXPECT_EQ(found.greater,
+              std::count_if(row.begin(), row.end(), [&](float value) { return value > some; }));
+    EXPECT_TRUE(all_within(row, -1000.0f, peak));
+    EXPECT_FALSE(all_within(row, -1000.0f, std::nextafter(peak, -kInf)));
+  }
+}
+
+TEST(RowKernel, SeesNanAndInfAtEveryPlace) {
+  for (std::size_t place = 0; place < 37; ++place) {
+    auto row = random_row(37, 1);
+    EXPECT_FALSE(has_nan_or_inf(row, MinusInf::forbidden));
+    for (const float bad : {kNaN, -kNaN, kInf}) {
+      row[place] = bad;
+      EXPECT_TRUE(has_nan_or_inf(row, MinusInf::allowed)) << place;
+    }
+    row[place] = -kInf;
+    EXPECT_TRUE(has_nan_or_inf(row, MinusInf::forbidden)) << place;
+    EXPECT_FALSE(has_nan_or_inf(row, MinusInf::allowed)) << place;
+  }
+}
+
+}  // namespace
+}  // namespace tally::metrics
