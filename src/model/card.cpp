@@ -1,0 +1,197 @@
+#include <tally/model/card.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally::model {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kCardVersion = 1;
+constexpr std::size_t kMaxShown = 60;
+
+// One key of the card with its path, so that a complaint can name both.
+struct Field {
+  const json& value;
+  std::string path;
+  std::string_view where;
+
+  [[noreturn]] void complain(std::string_view expected) const {
+    auto found = value.dump(-1, ' ', true);
+    if (found.size() > kMaxShown) found = format("{} …", found.substr(0, kMaxShown));
+    throw Error(ErrorKind::model,
+                format("{}: {} in its card is {}, expected {}", where, path, found, expected),
+                "Export the model again, or correct the card (docs/model-card.md).");
+  }
+
+  bool has(const char* key) const { return value.contains(key) && !value.at(key).is_null(); }
+
+  Field at(const char* key) const {
+    if (!value.is_object()) complain("an object");
+    const auto found = value.find(key);
+    if (found != value.end()) return {*found, path.empty() ? key : path + "." + key, where};
+    throw Error(
+        ErrorKind::model,
+        format("{}: its card has no key '{}'", where, path.empty() ? key : path + "." + key),
+        "Export the model again, or correct the card (docs/model-card.md).");
+  }
+
+  Field at(std::size_t index) const { return {value[index], format("{}[{}]", path, index), where}; }
+
+  std::size_t list_size() const {
+    if (!value.is_array()) complain("a list");
+    return value.size();
+  }
+};
+
+std::string word(const Field& field) {
+  if (!field.value.is_string() || field.value.get_ref<const std::string&>().empty()) {
+    field.complain("text");
+  }
+  return field.value.get<std::string>();
+}
+
+std::int64_t positive_integer(const Field& field) {
+  if (!field.value.is_number_unsigned() || field.value.get<std::uint64_t>() == 0 ||
+      field.value.get<std::uint64_t>() > std::uint64_t{1} << 40) {
+    field.complain("a positive integer");
+  }
+  return field.value.get<std::int64_t>();
+}
+
+double finite_number(const Field& field) {
+  if (!field.value.is_number() || !std::isfinite(field.value.get<double>())) {
+    field.complain("a number");
+  }
+  return field.value.get<double>();
+}
+
+std::string one_of(const Field& field, std::span<const std::string_view> words) {
+  auto found = field.value.is_string() ? field.value.get<std::string>() : std::string{};
+  if (std::find(words.begin(), words.end(), found) == words.end()) {
+    field.complain(format("one of {}", fmt::join(words, ", ")));
+  }
+  return found;
+}
+
+DType parse_dtype(const Field& field) {
+  try {
+    return dtype_from_name(word(field));
+  } catch (const Error&) {
+    field.complain("the name of an element type");
+  }
+}
+
+// A size, or the name of one that may vary.
+Shape parse_shape(const Field& field) {
+  Shape shape;
+  for (std::size_t i = 0; i < field.list_size(); ++i) {
+    const auto size = field.at(i);
+    shape.push_back(size.value.is_string() ? -1 : positive_integer(size));
+  }
+  if (shape.empty()) field.complain("a shape whose first dimension is the batch");
+  return shape;
+}
+
+TensorSpec parse_spec(const Field& field) {
+  TensorSpec spec;
+  spec.name = word(field.at("name"));
+  spec.dtype = parse_dtype(field.at("dtype"));
+  spec.shape = parse_shape(field.at("shape"));
+  return spec;
+}
+
+std::vector<TensorSpec> parse_inputs(const Field& field) {
+  std::vector<TensorSpec> specs;
+  for (std::size_t i = 0; i < field.list_size(); ++i) specs.push_back(parse_spec(field.at(i)));
+  if (specs.empty()) field.complain("at least one input");
+  return specs;
+}
+
+std::vector<TensorSpec> parse_outputs(const Field& field) {
+  constexpr std::array<std::string_view, 3> kKinds{"logits", "log-probabilities", "probabilities"};
+  if (field.list_size() != 1) field.complain("one output");
+  auto spec = parse_spec(field.at(std::size_t{0}));
+  spec.kind = one_of(field.at(std::size_t{0}).at("kind"), kKinds);
+  return {spec};
+}
+
+CardNormalisation parse_normalisation(const Field& field) {
+  constexpr std::array<std::string_view, 3> kChannels{"RGB", "BGR", "L"};
+  CardNormalisation result;
+  result.channels = one_of(field.at("channels"), kChannels);
+  result.scale = finite_number(field.at("scale"));
+  const auto numbers = [&](const Field& list) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < list.list_size(); ++i) values.push_back(finite_number(list.at(i)));
+    if (values.size() != result.channels.size()) {
+      list.complain(format("one number for each channel of {}", result.channels));
+    }
+    return values;
+  };
+  result.mean = numbers(field.at("mean"));
+  result.std = numbers(field.at("std"));
+  const auto positive = [](double value) { return value > 0; };
+  if (!std::all_of(result.std.begin(), result.std.end(), positive)) {
+    field.at("std").complain("positive numbers");
+  }
+  return result;
+}
+
+void check_batch(const ModelCard& card, const Field& root) {
+  for (const auto* specs : {&card.inputs, &card.outputs}) {
+    for (const auto& spec : *specs) {
+      const auto batch = spec.shape.front();
+      if (batch < 0 || card.fixed_batch == batch) continue;
+      root.at(specs == &card.inputs ? "inputs" : "outputs")
+          .complain("\"batch\" or the value of fixed_batch as first dimension");
+    }
+  }
+}
+
+ModelCard parse_fields(const Field& root) {
+  if (!root.at("tally_card").value.is_number_integer() ||
+      root.at("tally_card").value != kCardVersion) {
+    root.at("tally_card").complain(format("{}", kCardVersion));
+  }
+  ModelCard card;
+  card.inputs = parse_inputs(root.at("inputs"));
+  card.outputs = parse_outputs(root.at("outputs"));
+  if (root.has("fixed_batch")) card.fixed_batch = positive_integer(root.at("fixed_batch"));
+  if (root.has("normalisation")) card.normalisation = parse_normalisation(root.at("normalisation"));
+  if (root.has("num_classes")) card.num_classes = positive_integer(root.at("num_classes"));
+  if (root.has("weights")) {
+    constexpr std::array<std::string_view, 2> kWeights{"swappable", "frozen"};
+    card.weights_swappable = one_of(root.at("weights"), kWeights) == "swappable";
+  }
+  if (root.has("fixed_buffers")) {
+    const auto names = root.at("fixed_buffers");
+    for (std::size_t i = 0; i < names.list_size(); ++i)
+      card.fixed_buffers.push_back(word(names.at(i)));
+  }
+  if (root.has("source")) card.source = root.at("source").value.dump();
+  check_batch(card, root);
+  return card;
+}
+
+}  // namespace
+
+ModelCard parse_card(std::string_view text, std::string_view where) {
+  const auto root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object()) {
+    throw Error(ErrorKind::model, format("{}: its card is not a JSON object", where),
+                "Export the model again, or correct the card (docs/model-card.md).");
+  }
+  return parse_fields({root, "", where});
+}
+
+}  // namespace tally::model

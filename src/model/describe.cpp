@@ -1,0 +1,104 @@
+#include <string>
+#include <vector>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/model/model_file.hpp>
+#include <tally/model/predictor.hpp>
+
+#include "refusal.hpp"
+#include "script_module.hpp"
+#include "tensors.hpp"
+#include "weights_file.hpp"
+
+namespace tally::model {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string spec_line(std::string_view role, const TensorSpec& spec) {
+  std::vector<std::string> words;
+  for (const auto size : spec.shape) words.push_back(size < 0 ? "batch" : format("{}", size));
+  // Only the first dimension is the batch; others that may vary are free.
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (spec.shape[i] < 0) words[i] = "any";
+  }
+  return format("{} {}: {} [{}]{}{}", role, spec.name, name(spec.dtype), fmt::join(words, ", "),
+                spec.kind.empty() ? "" : ", ", spec.kind);
+}
+
+void add_card(Lines& lines, const std::optional<ModelCard>& card) {
+  if (!card) {
+    lines.push_back("model card: none");
+    return;
+  }
+  for (const auto& spec : card->inputs) lines.push_back(spec_line("input", spec));
+  for (const auto& spec : card->outputs) lines.push_back(spec_line("output", spec));
+  if (card->fixed_batch) lines.push_back(format("batch size: {} only", *card->fixed_batch));
+  if (card->num_classes) lines.push_back(format("classes: {}", *card->num_classes));
+  if (const auto& n = card->normalisation) {
+    lines.push_back(format("normalisation: {}, (u8 * {} - [{}]) / [{}]", n->channels, n->scale,
+                           fmt::join(n->mean, ", "), fmt::join(n->std, ", ")));
+  }
+  lines.push_back(format("weights: {}", card->weights_swappable ? "swappable" : "frozen"));
+  if (!card->source.empty()) lines.push_back(format("source: {}", card->source));
+}
+
+Lines describe_model(const NamedBytes& file) {
+  const ScriptModule module(file);
+  Lines lines{"TorchScript model"};
+  add_card(lines, module.card());
+  const auto summarise = [&](std::string_view what, const std::vector<NamedTensor>& tensors) {
+    std::int64_t values = 0;
+    std::int64_t bytes = 0;
+    for (const auto& entry : tensors) {
+      values += entry.tensor.numel();
+      bytes += static_cast<std::int64_t>(entry.tensor.nbytes());
+    }
+    lines.push_back(
+        format("{}: {} values in {} tensors, {} bytes", what, values, tensors.size(), bytes));
+  };
+  const auto parameters = module.parameters();
+  const auto buffers = module.buffers();
+  summarise("parameters", parameters);
+  summarise("buffers", buffers);
+  for (const auto* list : {&parameters, &buffers}) {
+    for (const auto& entry : *list) {
+      lines.push_back(format("  {} {} {}", entry.name, c10::toString(entry.tensor.scalar_type()),
+                             shape_text(entry.tensor)));
+    }
+  }
+  return lines;
+}
+
+Lines describe_weights(const NamedBytes& file, FileKind kind) {
+  const auto weights = read_weights(file, {});
+  std::int64_t values = 0;
+  for (const auto& entry : weights.tensors) values += count_elements(entry.second.shape);
+  Lines lines{format("{}: {} values in {} tensors", description(kind).substr(2), values,
+                     weights.tensors.size())};
+  if (!weights.location.empty()) lines.push_back(format("found at: {}", weights.location));
+  for (const auto& [tensor_name, tensor] : weights.tensors) {
+    lines.push_back(format("  {} {} {}", tensor_name, name(tensor.type), to_string(tensor.shape)));
+  }
+  for (const auto& skipped : weights.skipped) lines.push_back(format("  skipped {}", skipped));
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> describe_file(const NamedBytes& file) {
+  const auto kind = probe(file.bytes);
+  switch (kind) {
+    case FileKind::torchscript:
+      return describe_model(file);
+    case FileKind::state_dict:
+    case FileKind::legacy_checkpoint:
+    case FileKind::safetensors:
+      return describe_weights(file, kind);
+    default:
+      throw model_refusal(file, kind);
+  }
+}
+
+}  // namespace tally::model

@@ -1,0 +1,29 @@
+// Do the names in a weights file fit the model's? Wrappers put prefixes before them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tally::model {
+
+struct NameFit {
+  // Taken off the names in the file that begin with it: "module.", "_orig_mod.module.", or nothing.
+  std::string prefix;
+  std::vector<std::string> missing;     // in the model, not in the file; sorted
+  std::vector<std::string> unexpected;  // in the file, not in the model, with their prefix; sorted
+
+  bool fits() const { return missing.empty() && unexpected.empty(); }
+};
+
+// Tries the prefixes of DataParallel ("module."), torch.compile ("_orig_mod.") and Lightning
+// ("model."), also nested; of those that leave the fewest misfits the shortest. BatchNorm's
+// num_batches_tracked may be missing on either side: evaluation does not use it.
+NameFit fit_names(std::span<const std::string> model_names,
+                  std::span<const std::string> file_names);
+
+// `name` without `prefix` if it begins with it.
+std::string_view without_prefix(std::string_view name, std::string_view prefix);
+
+}  // namespace tally::model

@@ -1,0 +1,114 @@
+#include "script_module.hpp"
+
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/model/model_file.hpp>
+
+#include "memory_reader.hpp"
+#include "refusal.hpp"
+#include "torch_errors.hpp"
+
+namespace tally::model {
+namespace {
+
+constexpr const char* kCardEntry = "tally.json";
+
+void to_channels_last(torch::jit::Module module) {
+  for (const auto& entry : module.named_parameters(/*recurse=*/false)) {
+    if (entry.value.dim() != 4) continue;
+    module.setattr(entry.name, entry.value.contiguous(at::MemoryFormat::ChannelsLast));
+  }
+  for (const auto& child : module.children()) to_channels_last(child);
+}
+
+std::string kind_name(const c10::IValue& value) {
+  return value.isNone() ? "None" : value.type()->annotation_str();
+}
+
+// The one tensor in what forward() returned.
+at::Tensor single_tensor(const c10::IValue& value, const std::string& model) {
+  if (value.isTensor()) return value.toTensor();
+  if (value.isTensorList() && value.toTensorList().size() == 1) return value.toTensorList().get(0);
+  if (value.isTuple() && value.toTupleRef().elements().size() == 1) {
+    return single_tensor(value.toTupleRef().elements()[0], model);
+  }
+  if (value.isList() && value.toListRef().size() == 1) {
+    return single_tensor(value.toListRef()[0], model);
+  }
+  throw Error(ErrorKind::model,
+              format("model '{}' returned {}, expected one tensor", model, kind_name(value)),
+              "Export a module whose forward() returns the scores alone.");
+}
+
+}  // namespace
+
+struct ScriptModule::Impl {
+  torch::jit::Module module;
+};
+
+ScriptModule::ScriptModule(const NamedBytes& file) : name_(file.name) {
+  const auto kind = probe(file.bytes);
+  if (kind != FileKind::torchscript) throw model_refusal(file, kind);
+  torch::jit::ExtraFilesMap extra{{kCardEntry, ""}};
+  try {
+    const c10::InferenceMode guard;
+    auto module = torch::jit::load(std::make_shared<MemoryReader>(file.bytes), c10::kCPU, extra);
+    module.eval();
+    impl_ = std::make_unique<Impl>(Impl{std::move(module)});
+  } catch (...) {
+    throw torch_error(format("model '{}' cannot be loaded", file.name),
+                      "Export it again with data_tools/export_model.py.");
+  }
+  const auto& card = extra.at(kCardEntry);
+  if (!card.empty()) card_ = parse_card(card, format("model '{}'", file.name));
+}
+
+ScriptModule::~ScriptModule() = default;
+
+std::vector<NamedTensor> ScriptModule::parameters() const {
+  std::vector<NamedTensor> tensors;
+  for (const auto& entry : impl_->module.named_parameters()) {
+    tensors.push_back({entry.name, entry.value});
+  }
+  return tensors;
+}
+
+std::vector<NamedTensor> ScriptModule::buffers() const {
+  std::vector<NamedTensor> tensors;
+  for (const auto& entry : impl_->module.named_buffers()) {
+    tensors.push_back({entry.name, entry.value});
+  }
+  return tensors;
+}
+
+void ScriptModule::freeze() {
+  try {
+    const c10::InferenceMode guard;
+    to_channels_last(impl_->module);
+    impl_->module = torch::jit::freeze(impl_->module);
+  } catch (...) {
+    throw torch_error(format("model '{}' cannot be prepared", name_),
+                      "Export it again with data_tools/export_model.py.");
+  }
+}
+
+at::Tensor ScriptModule::run(std::vector<at::Tensor> inputs) {
+  try {
+    const c10::InferenceMode guard;
+    // The optimizing executor rewrites the graph after its first run: later batches could then
+    // differ from the first in their last bits. Only here: freezing needs the optimizer.
+    const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
+    std::vector<c10::IValue> arguments(inputs.begin(), inputs.end());
+    return single_tensor(impl_->module.forward(std::move(arguments)), name_);
+  } catch (...) {
+    throw torch_error(format("model '{}' failed", name_),
+                      "Check that the data set's inputs are what the model takes.");
+  }
+}
+
+}  // namespace tally::model

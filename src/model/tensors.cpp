@@ -1,0 +1,98 @@
+#include "tensors.hpp"
+
+#include <cstring>
+#include <memory>
+
+#include <ATen/ops/from_blob.h>
+
+#include <tally/base/error.hpp>
+
+namespace tally::model {
+namespace {
+
+bool is_aligned(const void* data, std::int64_t alignment) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0;
+}
+
+}  // namespace
+
+c10::ScalarType scalar_type(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return c10::ScalarType::Byte;
+    case DType::i8:
+      return c10::ScalarType::Char;
+    case DType::i16:
+      return c10::ScalarType::Short;
+    case DType::i32:
+      return c10::ScalarType::Int;
+    case DType::i64:
+      return c10::ScalarType::Long;
+    case DType::f16:
+      return c10::ScalarType::Half;
+    case DType::bf16:
+      return c10::ScalarType::BFloat16;
+    case DType::f32:
+      return c10::ScalarType::Float;
+    case DType::f64:
+      return c10::ScalarType::Double;
+  }
+  throw Error(ErrorKind::internal, "an unknown element type");
+}
+
+c10::ScalarType scalar_type(ElementType type) {
+  switch (type) {
+    case ElementType::f64:
+      return c10::ScalarType::Double;
+    case ElementType::f32:
+      return c10::ScalarType::Float;
+    case ElementType::f16:
+      return c10::ScalarType::Half;
+    case ElementType::bf16:
+      return c10::ScalarType::BFloat16;
+    case ElementType::i64:
+      return c10::ScalarType::Long;
+    case ElementType::i32:
+      return c10::ScalarType::Int;
+    case ElementType::i16:
+      return c10::ScalarType::Short;
+    case ElementType::i8:
+      return c10::ScalarType::Char;
+    case ElementType::u8:
+      return c10::ScalarType::Byte;
+    case ElementType::boolean:
+      return c10::ScalarType::Bool;
+  }
+  throw Error(ErrorKind::internal, "an unknown element type");
+}
+
+at::Tensor wrap(const TensorView& view) {
+  if (view.device != DeviceKind::cpu || view.shape.size() != view.strides.size()) {
+    throw Error(ErrorKind::internal, "a model's input is not a tensor on the CPU");
+  }
+  return at::from_blob(view.data, view.shape, view.strides,
+                       at::TensorOptions().dtype(scalar_type(view.dtype)));
+}
+
+at::Tensor wrap(const StoredTensor& stored) {
+  const auto options = at::TensorOptions().dtype(scalar_type(stored.type));
+  // from_blob() wants a pointer it could write to; weights are only copied from.
+  auto* data = const_cast<std::byte*>(stored.bytes.data());
+  if (is_aligned(data, size_bytes(stored.type))) {
+    return at::from_blob(data, stored.shape, stored.strides, options);
+  }
+  auto copy = std::make_unique<std::byte[]>(stored.bytes.size());
+  std::memcpy(copy.get(), stored.bytes.data(), stored.bytes.size());
+  auto* owned = copy.release();
+  return at::from_blob(
+      owned, stored.shape, stored.strides, [](void* p) { delete[] static_cast<std::byte*>(p); },
+      options);
+}
+
+TensorView view_of(const at::Tensor& tensor) {
+  return contiguous_view(tensor.data_ptr(), DType::f32, tensor.sizes().vec());
+}
+
+std::string shape_text(const at::Tensor& tensor) { return to_string(tensor.sizes()); }
+
+}  // namespace tally::model

@@ -1,0 +1,25 @@
+// Between torch's tensors and the plain ones that other rooms see.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <tally/base/tensor_view.hpp>
+
+#include "stored_tensor.hpp"
+
+namespace tally::model {
+
+c10::ScalarType scalar_type(DType dtype);
+c10::ScalarType scalar_type(ElementType type);
+
+// Shares the memory, which outlives the tensor and is not written to. CPU only.
+at::Tensor wrap(const TensorView& view);
+// Shares the bytes of the file if they are aligned for their type, else holds a copy.
+at::Tensor wrap(const StoredTensor& stored);
+// Of a contiguous float32 tensor on the CPU; valid as long as the tensor.
+TensorView view_of(const at::Tensor& tensor);
+
+// "[64, 3, 32, 32]"
+std::string shape_text(const at::Tensor& tensor);
+
+}  // namespace tally::model

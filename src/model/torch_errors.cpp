@@ -1,0 +1,78 @@
+#include "torch_errors.hpp"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include <c10/util/Exception.h>
+
+#include <tally/base/format.hpp>
+
+namespace tally::model {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kInterpreter = "The following operation failed in the TorchScript";
+constexpr std::size_t kMaxLength = 400;
+
+std::vector<std::string_view> lines(std::string_view text) {
+  std::vector<std::string_view> found;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    auto line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const auto first = line.find_first_not_of(kBlanks);
+    if (first == std::string_view::npos) continue;
+    line = line.substr(first, line.find_last_not_of(kBlanks) - first + 1);
+    found.push_back(line);
+  }
+  return found;
+}
+
+// "RuntimeError: …", "builtins.ValueError: …": how a Python traceback ends.
+bool names_an_exception(std::string_view line) {
+  const auto word = line.substr(0, line.find(':'));
+  return word.size() < line.size() && word.find(' ') == std::string_view::npos &&
+         (word.ends_with("Error") || word.ends_with("Exception"));
+}
+
+Error out_of_memory(std::string_view what) {
+  return {ErrorKind::environment, format("{} (out of memory)", what),
+          "Use a smaller --batch-size or fewer ranks on this node."};
+}
+
+Error from_text(std::string_view what, std::string_view text, std::string_view next_step) {
+  if (text.find("can't allocate memory") != std::string_view::npos) return out_of_memory(what);
+  return {ErrorKind::model, format("{} ({})", what, first_meaningful_line(text)), next_step};
+}
+
+}  // namespace
+
+std::string first_meaningful_line(std::string_view text) {
+  const auto all = lines(text);
+  if (all.empty()) return "no reason was given";
+  auto chosen = all.front();
+  if (chosen.starts_with(kInterpreter)) {
+    const auto cause = std::find_if(all.rbegin(), all.rend(), names_an_exception);
+    if (cause != all.rend()) chosen = *cause;
+  }
+  while (!chosen.empty() && (chosen.back() == '.' || chosen.back() == ':')) chosen.remove_suffix(1);
+  if (chosen.size() <= kMaxLength) return std::string(chosen);
+  return format("{} …", chosen.substr(0, kMaxLength));
+}
+
+Error torch_error(std::string_view what, std::string_view next_step) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(what);
+  } catch (const c10::Error& error) {
+    return from_text(what, error.what_without_backtrace(), next_step);
+  } catch (const std::exception& error) {
+    return from_text(what, error.what(), next_step);
+  }
+}
+
+}  // namespace tally::model

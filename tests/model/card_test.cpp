@@ -1,0 +1,142 @@
+#include <tally/model/card.hpp>
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tally/base/error.hpp>
+
+namespace tally::model {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kCard = R"({
+  "tally_card": 1,
+  "inputs": [{"name": "image", "dtype": "float32", "shape": ["batch", 3, 224, 224]}],
+  "outputs": [{"name": "logits", "kind": "log-probabilities", "dtype": "float32",
+               "shape": ["batch", 1000]}],
+  "fixed_batch": null,
+  "normalisation": {"scale": 0.5, "mean": [1, 2, 3], "std": [4, 5, 6], "channels": "BGR"},
+  "weights": "frozen",
+  "num_classes": 1000,
+  "fixed_buffers": ["pos.index"],
+  "source": {"model": "torchvision:resnet18"}
+})";
+
+std::string changed(std::string_view from, std::string_view to) {
+  std::string text(kCard);
+  const auto found = text.find(from);
+  EXPECT_NE(found, std::string::npos) << from;
+  return text.replace(found, from.size(), to);
+}
+
+std::string complaint(std::string_view text) {
+  try {
+    parse_card(text, "model 'm.pt'");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::model);
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted: " << text;
+  return {};
+}
+
+TEST(CardTest, EveryKeyIsRead) {
+  const auto card = parse_card(kCard, "model 'm.pt'");
+  ASSERT_EQ(card.inputs.size(), 1u);
+  EXPECT_EQ(card.inputs[0].name, "image");
+  EXPECT_EQ(card.inputs[0].dtype, DType::f32);
+  EXPECT_THAT(card.inputs[0].shape, ElementsAre(-1, 3, 224, 224));
+  EXPECT_EQ(card.inputs[0].kind, "");
+  ASSERT_EQ(card.outputs.size(), 1u);
+  EXPECT_EQ(card.outputs[0].kind, "log-probabilities");
+  EXPECT_THAT(card.outputs[0].shape, ElementsAre(-1, 1000));
+  EXPECT_FALSE(card.fixed_batch);
+  ASSERT_TRUE(card.normalisation);
+  EXPECT_EQ(card.normalisation->scale, 0.5);
+  EXPECT_THAT(card.normalisation->mean, ElementsAre(1, 2, 3));
+  EXPECT_THAT(card.normalisation->std, ElementsAre(4, 5, 6));
+  EXPECT_EQ(card.normalisation->channels, "BGR");
+  EXPECT_FALSE(card.weights_swappable);
+  EXPECT_EQ(card.num_classes, 1000);
+  EXPECT_THAT(card.fixed_buffers, ElementsAre("pos.index"));
+  EXPECT_EQ(card.source, R"({"model":"torchvision:resnet18"})");
+}
+
+TEST(CardTest, OptionalKeysHaveDefaults) {
+  const auto card = parse_card(R"({"tally_card": 1,
+    "inputs": [{"name": "x", "dtype": "int64", "shape": ["n", "length"]}],
+    "outputs": [{"name": "y", "kind": "logits", "dtype": "float16", "shape": ["n", 2]}]})",
+                               "here");
+  EXPECT_THAT(card.inputs[0].shape, ElementsAre(-1, -1));
+  EXPECT_FALSE(card.normalisation);
+  EXPECT_FALSE(card.num_classes);
+  EXPECT_TRUE(card.weights_swappable);
+  EXPECT_EQ(card.source, "");
+}
+
+TEST(CardTest, FixedBatchMayStandInShapes) {
+  auto text = changed(R"("fixed_batch": null)", R"("fixed_batch": 8)");
+  const auto found = text.find("\"batch\", 3");
+  text.replace(found, 7, 1, '8');
+  EXPECT_EQ(parse_card(text, "here").fixed_batch, 8);
+}
+
+TEST(CardTest, ComplaintsNameTheKey) {
+  EXPECT_EQ(
+      complaint(
+          changed("\"float32\", \"shape\": [\"batch\", 3", "\"floot\", \"shape\": [\"b\", 3")),
+      "model 'm.pt': inputs[0].dtype in its card is \"floot\", expected the name of an element "
+      "type. Export the model again, or correct the card (docs/model-card.md).");
+  EXPECT_THAT(complaint(changed("\"tally_card\": 1", "\"tally_card\": 2")),
+              HasSubstr("tally_card in its card is 2, expected 1"));
+  EXPECT_THAT(complaint(changed("\"tally_card\"", "\"card\"")), HasSubstr("no key 'tally_card'"));
+  EXPECT_THAT(complaint(changed("\"log-probabilities\"", "\"odds\"")),
+              HasSubstr("outputs[0].kind in its card is \"odds\", expected one of logits"));
+  EXPECT_THAT(complaint(changed("224, 224", "224, -1")), HasSubstr("inputs[0].shape[3]"));
+  EXPECT_THAT(complaint(changed("[\"batch\", 1000]", "[]")), HasSubstr("outputs[0].shape"));
+  EXPECT_THAT(complaint(changed("[\"batch\", 1000]", "[64, 1000]")), HasSubstr("fixed_batch"));
+  EXPECT_THAT(complaint(changed("[1, 2, 3]", "[1, 2]")), HasSubstr("normalisation.mean"));
+  EXPECT_THAT(complaint(changed("[4, 5, 6]", "[4, 0, 6]")), HasSubstr("normalisation.std"));
+  EXPECT_THAT(complaint(changed("\"BGR\"", "\"CMYK\"")), HasSubstr("normalisation.channels"));
+  EXPECT_THAT(complaint(changed("\"frozen\"", "true")), HasSubstr("weights in its card is true"));
+  EXPECT_THAT(complaint(changed(": 1000,", ": 0,")), HasSubstr("num_classes in its card is 0"));
+  EXPECT_THAT(complaint(changed("[\"pos.index\"]", "[3]")), HasSubstr("fixed_buffers[0]"));
+}
+
+TEST(CardTest, TextThatIsNoCard) {
+  for (const auto* text :
+       {"", "{", "[]", "null", "3", "\"x\"", "\xff\xfe", "{\"tally_card\": 1}"}) {
+    EXPECT_THAT(complaint(text), HasSubstr("model 'm.pt': ")) << text;
+  }
+  EXPECT_THAT(complaint(std::string(100'000, '[')), HasSubstr("not a JSON object"));
+}
+
+TEST(CardTest, DamagedCardsAreReadOrRefused) {
+  std::mt19937 random(11);
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text(kCard);
+    for (int change = 0; change < 3; ++change) {
+      const auto at = random() % text.size();
+      if (random() % 2 == 0) {
+        text[at] = static_cast<char>(random() % 256);
+      } else {
+        text.erase(at, random() % 12);
+      }
+    }
+    try {
+      parse_card(text, "here");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::model);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+}  // namespace
+}  // namespace tally::model

@@ -1,0 +1,121 @@
+// Files that make_fixtures.py wrote, and how to run a model on them.
+#pragma once
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/model/predictor.hpp>
+
+namespace tally::model {
+
+inline std::filesystem::path fixture_path(const std::string& name) {
+  return std::filesystem::path(TALLY_MODEL_FIXTURES) / name;
+}
+
+// A fixture's bytes, which live as long as this.
+struct File {
+  explicit File(const std::string& file_name)
+      : name(file_name), bytes(read_file(fixture_path(file_name), ErrorKind::model, "fixture")) {}
+  operator NamedBytes() const { return {name, bytes}; }  // NOLINT(google-explicit-constructor)
+
+  std::string name;
+  std::vector<std::byte> bytes;
+};
+
+inline std::vector<float> read_floats(const std::string& name) {
+  const File file(name);
+  std::vector<float> values(file.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), file.bytes.data(), file.bytes.size());
+  return values;
+}
+
+// inputs.f32: 16 samples, [16, 3, 12, 12] float32.
+inline constexpr std::int64_t kBatch = 16;
+inline constexpr std::int64_t kChannels = 3;
+inline constexpr std::int64_t kPixels = 144;
+inline constexpr std::int64_t kSampleValues = kChannels * kPixels;
+
+struct Batch {
+  std::vector<float> values;
+  TensorView view;
+};
+
+// The samples `order` of inputs.f32, stored channels-last, seen as [N, 3, 12, 12].
+inline Batch channels_last_batch(const std::vector<std::int64_t>& order) {
+  const auto inputs = read_floats("inputs.f32");
+  Batch batch;
+  for (const auto sample : order) {
+    for (std::int64_t pixel = 0; pixel < kPixels; ++pixel) {
+      for (std::int64_t c = 0; c < kChannels; ++c) {
+        batch.values.push_back(inputs[to_size(sample * kSampleValues + c * kPixels + pixel)]);
+      }
+    }
+  }
+  batch.view = {batch.values.data(),
+                DType::f32,
+                {std::ssize(order), kChannels, 12, 12},
+                {kSampleValues, 1, 12 * kChannels, kChannels},
+                DeviceKind::cpu};
+  return batch;
+}
+
+inline std::vector<std::int64_t> in_order() {
+  std::vector<std::int64_t> order(to_size(kBatch));
+  for (std::int64_t i = 0; i < kBatch; ++i) order[to_size(i)] = i;
+  return order;
+}
+
+inline Batch contiguous_batch() {
+  Batch batch{read_floats("inputs.f32"), {}};
+  batch.view = contiguous_view(batch.values.data(), DType::f32, {kBatch, kChannels, 12, 12});
+  return batch;
+}
+
+inline std::vector<float> run(Predictor& predictor, const Batch& batch) {
+  const auto output = predictor.predict({&batch.view, 1});
+  const auto* first = output.as<const float>();
+  return {first, first + num_elements(output.shape)};
+}
+
+// What the model gives for inputs.f32 in order, channels-last.
+inline std::vector<float> run(Predictor& predictor) {
+  return run(predictor, channels_last_batch(in_order()));
+}
+
+inline std::unique_ptr<Predictor> load(const std::string& model,
+                                       const std::optional<std::string>& weights = std::nullopt,
+                                       const std::string& weights_key = {}) {
+  const File model_file(model);
+  PredictorOptions options;
+  options.weights_key = weights_key;
+  if (!weights) return load_predictor(model_file, options);
+  const File weights_file(*weights);
+  options.weights = weights_file;
+  return load_predictor(model_file, options);
+}
+
+// The message of the Error(kind) that `call` throws; a failure of the test if it does not.
+template <class Call>
+std::string error_of(ErrorKind kind, Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+}  // namespace tally::model

@@ -1,0 +1,100 @@
+#include "model_fixture.hpp"
+
+namespace tally::model {
+namespace {
+
+using testing::ContainerEq;
+using testing::HasSubstr;
+
+class WeightFormsTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(WeightFormsTest, GiveTheOtherModelBitForBit) {
+  for (const auto* model : {"net.pt", "net_training.pt"}) {
+    EXPECT_THAT(run(*load(model, GetParam())), ContainerEq(read_floats("other.f32"))) << model;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WeightFormsTest,
+                         testing::Values("state_dict.pth", "plain_dict.pth", "parameters.pth",
+                                         "nested.pth", "data_parallel.pth", "compiled.pth",
+                                         "lightning.pth", "legacy.pth", "views.pth",
+                                         "weights.safetensors", "unaligned.safetensors"));
+
+TEST(WeightSwapTest, ATracedModelTakesThemToo) {
+  const auto scores = run(*load("net_traced.pt", "state_dict.pth"));
+  EXPECT_THAT(scores, testing::Pointwise(testing::FloatNear(2e-6f), read_floats("other.f32")));
+}
+
+std::string notes_of(const std::string& weights) {
+  testing::internal::CaptureStderr();
+  load("net.pt", weights);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(WeightSwapTest, SaysWhatItChose) {
+  EXPECT_THAT(notes_of("nested.pth"), HasSubstr("taken from its entry 'model'"));
+  EXPECT_THAT(notes_of("compiled.pth"), HasSubstr("prefix '_orig_mod.module.' taken off"));
+  EXPECT_EQ(notes_of("state_dict.pth"), "");
+}
+
+TEST(WeightSwapTest, ConversionsAreNoted) {
+  testing::internal::CaptureStderr();
+  const auto predictor = load("net.pt", "bfloat16.pth");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("10 tensors converted from BFloat16 to Float"));
+  EXPECT_THAT(run(*predictor), ContainerEq(read_floats("bfloat16.f32")));
+}
+
+TEST(WeightSwapTest, TheKeyMayBeGiven) {
+  const auto predictor = load("net.pt", "odd_key.pth", "run.my.weights");
+  EXPECT_THAT(run(*predictor), ContainerEq(read_floats("other.f32")));
+  const auto error = [](const std::string& weights, const std::string& key) {
+    return error_of(ErrorKind::model, [&] { load("net.pt", weights, key); });
+  };
+  EXPECT_THAT(error("odd_key.pth", ""), HasSubstr("name the entry with --weights-key"));
+  EXPECT_THAT(error("odd_key.pth", "run.yours"), HasSubstr("it has no entry 'run.yours'"));
+  EXPECT_THAT(error("odd_key.pth", "epoch"), HasSubstr("is a number, not a dict of tensors"));
+  EXPECT_THAT(error("weights.safetensors", "model"), HasSubstr("--weights-key"));
+}
+
+std::string misfit(const std::string& weights, const std::string& model = "net.pt") {
+  return error_of(ErrorKind::model, [&] { load(model, weights); });
+}
+
+TEST(WeightSwapTest, MisfitsAreListed) {
+  EXPECT_THAT(misfit("missing.pth"), HasSubstr("2 missing: fc.bias, fc.weight."));
+  EXPECT_THAT(misfit("unexpected.pth"), HasSubstr("1 unexpected: head.weight."));
+  EXPECT_THAT(misfit("misshaped.pth"),
+              HasSubstr("2 of another shape or type: fc.bias [7] Float (the model's: [10] Float)"));
+  EXPECT_THAT(misfit("integers.pth"), HasSubstr("bn.weight [8] Long (the model's: [8] Float)"));
+}
+
+TEST(WeightSwapTest, NothingIsBroadcast) {
+  EXPECT_THAT(misfit("broadcastable.pth"),
+              HasSubstr("bn.weight [1] Float (the model's: [8] Float)"));
+}
+
+TEST(WeightSwapTest, ATypeThatIsNotReadIsMissing) {
+  EXPECT_THAT(misfit("complex.pth"), HasSubstr("1 missing: bn.weight."));
+}
+
+TEST(WeightSwapTest, ListsStopAfterTenNames) {
+  const auto message = misfit("strangers.pth");
+  EXPECT_THAT(message, HasSubstr("30 unexpected: layer0.weight"));
+  EXPECT_THAT(message, HasSubstr("layer17.weight, …"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("layer18.weight")));
+}
+
+TEST(WeightSwapTest, FrozenModelsAreRefused) {
+  EXPECT_THAT(misfit("state_dict.pth", "net_frozen.pt"),
+              HasSubstr("holds its weights as constants"));
+}
+
+TEST(WeightSwapTest, TiedWeightsAndFixedBuffersNeedNotBeThere) {
+  EXPECT_THAT(run(*load("tied.pt", "tied.safetensors")),
+              ContainerEq(read_floats("tied_other.f32")));
+  EXPECT_THAT(run(*load("tied.pt", "tied.pth")), ContainerEq(read_floats("tied_other.f32")));
+}
+
+}  // namespace
+}  // namespace tally::model
