@@ -1,0 +1,38 @@
+// How ranks stay together: before each collective they agree whether everybody got there.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tally/base/error.hpp>
+#include <tally/comm/communicator.hpp>
+
+namespace tally::comm {
+
+// Thrown on every rank after a failure of one of them was agreed on and its line printed.
+struct AgreedFailure {
+  ErrorKind kind;
+};
+
+// "tally: error[3] rank 2 on node7: <sentence>", always one line; the rank is left out in a job of
+// one.
+std::string failure_line(const Error& error, int rank, int world_size, std::string_view host);
+
+// Not collective. Puts this rank's failure line on stderr in one write: before abort_job().
+void print_failure(const Communicator& comm, const Error& error);
+
+// Collective. Passes if no rank failed; otherwise the first failing rank prints its line on stderr
+// and every rank throws AgreedFailure with that rank's kind.
+void agree(const Communicator& comm, const std::optional<Error>& mine);
+
+// Collective. Runs `step` and agrees on how it went; `step` itself must not communicate.
+void agree_on(const Communicator& comm, const std::function<void()>& step);
+
+// Collective. Passes if every rank gives the same text (a digest, a description); otherwise fails
+// with Error(kind) saying that `what` differs, naming the first two ranks and their hosts.
+void agree_same(const Communicator& comm, ErrorKind kind, std::string_view what,
+                std::string_view text);
+
+}  // namespace tally::comm

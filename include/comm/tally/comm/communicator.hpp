@@ -1,0 +1,55 @@
+// The ranks of a job and what they say to each other. Every member function but the getters is
+// collective; errors of MPI itself throw Error(environment).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tally::comm {
+
+class Communicator {
+ public:
+  struct Body;
+  explicit Communicator(std::unique_ptr<Body> body);
+  ~Communicator();
+
+  int rank() const;
+  int world_size() const;
+  int local_rank() const;        // among the ranks of this node
+  int local_world_size() const;  // ranks of this node
+  bool is_root() const { return rank() == 0; }
+
+  // Collective. Rank 0's bytes on every rank; sent in pieces, any size. Throws AgreedFailure where
+  // a rank lacks the memory.
+  void broadcast(std::vector<std::byte>& bytes) const;
+  std::string broadcast(std::string text) const;
+  // Collective. Sums element by element over ranks, in place, in pieces, any size.
+  void sum_in_place(std::span<std::int64_t> values) const;
+  double max(double value) const;
+  std::int64_t max(std::int64_t value) const;
+  std::int64_t sum(std::int64_t value) const;
+  // Collective. Every rank's text, in rank order, on rank 0 (empty elsewhere).
+  std::vector<std::string> gather(std::string_view text) const;
+  // Collective. Every rank's value, in rank order, on every rank.
+  std::vector<std::int64_t> all_gather(std::int64_t value) const;
+  // Collective. Rows of `row_bytes` from all ranks, in rank order, on rank 0; `received` holds
+  // them all there and may be empty elsewhere. Counts are rows, so they stay below 2^31.
+  void gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+                   std::span<const std::int64_t> rows_per_rank,
+                   std::span<std::byte> received) const;
+  void barrier() const;
+
+  // Largest number of elements (bytes, rows) in one MPI call, 1 to 2^30, the same on every rank.
+  // The default, 2^28, suits everything but tests of the splitting.
+  void set_max_piece(std::int64_t elements);
+
+ private:
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace tally::comm

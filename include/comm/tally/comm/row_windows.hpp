@@ -1,0 +1,26 @@
+// Cuts the rows of all ranks, in global order, into windows of bounded size: pure arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tally::comm {
+
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  bool operator==(const RowRange&) const = default;
+};
+
+struct RowWindow {
+  RowRange rows;                // global
+  std::vector<RowRange> parts;  // per rank, counted from that rank's own first row; may be empty
+};
+
+// The rows of rank 0 come first, then those of rank 1, and so on. Each window but the last holds as
+// many rows as fit into `window_bytes`, at least one. No rows, no windows.
+std::vector<RowWindow> row_windows(std::span<const std::int64_t> rows_per_rank,
+                                   std::int64_t row_bytes, std::int64_t window_bytes);
+
+}  // namespace tally::comm

@@ -1,0 +1,94 @@
+#include <tally/comm/agree.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/host.hpp>
+
+namespace tally::comm {
+namespace {
+
+// Room for an exit code below a rank in one integer.
+constexpr std::int64_t kCodes = 256;
+
+// Text from libraries and files may hold line feeds and terminal codes.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool is_control = code < 0x20 || code == 0x7f;
+    if (!is_control) line += c;
+    if (is_control && !line.empty() && line.back() != ' ') line += ' ';
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+// Where two texts begin to differ, short enough for a message.
+std::string excerpt(std::string_view text, std::size_t first_difference) {
+  constexpr std::size_t kLead = 16;
+  constexpr std::size_t kLength = 80;
+  const std::size_t begin = text.size() <= kLength || first_difference <= kLead
+                                ? 0
+                                : std::min(first_difference, text.size()) - kLead;
+  return format("{}{}{}", begin > 0 ? "…" : "", text.substr(begin, kLength),
+                text.size() - begin > kLength ? "…" : "");
+}
+
+}  // namespace
+
+std::string failure_line(const Error& error, int rank, int world_size, std::string_view host) {
+  const std::string who = world_size > 1 ? format(" rank {} on {}", rank, host) : "";
+  return format("tally: error[{}]{}: {}", exit_code(error.kind()), who, one_line(error.what()));
+}
+
+void print_failure(const Communicator& comm, const Error& error) {
+  const std::string line = failure_line(error, comm.rank(), comm.world_size(), host_name()) + "\n";
+  // One write, so that lines of several ranks do not mix; nothing can be done where it fails.
+  while (::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
+  }
+}
+
+void agree(const Communicator& comm, const std::optional<Error>& mine) {
+  // The lowest failing rank has the largest value; 0 says that nobody failed.
+  const std::int64_t ranks_from_end = comm.world_size() - comm.rank();
+  const std::int64_t worst =
+      comm.max(mine ? ranks_from_end * kCodes + exit_code(mine->kind()) : std::int64_t{0});
+  if (worst == 0) return;
+  if (worst / kCodes == ranks_from_end) print_failure(comm, *mine);
+  throw AgreedFailure{static_cast<ErrorKind>(worst % kCodes)};
+}
+
+void agree_on(const Communicator& comm, const std::function<void()>& step) {
+  std::optional<Error> mine;
+  try {
+    step();
+  } catch (...) {
+    mine = current_error();
+  }
+  agree(comm, mine);
+}
+
+void agree_same(const Communicator& comm, ErrorKind kind, std::string_view what,
+                std::string_view text) {
+  const std::string root_text = comm.broadcast(std::string(text));
+  const std::string root_host = comm.broadcast(host_name());
+  std::optional<Error> mine;
+  if (text != root_text) {
+    const auto [here, there] =
+        std::mismatch(text.begin(), text.end(), root_text.begin(), root_text.end());
+    const auto position = to_size(here - text.begin());
+    mine.emplace(kind,
+                 format("{} differs between ranks: '{}' on rank 0 ({}), '{}' on rank {} ({})", what,
+                        excerpt(root_text, position), root_host, excerpt(text, position),
+                        comm.rank(), host_name()),
+                 "Start every rank with the same program, options and files.");
+  }
+  agree(comm, mine);
+}
+
+}  // namespace tally::comm

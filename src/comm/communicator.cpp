@@ -1,0 +1,87 @@
+#include <tally/comm/communicator.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/comm/agree.hpp>
+
+#include "mpi_handles.hpp"
+
+namespace tally::comm {
+namespace {
+
+// Calls `step(offset, count)` for consecutive pieces of at most `max_piece` elements.
+template <class Step>
+void in_pieces(std::int64_t num_elements, std::int64_t max_piece, const Step& step) {
+  for (std::int64_t offset = 0; offset < num_elements; offset += max_piece) {
+    step(offset, checked_cast<int>(std::min(max_piece, num_elements - offset)));
+  }
+}
+
+template <class Bytes>  // a string or a vector of bytes
+void broadcast_resizing(const Communicator& comm, const Communicator::Body& body, Bytes& bytes) {
+  auto num_bytes = checked_cast<std::int64_t>(bytes.size());
+  body.check(MPI_Bcast(&num_bytes, 1, MPI_INT64_T, 0, body.comm.get()), "MPI_Bcast");
+  agree_on(comm, [&] { bytes.resize(to_size(num_bytes)); });
+  in_pieces(num_bytes, body.max_piece, [&](std::int64_t offset, int count) {
+    body.check(MPI_Bcast(bytes.data() + offset, count, MPI_BYTE, 0, body.comm.get()), "MPI_Bcast");
+  });
+}
+
+template <class T>
+T reduced(const Communicator::Body& body, T value, MPI_Datatype type, MPI_Op op) {
+  body.check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, op, body.comm.get()), "MPI_Allreduce");
+  return value;
+}
+
+}  // namespace
+
+Communicator::Communicator(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+Communicator::~Communicator() = default;
+
+int Communicator::rank() const { return body_->rank; }
+int Communicator::world_size() const { return body_->world_size; }
+int Communicator::local_rank() const { return body_->local_rank; }
+int Communicator::local_world_size() const { return body_->local_world_size; }
+
+void Communicator::broadcast(std::vector<std::byte>& bytes) const {
+  broadcast_resizing(*this, *body_, bytes);
+}
+
+std::string Communicator::broadcast(std::string text) const {
+  broadcast_resizing(*this, *body_, text);
+  return text;
+}
+
+void Communicator::sum_in_place(std::span<std::int64_t> values) const {
+  in_pieces(std::ssize(values), body_->max_piece, [&](std::int64_t offset, int count) {
+    body_->check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_INT64_T, MPI_SUM,
+                               body_->comm.get()),
+                 "MPI_Allreduce");
+  });
+}
+
+double Communicator::max(double value) const { return reduced(*body_, value, MPI_DOUBLE, MPI_MAX); }
+
+std::int64_t Communicator::max(std::int64_t value) const {
+  return reduced(*body_, value, MPI_INT64_T, MPI_MAX);
+}
+
+std::int64_t Communicator::sum(std::int64_t value) const {
+  return reduced(*body_, value, MPI_INT64_T, MPI_SUM);
+}
+
+void Communicator::barrier() const { body_->check(MPI_Barrier(body_->comm.get()), "MPI_Barrier"); }
+
+void Communicator::set_max_piece(std::int64_t elements) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 30;
+  if (elements < 1 || elements > kLargest) {
+    throw Error(ErrorKind::internal, "a piece of an MPI message holds 1 to 2^30 elements");
+  }
+  body_->max_piece = elements;
+}
+
+}  // namespace tally::comm

@@ -1,0 +1,104 @@
+#include <tally/comm/runtime.hpp>
+
+#include <cstdlib>
+#include <exception>
+#include <sstream>
+#include <string_view>
+
+#include <tally/base/format.hpp>
+
+#include "mpi_handles.hpp"
+
+namespace tally::comm {
+namespace {
+
+bool is_up() {
+  int was_initialized = 0;
+  int was_finalized = 0;
+  MPI_Initialized(&was_initialized);
+  MPI_Finalized(&was_finalized);
+  return was_initialized != 0 && was_finalized == 0;
+}
+
+// Open MPI's and MPICH's own default ends the job inside the failing call, without our line.
+void return_errors() {
+  check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
+            0);
+  check_mpi(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
+            0);
+}
+
+void require_funneled(int provided) {
+  if (provided >= MPI_THREAD_FUNNELED) return;
+  throw Error(ErrorKind::environment,
+              format("this MPI library ({}) gives thread level {}, MPI_THREAD_FUNNELED is needed",
+                     Runtime::library_version(), provided),
+              "Use an MPI library built with thread support.");
+}
+
+// Collective over all ranks of the job. A communicator of our own, so that no message of the host
+// program can meet one of ours.
+std::unique_ptr<Communicator> duplicate_world() {
+  auto body = std::make_unique<Communicator::Body>();
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &body->rank), "MPI_Comm_rank", 0);
+  MPI_Comm world = MPI_COMM_NULL;
+  body->check(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
+  body->comm = UniqueComm(world);
+  body->check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  body->check(MPI_Comm_size(world, &body->world_size), "MPI_Comm_size");
+  // Launchers' variables for the local rank are wrong in some modes (mpirun inside a Slurm
+  // allocation); the ranks that can share memory are right in all.
+  MPI_Comm node = MPI_COMM_NULL;
+  body->check(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, body->rank, MPI_INFO_NULL, &node),
+              "MPI_Comm_split_type");
+  const UniqueComm node_owner(node);
+  body->check(MPI_Comm_rank(node, &body->local_rank), "MPI_Comm_rank");
+  body->check(MPI_Comm_size(node, &body->local_world_size), "MPI_Comm_size");
+  return std::make_unique<Communicator>(std::move(body));
+}
+
+const char* environment(const char* variable) { return std::getenv(variable); }
+
+}  // namespace
+
+Runtime::Runtime(int* argc, char*** argv) : exceptions_at_start_(std::uncaught_exceptions()) {
+  if (is_up()) {
+    owner_ = Owner::host_program;
+  } else {
+    int provided = 0;
+    check_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread", 0);
+    require_funneled(provided);
+  }
+  return_errors();
+  world_ = duplicate_world();
+  if (const auto problem = separate_jobs_problem(world_->world_size(), environment)) {
+    world_.reset();
+    if (owner_ == Owner::tally) MPI_Finalize();  // alone in its world: nobody to wait for
+    throw Error(ErrorKind::environment, *problem);
+  }
+}
+
+Runtime::~Runtime() {
+  world_.reset();
+  const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
+  if (owner_ == Owner::tally && !unwinding) MPI_Finalize();
+}
+
+std::string Runtime::library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version", 0);
+  // "Open MPI v4.1.4, package: …" or, over several lines, "MPICH Version:\t4.0.2\n…".
+  const std::string_view all(text);
+  std::istringstream words{std::string(all.substr(0, all.find_first_of(",\n")))};
+  std::string version;
+  for (std::string word; words >> word;) version += (version.empty() ? "" : " ") + word;
+  return version;
+}
+
+void abort_job(int code) {
+  if (is_up()) MPI_Abort(MPI_COMM_WORLD, code);
+  std::_Exit(code);
+}
+
+}  // namespace tally::comm

@@ -1,0 +1,90 @@
+#include <tally/comm/windowed_gather.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/comm/row_windows.hpp>
+
+namespace tally::comm {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// This rank's rows of one window, column by column.
+std::vector<Bytes> read_part(const RowSource& source, const RowRange& part) {
+  std::vector<Bytes> columns;
+  for (std::size_t c = 0; c < source.row_bytes.size(); ++c) {
+    columns.emplace_back(to_size(part.count * source.row_bytes[c]));
+    if (part.count > 0) {
+      source.read(checked_cast<std::int64_t>(c), part.first, part.count, columns.back());
+    }
+  }
+  return columns;
+}
+
+std::vector<std::int64_t> counts_of(const RowWindow& window) {
+  std::vector<std::int64_t> counts;
+  for (const RowRange& part : window.parts) counts.push_back(part.count);
+  return counts;
+}
+
+// Passes rows on at rank 0; after a failure of the sink it keeps silent until the next agreement.
+class RootSink {
+ public:
+  explicit RootSink(const RowSink& sink) : sink_(sink) {}
+
+  void pass(std::int64_t column, std::int64_t num_rows, const Bytes& rows) {
+    if (failure_) return;
+    try {
+      sink_(column, num_rows, rows);
+    } catch (...) {
+      failure_ = current_error();
+    }
+  }
+  const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  const RowSink& sink_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace
+
+void gather_in_order(const Communicator& comm, const RowSource& source, std::int64_t window_bytes,
+                     const RowSink& sink) {
+  const std::int64_t all_bytes =
+      std::accumulate(source.row_bytes.begin(), source.row_bytes.end(), std::int64_t{0});
+  const auto rows_per_rank = comm.all_gather(source.num_rows);
+  RootSink root_sink(sink);
+  for (const RowWindow& window : row_windows(rows_per_rank, all_bytes, window_bytes)) {
+    std::vector<Bytes> mine;
+    // Room for the widest column; empty on the other ranks.
+    Bytes received;
+    std::optional<Error> failure = root_sink.failure();
+    if (!failure) {
+      try {
+        mine = read_part(source, window.parts[to_size(comm.rank())]);
+        if (comm.is_root() && !source.row_bytes.empty()) {
+          received.reserve(to_size(window.rows.count * std::ranges::max(source.row_bytes)));
+        }
+      } catch (...) {
+        failure = current_error();
+      }
+    }
+    agree(comm, failure);
+    for (std::size_t c = 0; c < mine.size(); ++c) {
+      if (comm.is_root()) received.resize(to_size(window.rows.count * source.row_bytes[c]));
+      comm.gather_rows(mine[c], source.row_bytes[c], counts_of(window), received);
+      if (comm.is_root()) {
+        root_sink.pass(checked_cast<std::int64_t>(c), window.rows.count, received);
+      }
+    }
+  }
+  agree(comm, root_sink.failure());
+}
+
+}  // namespace tally::comm

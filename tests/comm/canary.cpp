@@ -1,0 +1,45 @@
+// Dies as asked, so that a test can see how the launcher ends: `canary pass|agreed|unwinding`.
+#include <cstdio>
+#include <string>
+
+#include <tally/base/error.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/comm/communicator.hpp>
+#include <tally/comm/runtime.hpp>
+
+namespace tally::comm {
+namespace {
+
+// The last rank fails; the others are, or soon will be, inside a collective.
+void run(const Communicator& world, const std::string& how) {
+  const bool is_last = world.rank() == world.world_size() - 1;
+  if (how == "agreed") {
+    agree_on(world, [&] {
+      if (is_last) throw Error(ErrorKind::dataset, "planted");
+    });
+  }
+  if (how == "unwinding" && is_last) throw Error(ErrorKind::model, "planted");
+  world.barrier();
+}
+
+int guarded(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "";
+  try {
+    Runtime runtime(&argc, &argv);
+    try {
+      run(runtime.world(), how);
+    } catch (const AgreedFailure& failure) {
+      return exit_code(failure.kind);
+    }
+    if (runtime.world().is_root()) std::puts(Runtime::library_version().c_str());
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", failure_line(error, 0, 1, "").c_str());
+    abort_job(exit_code(error.kind()));
+  }
+}
+
+}  // namespace
+}  // namespace tally::comm
+
+int main(int argc, char** argv) { return tally::comm::guarded(argc, argv); }

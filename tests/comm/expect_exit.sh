@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# expect_exit.sh CODE PATTERN COMMAND…: the command ends with CODE and exactly one line of its output
+# matches PATTERN (an extended regular expression).
+set -uo pipefail
+
+wanted=$1
+pattern=$2
+shift 2
+output=$("$@" 2>&1)
+code=$?
+printf '%s\n' "$output"
+if [[ $code -ne $wanted ]]; then
+  echo "exit $code, expected $wanted"
+  exit 1
+fi
+matches=$(grep -Ec -- "$pattern" <<<"$output")
+if [[ $matches -ne 1 ]]; then
+  echo "$matches lines match '$pattern', expected 1"
+  exit 1
+fi

@@ -1,0 +1,71 @@
+#include <tally/comm/runtime.hpp>
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+
+namespace tally::comm {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+// separate_jobs_problem() takes a plain function, so the variables of a test lie here.
+const Variables* g_variables = nullptr;
+
+const char* look_up(const char* variable) {
+  const auto found = g_variables->find(variable);
+  return found == g_variables->end() ? nullptr : found->second.c_str();
+}
+
+std::optional<std::string> problem(int world_size, const Variables& variables) {
+  g_variables = &variables;
+  return separate_jobs_problem(world_size, look_up);
+}
+
+TEST(SeparateJobs, AProcessStartedByHandIsAlone) {
+  EXPECT_FALSE(problem(1, {}));
+  EXPECT_FALSE(problem(1, {{"SLURM_STEP_NUM_TASKS", "1"}}));
+}
+
+TEST(SeparateJobs, SrunWithoutTheRightMpiIsRefused) {
+  const auto found = problem(1, {{"SLURM_STEP_NUM_TASKS", "4"}});
+  ASSERT_TRUE(found);
+  EXPECT_THAT(*found, testing::HasSubstr("4 tasks"));
+  EXPECT_THAT(*found, testing::HasSubstr("SLURM_STEP_NUM_TASKS"));
+  EXPECT_THAT(*found, testing::HasSubstr("--mpi=pmix"));
+  EXPECT_THAT(*found, testing::HasSubstr("TALLY_ALLOW_SEPARATE_JOBS=1"));
+}
+
+TEST(SeparateJobs, AnotherMpisLauncherIsRefused) {
+  const auto under_open_mpi = problem(1, {{"OMPI_COMM_WORLD_SIZE", "3"}});
+  ASSERT_TRUE(under_open_mpi);
+  EXPECT_THAT(*under_open_mpi, testing::HasSubstr("OMPI_COMM_WORLD_SIZE=3"));
+  EXPECT_TRUE(problem(1, {{"PMI_SIZE", "2"}}));
+  EXPECT_TRUE(problem(1, {{"PMI_SIZE", "2"}, {"SLURM_STEP_NUM_TASKS", "2"}}));
+}
+
+TEST(SeparateJobs, MpirunWithOneRankInAnAllocationIsFine) {
+  // There SLURM_STEP_NUM_TASKS counts mpirun's daemons.
+  EXPECT_FALSE(problem(1, {{"OMPI_COMM_WORLD_SIZE", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}}));
+  EXPECT_FALSE(problem(1, {{"PMI_SIZE", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}}));
+}
+
+TEST(SeparateJobs, SeveralRanksAreOneJob) {
+  EXPECT_FALSE(problem(4, {{"SLURM_STEP_NUM_TASKS", "4"}}));
+  EXPECT_FALSE(problem(4, {{"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}}));
+}
+
+TEST(SeparateJobs, CanBeAllowed) {
+  EXPECT_FALSE(problem(1, {{"SLURM_STEP_NUM_TASKS", "4"}, {"TALLY_ALLOW_SEPARATE_JOBS", "1"}}));
+  EXPECT_TRUE(problem(1, {{"SLURM_STEP_NUM_TASKS", "4"}, {"TALLY_ALLOW_SEPARATE_JOBS", "0"}}));
+}
+
+TEST(SeparateJobs, ValuesThatAreNoNumbersAreIgnored) {
+  EXPECT_FALSE(problem(1, {{"SLURM_STEP_NUM_TASKS", "4x"}}));
+  EXPECT_FALSE(problem(1, {{"OMPI_COMM_WORLD_SIZE", ""}}));
+  EXPECT_TRUE(problem(1, {{"OMPI_COMM_WORLD_SIZE", ""}, {"PMI_SIZE", "2"}}));
+}
+
+}  // namespace
+}  // namespace tally::comm
