@@ -1,0 +1,43 @@
+// Everything a user can ask of `tally evaluate` and `tally check`, resolved and validated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tally::config {
+
+struct RunConfig {
+  // Files
+  std::string model;    // TorchScript file
+  std::string weights;  // replaces the model's weights; empty: its own
+  std::string weights_key;
+  std::string data;    // HDF5 data set
+  std::string output;  // result folder; empty: chosen by rank 0
+  bool overwrite = false;
+
+  // What is computed
+  std::string task;     // empty: the data set's
+  std::string outputs;  // logits, log-probabilities, probabilities; empty: the model card's
+  std::vector<std::string> metrics;  // empty: the task's standard set
+  std::int64_t confusion_max_classes = 2048;
+  std::int64_t limit = 0;  // first N samples; 0: all
+
+  // How
+  std::int64_t batch_size = 64;
+  std::string device = "auto";  // auto, cpu, cuda
+  std::string reduce = "auto";  // auto, nccl, mpi
+  int threads = 1;
+
+  // Results
+  std::vector<std::string> save = {"labels"};  // labels, topk, probabilities, logits, none
+  std::int64_t gather_window_bytes = 64 << 20;
+  std::string spill_dir;          // empty: $TMPDIR, else /tmp
+  std::string progress = "auto";  // auto, bar, log, off
+
+  // All settings as (option name, text), in table order, for agreement and the report.
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+}  // namespace tally::config

@@ -1,0 +1,57 @@
+// Bindings of options to fields: what a value may be, and how it is written.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/base/format.hpp>
+
+#include "option_table.hpp"
+
+namespace tally::config {
+
+// A whole number without sign, blanks or anything behind it.
+template <std::integral T>
+std::optional<T> parse_whole(std::string_view text) {
+  T value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "65536", "64KiB", "1 GiB", "2GB" in bytes; none if it is not of that form or above 2^63 - 1.
+std::optional<std::int64_t> parse_bytes(std::string_view text);
+// The largest binary unit that divides: "64MiB".
+std::string bytes_text(std::int64_t bytes);
+
+template <std::integral T>
+Binding whole_number(T& field, T low, T high) {
+  return {.set = [&field, low, high](std::string_view text) -> std::optional<std::string> {
+            const auto value = parse_whole<T>(text);
+            if (!value || *value < low || *value > high) {
+              return format("a whole number from {} to {}", low, high);
+            }
+            field = *value;
+            return std::nullopt;
+          },
+          .text = [&field] { return format("{}", field); }};
+}
+
+using Choices = std::vector<std::string_view>;
+
+Binding words(std::string& field);
+// An empty field means that nothing was chosen.
+Binding one_of(std::string& field, Choices choices);
+Binding flag(bool& field);
+Binding byte_size(std::int64_t& field, std::int64_t low);
+// Comma-separated names, none of them twice.
+Binding name_list(std::vector<std::string>& field);
+// The same, of `choices` only; the choice `alone` excludes all others.
+Binding choice_list(std::vector<std::string>& field, Choices choices, std::string_view alone);
+
+}  // namespace tally::config

@@ -1,0 +1,48 @@
+// The one table of options: help, parsing, validation and the record in the report are made of it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tally::config {
+
+enum class Presence { optional, required };
+enum class Arity { value, flag };  // a flag may stand alone: `--overwrite`
+
+// How the words of an option become a field, and back. Both refer to the field that was bound.
+struct Binding {
+  // Stores `text`, or returns what was expected ("a whole number from 1 to 8") and stores nothing.
+  std::function<std::optional<std::string>(std::string_view text)> set;
+  // The field as a user would write it; `set` takes it back, unless it is empty: not given.
+  std::function<std::string()> text;
+  Arity arity = Arity::value;
+};
+
+struct Option {
+  std::string_view group;     // heading in the help
+  std::string_view name;      // "batch-size"
+  std::string_view argument;  // "N"
+  std::string_view help;
+  std::string_view default_words;  // what no value means, where the default is not a value
+  Binding binding;
+  Presence presence = Presence::optional;
+};
+
+using OptionTable = std::vector<Option>;
+
+// The option whose value names a config file, in every table that takes one.
+inline constexpr std::string_view kConfigOption = "config";
+
+// Null if the table has no option of that name.
+const Option* find(const OptionTable& table, std::string_view name);
+
+// "Did you mean '--batch-size'?" for the known name nearest to `word`, else how to list them all.
+std::string suggestion(const OptionTable& table, std::string_view word);
+
+// The help: a heading for each group, one option per paragraph, at most 90 columns wide.
+std::string options_help(const OptionTable& table);
+
+}  // namespace tally::config

@@ -1,0 +1,89 @@
+#include <limits>
+
+#include <tally/config/options.hpp>
+
+#include "bindings.hpp"
+#include "option_table.hpp"
+#include "resolve.hpp"
+
+namespace tally::config {
+namespace {
+
+constexpr std::string_view kFiles = "Files";
+constexpr std::string_view kWhat = "What is computed";
+constexpr std::string_view kHow = "How";
+constexpr std::string_view kResults = "Results";
+
+constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxBatch = 1 << 24;
+constexpr std::int64_t kMaxClasses = 1 << 20;
+constexpr int kMaxThreads = 4096;
+
+OptionTable run_table(RunConfig& run, std::string& config_file) {
+  const Presence must = Presence::required;
+  return {
+      {kFiles, "model", "FILE", "TorchScript model, .pt or .ts", "", words(run.model), must},
+      {kFiles, "weights", "PATH",
+       "weights that replace the model's: a state_dict (.pt, .pth) or .safetensors",
+       "the model's own", words(run.weights)},
+      {kFiles, "weights-key", "KEY",
+       "entry of a training checkpoint that holds the weights, as state_dict", "found by itself",
+       words(run.weights_key)},
+      {kFiles, "data", "FILE", "HDF5 data set", "", words(run.data), must},
+      {kFiles, "output", "DIR", "folder of the results", "tally-<UTC time>-<job or process id>",
+       words(run.output)},
+      {kFiles, "overwrite", "BOOL", "replace a result that is in the output folder", "",
+       flag(run.overwrite)},
+      {kWhat, "task", "NAME", "what the targets mean, as multiclass", "the data set's attribute",
+       words(run.task)},
+      {kWhat, "outputs", "KIND", "what the model returns: logits, log-probabilities, probabilities",
+       "the model card's, else logits",
+       one_of(run.outputs, {"logits", "log-probabilities", "probabilities"})},
+      {kWhat, "metrics", "LIST", "names separated by commas", "the task's standard set",
+       name_list(run.metrics)},
+      {kWhat, "confusion-max-classes", "N",
+       "keep the confusion matrix for at most so many classes; 0: never", "",
+       whole_number(run.confusion_max_classes, std::int64_t{0}, kMaxClasses)},
+      {kWhat, "limit", "N", "evaluate the first N samples only; 0: all", "",
+       whole_number(run.limit, std::int64_t{0}, kMaxInt64)},
+      {kHow, "batch-size", "N", "samples per rank and step", "",
+       whole_number(run.batch_size, std::int64_t{1}, kMaxBatch)},
+      {kHow, "device", "D", "auto, cpu or cuda", "", one_of(run.device, {"auto", "cpu", "cuda"})},
+      {kHow, "reduce", "R", "what adds up the ranks' results: auto, nccl or mpi", "",
+       one_of(run.reduce, {"auto", "nccl", "mpi"})},
+      {kHow, "threads", "N", "threads per rank inside the model's operations", "",
+       whole_number(run.threads, 1, kMaxThreads)},
+      {kResults, "save", "LIST",
+       "columns of predictions.h5: labels, topk, probabilities, logits; or none", "",
+       choice_list(run.save, {"labels", "topk", "probabilities", "logits"}, "none")},
+      {kResults, "gather-window", "BYTES", "predictions on their way at rank 0 at any time", "",
+       byte_size(run.gather_window_bytes, 1)},
+      {kResults, "spill-dir", "DIR", "where prediction logs above 64 MiB go", "$TMPDIR, else /tmp",
+       words(run.spill_dir)},
+      {kResults, "progress", "STYLE",
+       "bar, log (a line every 10 s), off; auto: a bar on a terminal, else log", "",
+       one_of(run.progress, {"auto", "bar", "log", "off"})},
+      {kFiles, kConfigOption, "FILE", "options as lines 'batch-size = 32'", "none",
+       words(config_file)},
+  };
+}
+
+}  // namespace
+
+Parsed parse_run_options(const std::vector<std::string>& arguments,
+                         const std::vector<std::string>& environment) {
+  Parsed parsed;
+  std::string config_file;
+  const OptionTable table = run_table(parsed.config, config_file);
+  parsed.unknown_variables = resolve(table, arguments, environment);
+  parsed.config.settings = settings_of(table);
+  return parsed;
+}
+
+std::string run_options_help() {
+  RunConfig defaults;
+  std::string config_file;
+  return options_help(run_table(defaults, config_file));
+}
+
+}  // namespace tally::config

@@ -1,0 +1,41 @@
+// Where the values of options come from: command line, environment, config file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "option_table.hpp"
+
+namespace tally::config {
+
+// A value that somebody gave for an option of the table.
+struct Assignment {
+  std::string name;   // "batch-size"
+  std::string value;  // "32"
+  std::string where;  // "command line", "environment variable TALLY_BATCH_SIZE", "'run.ini':3"
+};
+using Assignments = std::vector<Assignment>;
+
+// What is wrong with one assignment, in the one form that all such sentences have. Error(usage).
+[[noreturn]] void refuse(const Assignment& assignment, std::string_view expected);
+
+// `--name VALUE` or `--name=VALUE`; no abbreviations. Error(usage) for an unknown option (with the
+// nearest known one), a missing value or a word that belongs to no option.
+Assignments from_command_line(const OptionTable& table, const std::vector<std::string>& arguments);
+
+// "batch-size" is TALLY_BATCH_SIZE.
+std::string variable_name(std::string_view option);
+
+struct FromEnvironment {
+  Assignments assignments;
+  std::vector<std::string> unknown;  // names that begin with TALLY_ and mean nothing
+};
+// `environment` holds "NAME=value"; a variable with an empty value is not set.
+FromEnvironment from_environment(const OptionTable& table,
+                                 const std::vector<std::string>& environment);
+
+// Lines `name = value`; `#` at the beginning of a line or behind a blank begins a comment. An empty
+// value leaves an option whose default is empty at that. Error(usage) with the file and its line.
+Assignments from_file(const OptionTable& table, const std::string& path);
+
+}  // namespace tally::config

@@ -1,0 +1,42 @@
+// The help shows every option once, with its default, and fits a terminal.
+#include "config_fixture.hpp"
+
+#include <sstream>
+
+namespace tally::config {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Help, ShowsEveryOptionOnce) {
+  const std::string help = run_options_help();
+  for (const auto& [name, text] : parse_run_options(with_required({}), {}).config.settings) {
+    const auto first = help.find("  --" + name + " ");
+    ASSERT_NE(first, std::string::npos) << name;
+    EXPECT_EQ(help.find("  --" + name + " ", first + 1), std::string::npos) << name;
+  }
+}
+
+TEST(Help, GroupsStandInOrderAndDefaultsComeFromTheStruct) {
+  const std::string help = run_options_help();
+  EXPECT_LT(help.find("Files:"), help.find("What is computed:"));
+  EXPECT_LT(help.find("What is computed:"), help.find("How:"));
+  EXPECT_LT(help.find("How:"), help.find("Results:"));
+  EXPECT_THAT(help, HasSubstr("samples per rank and step (default: 64)"));
+  EXPECT_THAT(help, HasSubstr("(default: 64MiB)"));
+  EXPECT_THAT(help, HasSubstr("TorchScript model, .pt or .ts; required"));
+}
+
+TEST(Help, FitsNinetyColumns) {
+  std::istringstream lines(run_options_help());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 90u) << line;
+}
+
+TEST(Help, HidesWhatDoesNotWorkYet) {
+  for (const char* name : {"resume", "stall-limit", "checkpoint-every", "precision", "bootstrap"}) {
+    EXPECT_THAT(run_options_help(), ::testing::Not(HasSubstr(name)));
+  }
+}
+
+}  // namespace
+}  // namespace tally::config

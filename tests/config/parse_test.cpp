@@ -1,0 +1,167 @@
+// What each option stores.
+#include "config_fixture.hpp"
+
+namespace tally::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+RunConfig parsed(const Words& more) { return parse_run_options(with_required(more), {}).config; }
+
+TEST(Parse, DefaultsAreThoseOfTheStruct) {
+  const RunConfig config = parsed({});
+  const RunConfig fresh;
+  EXPECT_EQ(config.model, "m.pt");
+  EXPECT_EQ(config.data, "d.h5");
+  EXPECT_EQ(config.weights, "");
+  EXPECT_EQ(config.output, "");
+  EXPECT_FALSE(config.overwrite);
+  EXPECT_EQ(config.batch_size, fresh.batch_size);
+  EXPECT_EQ(config.gather_window_bytes, fresh.gather_window_bytes);
+  EXPECT_THAT(config.save, ElementsAre("labels"));
+  EXPECT_THAT(config.metrics, IsEmpty());
+  EXPECT_EQ(config.threads, 1);
+}
+
+TEST(Parse, StoresEveryOption) {
+  const RunConfig config = parse_run_options({"--model=a b.pt",
+                                              "--weights",
+                                              "w=1.pt",
+                                              "--weights-key=k",
+                                              "--data",
+                                              "ü.h5",
+                                              "--output",
+                                              "-odd",
+                                              "--overwrite",
+                                              "--task",
+                                              "multiclass",
+                                              "--outputs",
+                                              "probabilities",
+                                              "--metrics",
+                                              "loss, accuracy",
+                                              "--confusion-max-classes",
+                                              "0",
+                                              "--limit",
+                                              "9223372036854775807",
+                                              "--batch-size",
+                                              "16777216",
+                                              "--device",
+                                              "cpu",
+                                              "--reduce",
+                                              "mpi",
+                                              "--threads",
+                                              "4096",
+                                              "--save",
+                                              "topk,logits",
+                                              "--gather-window",
+                                              "1GiB",
+                                              "--spill-dir",
+                                              "/s",
+                                              "--progress",
+                                              "off"},
+                                             {})
+                               .config;
+  EXPECT_EQ(config.model, "a b.pt");
+  EXPECT_EQ(config.weights, "w=1.pt");
+  EXPECT_EQ(config.weights_key, "k");
+  EXPECT_EQ(config.data, "ü.h5");
+  EXPECT_EQ(config.output, "-odd");
+  EXPECT_TRUE(config.overwrite);
+  EXPECT_EQ(config.task, "multiclass");
+  EXPECT_EQ(config.outputs, "probabilities");
+  EXPECT_THAT(config.metrics, ElementsAre("loss", "accuracy"));
+  EXPECT_EQ(config.confusion_max_classes, 0);
+  EXPECT_EQ(config.limit, INT64_MAX);
+  EXPECT_EQ(config.batch_size, 16777216);
+  EXPECT_EQ(config.device, "cpu");
+  EXPECT_EQ(config.reduce, "mpi");
+  EXPECT_EQ(config.threads, 4096);
+  EXPECT_THAT(config.save, ElementsAre("topk", "logits"));
+  EXPECT_EQ(config.gather_window_bytes, std::int64_t{1} << 30);
+  EXPECT_EQ(config.spill_dir, "/s");
+  EXPECT_EQ(config.progress, "off");
+}
+
+TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
+  const auto settings = parsed({"--batch-size", "0032", "--gather-window", "65536", "--overwrite",
+                                "--metrics", " loss , accuracy "})
+                            .settings;
+  const std::vector<std::pair<std::string, std::string>> expected{{"model", "m.pt"},
+                                                                  {"weights", ""},
+                                                                  {"weights-key", ""},
+                                                                  {"data", "d.h5"},
+                                                                  {"output", ""},
+                                                                  {"overwrite", "true"},
+                                                                  {"task", ""},
+                                                                  {"outputs", ""},
+                                                                  {"metrics", "loss,accuracy"},
+                                                                  {"confusion-max-classes", "2048"},
+                                                                  {"limit", "0"},
+                                                                  {"batch-size", "32"},
+                                                                  {"device", "auto"},
+                                                                  {"reduce", "auto"},
+                                                                  {"threads", "1"},
+                                                                  {"save", "labels"},
+                                                                  {"gather-window", "64KiB"},
+                                                                  {"spill-dir", ""},
+                                                                  {"progress", "auto"},
+                                                                  {"config", ""}};
+  EXPECT_EQ(settings, expected);
+}
+
+TEST(Parse, SettingsComeBackThroughAConfigFile) {
+  const auto settings =
+      parsed({"--weights", "w x.safetensors", "--batch-size", "7", "--overwrite", "--save",
+              "topk,labels", "--gather-window", "3MiB", "--threads", "2", "--metrics", "loss"})
+          .settings;
+  std::string text;
+  for (const auto& [name, value] : settings) text += name + " = " + value + "\n";
+  const TemporaryFile file(text);
+  auto again = parse_run_options({"--config", file.path()}, {}).config.settings;
+  EXPECT_EQ(again.back(), std::pair(std::string("config"), file.path()));
+  again.back().second.clear();
+  EXPECT_EQ(again, settings);
+}
+
+TEST(Parse, ConfigFileTakesCommentsBlanksAndWindowsLines) {
+  const TemporaryFile file(
+      "# a run\r\n\r\n  model=m.pt # trusted\r\ndata =  d e.h5  \r\noverwrite = true\r\nlimit=3");
+  const RunConfig config = parse_run_options({"--config", file.path()}, {}).config;
+  EXPECT_EQ(config.model, "m.pt");
+  EXPECT_EQ(config.data, "d e.h5");
+  EXPECT_TRUE(config.overwrite);
+  EXPECT_EQ(config.limit, 3);
+}
+
+TEST(Parse, FileSetsAFlagThatTheCommandLineTakesBack) {
+  const TemporaryFile file("overwrite = true\n");
+  const auto words = with_required({"--config", file.path(), "--overwrite=false"});
+  EXPECT_FALSE(parse_run_options(words, {}).config.overwrite);
+}
+
+TEST(Parse, ListsReplaceAndDoNotAddUp) {
+  const TemporaryFile file("save = logits\nmetrics = loss\n");
+  const auto words = with_required({"--config", file.path(), "--save", "topk"});
+  const RunConfig config = parse_run_options(words, {"TALLY_METRICS=accuracy"}).config;
+  EXPECT_THAT(config.save, ElementsAre("topk"));
+  EXPECT_THAT(config.metrics, ElementsAre("accuracy"));
+}
+
+TEST(Parse, VariablesOfScriptsAreKnownAndOthersAreHandedBack) {
+  const auto result = parse_run_options(
+      with_required({}),
+      {"TALLY_ENV=x", "TALLY_BIN=x", "TALLY_PYTHON=x", "TALLY_DATA_DIR=x", "TALLY_TEST_RANKS=3",
+       "TALLY_ALLOW_SEPARATE_JOBS=1", "TALLY_BATCHSIZE=3", "tally_limit=3", "TALLY_=1", "HOME=/",
+       "NOEQUALS", "TALLY_WITHOUT", "=x", ""});
+  EXPECT_THAT(result.unknown_variables, ElementsAre("TALLY_BATCHSIZE", "TALLY_"));
+  EXPECT_EQ(result.config.batch_size, 64);
+}
+
+TEST(Parse, AnEmptyVariableIsNotSet) {
+  const auto result = parse_run_options(with_required({}), {"TALLY_LIMIT=", "TALLY_WEIGHTS="});
+  EXPECT_EQ(result.config.limit, 0);
+}
+
+}  // namespace
+}  // namespace tally::config
