@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Writes a folder or an uncompressed tar of images as a Tally data set.
+
+Labels: --labels FILE with a line per image, `name label`, `name, label` or csv (a header line is skipped); a name is
+the image's file name or the end of its path, with or without the extension. Names without an image are ignored, an
+image without a label is an error. Without --labels the class of an image is its top folder, and classes are numbered
+in alphabetical order, as torchvision's ImageFolder does. Images are ordered by folder and name.
+
+Size: --resize N --crop N are torchvision's Resize(N) (shorter side, antialiased) and CenterCrop(N), bit for bit.
+Without them the images are stored as they are and must all have one size.
+"""
+
+import argparse
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from tally_data.atomic import check_output
+from tally_data.decode import FILTERS, DecodeRule, decode, decode_chunk
+from tally_data.encoding import IMAGENET, ImageEncoding
+from tally_data.errors import DataError, UsageError, reading, run_tool
+from tally_data.image_files import ImageFiles, list_images
+from tally_data.image_set import Batch, ImageSet, write_image_set
+from tally_data.labels import Labels, labels_from_file, labels_from_folders
+from tally_data.options import ToolParser, add_image_options, add_output_options, image_encoding, positive
+from tally_data.parallel import default_workers, ordered_map
+
+IMAGES_PER_CHUNK = 16
+
+
+def decoded_batches(
+    images: ImageFiles, labels: list[int], rule: DecodeRule, shape: tuple[int, ...], workers: int
+) -> Iterable[Batch]:
+    files = images.files
+    chunks = [files[first : first + IMAGES_PER_CHUNK] for first in range(0, len(files), IMAGES_PER_CHUNK)]
+    work = partial(decode_chunk, rule=rule, first=files[0].name, shape=shape)
+    first = 0
+    for pixels in ordered_map(work, chunks, min(workers, len(chunks))):
+        yield pixels, np.array(labels[first : first + len(pixels)], np.int64)
+        first += len(pixels)
+
+
+def read_class_names(path: Path) -> list[str]:
+    with reading(path):
+        try:
+            return path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise DataError(f"class names '{path}' are not text in UTF-8") from error
+
+
+def class_count(args: argparse.Namespace, labels: Labels, names: list[str] | None) -> int:
+    """--num-classes, else the number of names, else what the labels imply."""
+    count = args.num_classes or (len(names) if names else labels.num_classes)
+    if names and len(names) != count:
+        raise UsageError(f"there are {len(names)} class names for {count} classes")
+    if max(labels.labels) >= count:
+        raise DataError(f"the largest label is {max(labels.labels)}, expected 0..{count - 1}")
+    if count < 2:
+        raise DataError(
+            f"'{args.input}' has images of {count} class, expected 2 or more (or give --num-classes)"
+        )
+    return count
+
+
+def make_image_set(args: argparse.Namespace, encoding: ImageEncoding) -> ImageSet:
+    images = list_images(args.input)
+    labels = labels_from_file(images, args.labels) if args.labels else labels_from_folders(images)
+    names = read_class_names(args.class_names) if args.class_names else labels.class_names
+    num_classes = class_count(args, labels, names)
+    if labels.num_unused:
+        print(f"ignored {labels.num_unused} labels that have no image")
+    rule = DecodeRule(encoding.channels, args.resize, args.crop, args.interpolation)
+    shape = decode(images.files[0], rule).shape
+    batches = decoded_batches(images, labels.labels, rule, shape, args.workers)
+    return ImageSet(len(images.files), shape[0], shape[1], encoding.channels, num_classes, names, batches)
+
+
+def main() -> None:
+    parser = ToolParser(__doc__)
+    parser.add_argument("--input", type=Path, required=True, metavar="PATH", help="folder or tar of images")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="label file; default: a folder per class")
+    parser.add_argument(
+        "--class-names", type=Path, metavar="FILE", help="a line per class, in order of label"
+    )
+    parser.add_argument(
+        "--num-classes", type=positive, metavar="C", help="default: by names, or largest label + 1"
+    )
+    parser.add_argument("--resize", type=positive, metavar="N", help="length of the shorter side")
+    parser.add_argument("--crop", type=positive, metavar="N", help="side of the square cut from the centre")
+    parser.add_argument(
+        "--interpolation", choices=tuple(FILTERS), default="bilinear", help="for --resize, default bilinear"
+    )
+    parser.add_argument(
+        "--workers", type=positive, default=default_workers(), metavar="N", help="default: %(default)s cores"
+    )
+    add_output_options(parser, "the data set file (.h5)")
+    add_image_options(parser, IMAGENET)
+    args = parser.parse_args()
+    encoding = image_encoding(args, IMAGENET)
+    check_output(args.output, args.overwrite)
+    write_image_set(make_image_set(args, encoding), args.output, args.overwrite, encoding)
+
+
+if __name__ == "__main__":
+    run_tool("prepare_imagefolder", main)

@@ -1,0 +1,118 @@
+"""The image files of a folder or of an uncompressed tar, and their bytes."""
+
+import os
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from .errors import DataError, reading
+
+# torchvision.datasets.folder.IMG_EXTENSIONS
+EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+
+class ImageFile(NamedTuple):
+    """name: path relative to the folder or tar; its bytes are [offset, offset + size) of `container`."""
+
+    name: str
+    container: str
+    offset: int
+    size: int
+
+    def read(self) -> bytes:
+        with reading(self.container), open(self.container, "rb") as file:
+            file.seek(self.offset)
+            content = file.read(self.size)
+        if len(content) != self.size:
+            raise DataError(
+                f"image '{self.name}' in '{self.container}' ends after {len(content)} of {self.size} bytes"
+            )
+        return content
+
+
+@dataclass(frozen=True)
+class ImageFiles:
+    """files: in torchvision's ImageFolder order (by top folder, folder, name); folders: the top folders, sorted."""
+
+    files: list[ImageFile]
+    folders: list[str]
+
+
+def _is_image(name: str) -> bool:
+    return name.lower().endswith(EXTENSIONS) and not PurePosixPath(name).name.startswith(".")
+
+
+def _order(file: ImageFile) -> tuple[str, str, str]:
+    path = PurePosixPath(file.name)
+    return path.parts[0] if len(path.parts) > 1 else "", str(path.parent), path.name
+
+
+def list_images(source: Path) -> ImageFiles:
+    """Raises DataError if `source` is neither folder nor tar, or holds no image."""
+    with reading(source):
+        source.stat()
+    files, folders = _list_folder(source) if source.is_dir() else _list_tar(source)
+    if not files:
+        raise DataError(f"'{source}' holds no image file ({' '.join(EXTENSIONS)})")
+    return ImageFiles(sorted(files, key=_order), sorted(folders))
+
+
+def _list_folder(root: Path) -> tuple[list[ImageFile], set[str]]:
+    def fail(error: OSError) -> None:
+        raise DataError(f"'{error.filename}' cannot be read: {error.strerror}")
+
+    files = []
+    for folder, _, names in os.walk(root, followlinks=True, onerror=fail):
+        for name in filter(_is_image, names):
+            path = Path(folder, name)
+            with reading(path):
+                size = path.stat().st_size
+            files.append(ImageFile(path.relative_to(root).as_posix(), str(path), 0, size))
+    return files, {
+        entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith(".")
+    }
+
+
+def _open_tar(path: Path) -> tarfile.TarFile:
+    try:
+        return tarfile.open(path, "r:")
+    except tarfile.ReadError as error:
+        if tarfile.is_tarfile(path):
+            raise DataError(
+                f"'{path}' is a compressed tar, whose images cannot be read at random: uncompress it first"
+            ) from error
+        raise DataError(f"'{path}' is neither a folder nor a tar file") from error
+
+
+def _list_tar(path: Path) -> tuple[list[ImageFile], set[str]]:
+    try:
+        with reading(path), _open_tar(path) as archive:
+            members = archive.getmembers()
+    except tarfile.TarError as error:
+        raise DataError(f"'{path}' is a damaged tar file: {error}") from error
+    files, folders = [], set()
+    for member in members:
+        name = str(PurePosixPath(member.name))  # drops a leading ./
+        if member.isdir():
+            folders.add(name)
+        elif _is_image(name):
+            if not member.isreg() or member.issparse():
+                raise DataError(f"'{name}' in '{path}' is a link or a sparse file, expected a plain file")
+            files.append(ImageFile(name, str(path), member.offset_data, member.size))
+    return _without_common_top(files, folders)
+
+
+def _without_common_top(files: list[ImageFile], folders: set[str]) -> tuple[list[ImageFile], set[str]]:
+    """A tar of one folder `val` with class folders in it counts from `val`."""
+    paths = [PurePosixPath(file.name).parts for file in files]
+    folder_paths = [PurePosixPath(folder).parts for folder in folders if folder != "."]
+    tops = {parts[0] for parts in paths + folder_paths}
+    if len(tops) == 1 and all(len(parts) > 2 for parts in paths):
+        files = [file._replace(name="/".join(parts[1:])) for file, parts in zip(files, paths, strict=True)]
+        paths = [parts[1:] for parts in paths]
+        folder_paths = [parts[1:] for parts in folder_paths]
+    top_folders = {parts[0] for parts in folder_paths if parts} | {
+        parts[0] for parts in paths if len(parts) > 1
+    }
+    return files, top_folders

@@ -1,0 +1,56 @@
+"""From a stream of image batches to a data set file: what all prepare tools end with."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .encoding import ImageEncoding, convert_channels
+from .progress import progress_bar
+from .writer import DataSetWriter
+
+Batch = tuple[np.ndarray, np.ndarray]  # images uint8 [n, H, W, C], labels integer [n]
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Labelled images of one size, in batches of any length."""
+
+    num_samples: int
+    height: int
+    width: int
+    channels: str  # order of the batches' channels
+    num_classes: int
+    class_names: Sequence[str] | None
+    batches: Iterable[Batch]
+
+
+def array_batches(images: np.ndarray, labels: np.ndarray, rows: int = 1024) -> Iterable[Batch]:
+    """Slices of whole arrays."""
+    for first in range(0, len(images), rows):
+        yield images[first : first + rows], labels[first : first + rows]
+
+
+def write_image_set(source: ImageSet, output: Path, overwrite: bool, encoding: ImageEncoding) -> None:
+    """Writes the set with a progress bar and prints one line on what was written."""
+    with (
+        DataSetWriter(
+            output,
+            task="multiclass",
+            num_classes=source.num_classes,
+            num_samples=source.num_samples,
+            class_names=source.class_names,
+            overwrite=overwrite,
+        ) as out,
+        progress_bar(source.num_samples, "image", output.name) as bar,
+    ):
+        image = out.add_image(height=source.height, width=source.width, encoding=encoding)
+        label = out.add_target("label")
+        for images, labels in source.batches:
+            image.append(convert_channels(images, source.channels, encoding.channels))
+            label.append(labels)
+            bar.update(len(labels))
+    shape = f"{source.height}x{source.width} {encoding.channels}"
+    size = output.stat().st_size / 1e6
+    print(f"wrote {output}: {source.num_samples} images {shape}, {source.num_classes} classes, {size:.1f} MB")

@@ -1,0 +1,80 @@
+"""Command line options that the prepare tools and the exporter share."""
+
+import argparse
+from pathlib import Path
+from typing import NoReturn
+
+from .encoding import CHANNEL_ORDERS, ImageEncoding
+from .errors import UsageError
+
+
+class ToolParser(argparse.ArgumentParser):
+    """Reports a usage fault as UsageError: one line and exit code 2."""
+
+    def __init__(self, description: str | None) -> None:
+        super().__init__(
+            description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see --help")
+
+
+def number(text: str) -> float:
+    """A number, also as a fraction: 0.5, 1/255."""
+    try:
+        top, slash, bottom = text.partition("/")
+        return float(top) / float(bottom) if slash else float(top)
+    except (ValueError, ZeroDivisionError):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number or a fraction such as 1/255") from None
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers with commas between them."""
+    return tuple(number(part) for part in text.split(","))
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number above 0")
+    return int(text)
+
+
+def add_output_options(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=what)
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
+
+
+def add_image_options(parser: argparse.ArgumentParser, default: ImageEncoding | None) -> None:
+    """--channels --scale --mean --std; `default` is only for the help text."""
+    group = parser.add_argument_group("normalisation", "model input = (u8 * scale - mean) / std, per channel")
+
+    def shown(value: object) -> str:
+        return "" if default is None else f" (default {value})"
+
+    def listed(values: tuple[float, ...]) -> str:
+        return ",".join(f"{value:g}" for value in values)
+
+    order, scale, mean, std = "", "", "", ""
+    if default is not None:
+        order, scale = shown(default.channels), shown(f"{default.scale:.6g}")
+        mean, std = shown(listed(default.mean)), shown(listed(default.std))
+    group.add_argument(
+        "--channels", choices=list(CHANNEL_ORDERS), help="order of the channels; L is grey" + order
+    )
+    group.add_argument("--scale", type=number, metavar="X", help="such as 1/255" + scale)
+    group.add_argument("--mean", type=numbers, metavar="X,...", help="one value, or one per channel" + mean)
+    group.add_argument("--std", type=numbers, metavar="X,...", help="one value, or one per channel" + std)
+
+
+def image_encoding(args: argparse.Namespace, default: ImageEncoding) -> ImageEncoding:
+    """The encoding asked for, with the recipe's values where an option was not given."""
+    channels = args.channels or default.channels
+    if args.mean is not None and args.std is not None:
+        scale, mean, std = default.scale, args.mean, args.std
+    else:
+        recipe = default.with_channels(channels)
+        scale, mean, std = recipe.scale, args.mean or recipe.mean, args.std or recipe.std
+    count = CHANNEL_ORDERS[channels]
+    spread = [values * count if len(values) == 1 else values for values in (mean, std)]
+    return ImageEncoding(channels, scale if args.scale is None else args.scale, spread[0], spread[1])

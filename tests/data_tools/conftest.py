@@ -1,0 +1,110 @@
+"""Paths, the data folder, and a way to run the tools as users do."""
+
+import importlib
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "data_tools"
+SUPPORT = ROOT / "tests" / "support"
+sys.path[:0] = [str(TOOLS), str(SUPPORT)]
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: other tests may want the cores meanwhile
+
+Tool = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The real data and weights; tests that need them are skipped where they are absent."""
+    folder = Path(os.environ.get("TALLY_DATA_DIR") or ROOT / ".." / "shared" / "data-candidates")
+    if not (folder / "mnist").is_dir():
+        pytest.skip(f"no data: '{folder}' is absent, see TALLY_DATA_DIR")
+    return folder
+
+
+def _run(script: Path, *options: object, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(script), *map(str, options)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **more)
+
+
+def _run_here(name: str, *options: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """As _run, but in this process, where torch is loaded already (it takes seconds)."""
+    errors = importlib.import_module("tally_data.errors")
+    module = importlib.import_module(name)
+    command = [name, *map(str, options)]
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", command),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        chdir(cwd or "."),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            errors.run_tool(name, module.main)
+    return subprocess.CompletedProcess(command, ended.value.code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="session")
+def tool() -> Tool:
+    """tool("prepare_mnist", "--input", ...) -> the finished process."""
+
+    def run(name: str, *options: object, **more: object) -> subprocess.CompletedProcess[str]:
+        if name == "export_model":
+            return _run_here(name, *options, **more)
+        return _run(TOOLS / f"{name}.py", *options, **more)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def succeed(tool: Tool) -> Tool:
+    """Like `tool`, for runs that must succeed with one line on stdout at least."""
+
+    def run(name: str, *options: object, **more: object) -> subprocess.CompletedProcess[str]:
+        done = tool(name, *options, **more)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[-1].startswith("wrote ")
+        return done
+
+    return run
+
+
+@pytest.fixture
+def fail(tool: Tool, tmp_path: Path) -> Tool:
+    """Like `tool` with --output, for runs that must fail: one line on stderr, nothing written."""
+
+    def run(
+        name: str, *options: object, code: int, says: str, **more: object
+    ) -> subprocess.CompletedProcess[str]:
+        folder = tmp_path / "out"
+        folder.mkdir(exist_ok=True)
+        done = tool(name, *options, "--output", folder / "x.h5", **more)
+        lines = done.stderr.splitlines()
+        assert done.returncode == code, done.stderr
+        assert len(lines) == 1 and lines[0].startswith(f"{name}: error[{code}] "), done.stderr
+        assert says in lines[0]
+        assert list(folder.iterdir()) == []
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def convert() -> Callable[[str, Path, Path], None]:
+    """convert("mnist_convnet", stem, output)"""
+    module = importlib.import_module("convert_weights")
+
+    def run(network: str, stem: Path, output: Path) -> None:
+        command = ["convert_weights", "--network", network, "--input", str(stem), "--output", str(output)]
+        with mock.patch.object(sys, "argv", command):
+            module.main()
+
+    return run
