@@ -1,0 +1,48 @@
+# shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
+# Configures and builds one preset of CMakePresets.json. Sourced after common.sh.
+
+# The presets' folders: release in build/, NAME in build-NAME/.
+build_dir() {
+  if [[ $1 == release ]]; then echo "$tally_root/build"; else echo "$tally_root/build-$1"; fi
+}
+
+# As many compilers as cores, but 2 GiB of free memory for each: LibTorch's headers are heavy.
+build_jobs() {
+  local cores free_kib jobs
+  cores=$(nproc)
+  free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+  jobs=$((free_kib / (2 * 1024 * 1024)))
+  echo $((jobs < 1 ? 1 : jobs < cores ? jobs : cores))
+}
+
+cache_entry() { sed -n "s/^$2:[^=]*=//p" "$1/CMakeCache.txt" 2>/dev/null; }
+
+# configure PRESET PYTHON: only where the folder is new or was configured for another place or environment;
+# a changed CMakeLists.txt is ninja's business.
+configure() {
+  local dir torch
+  dir=$(build_dir "$1")
+  torch=$("$2" -I -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') ||
+    die 5 "'$2' has no torch. Remove its environment and run jobs/setup.sh again."
+  if [[ -e $dir/build.ninja && $(cache_entry "$dir" LibTorch_ROOT) == "$torch" &&
+    $(cache_entry "$dir" TALLY_PYTHON) == "$2" &&
+    $(cache_entry "$dir" CMAKE_HOME_DIRECTORY) == "$tally_root" ]]; then
+    return 0
+  fi
+  say "configuring $dir"
+  quietly "cmake" cmake --preset "$1" --fresh -S "$tally_root" \
+    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2"
+}
+
+# build PRESET TARGET PYTHON
+build() {
+  local dir
+  dir=$(build_dir "$1")
+  mkdir -p "$dir" || die 5 "cannot write '$dir'."
+  lock "$dir/.setup.lock"
+  configure "$1" "$3"
+  # Same objects for every clone of the project, wherever it lies.
+  export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$tally_root}
+  cmake --build "$dir" --target "$2" --parallel "$(build_jobs)" </dev/null ||
+    die 5 "the build in '$dir' failed; the compiler's first message above says where."
+}

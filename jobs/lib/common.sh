@@ -1,0 +1,51 @@
+# shellcheck shell=bash disable=SC2034 # used by the scripts that source this
+# Shared by the scripts of jobs/ and tests/: places, messages, locks. Sourced, never run.
+
+tally_root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+script_name=$(basename "$0" .sh)
+
+say() { printf '%s: %s\n' "$script_name" "$*"; }
+
+# die EXIT_CODE MESSAGE…: the codes are those of the program (2 usage, 5 environment).
+die() {
+  local code=$1
+  shift
+  printf '%s: error[%d] %s\n' "$script_name" "$code" "$*" >&2
+  exit "$code"
+}
+
+# The leading comment of a script is its help.
+show_help() {
+  awk 'NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$0"
+}
+
+# Where the Python environment lives.
+environment_dir() {
+  [[ -n ${TALLY_ENV:-} || -n ${HOME:-} ]] ||
+    die 5 "neither TALLY_ENV nor HOME is set, so there is no place for the Python environment. Set TALLY_ENV to a folder."
+  local dir=${TALLY_ENV:-$HOME/.cache/tally/env}
+  [[ $dir == /* ]] || dir=$PWD/$dir
+  printf '%s\n' "$dir"
+}
+
+# lock FILE: holds the lock until this process ends, so that two set-ups at once take turns.
+lock() {
+  local file=$1 descriptor
+  exec {descriptor}>>"$file" || die 5 "cannot write '$file'."
+  if ! flock --nonblock "$descriptor"; then
+    say "waiting for another set-up that holds '$file'"
+    flock "$descriptor" || die 5 "cannot lock '$file' (a file system without locks?). Set TALLY_ENV to a folder on another one."
+  fi
+}
+
+# quietly WHAT COMMAND…: runs a command whose output matters only when it fails.
+quietly() {
+  local what=$1 log
+  shift
+  log=$(mktemp "${TMPDIR:-/tmp}/tally-setup.XXXXXX")
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    tail -n 25 "$log" >&2
+    die 5 "$what failed; the end of its output stands above, all of it in '$log'."
+  fi
+  rm -f "$log"
+}

@@ -1,0 +1,79 @@
+# shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
+# The Python environment with torch, whose wheel is also the LibTorch we link. Sourced after common.sh.
+#
+# In the environment's folder, tally-requirements.sha256 says which requirements are installed and is
+# written last; tally-made says that set-up made the folder. Both lacking: somebody else's environment,
+# which is completed with pip but never deleted. The first lacking alone: an interrupted set-up, done afresh.
+
+requirements=$tally_root/data_tools/requirements.txt
+
+# A Python that can make virtual environments.
+base_python() {
+  local candidate
+  for candidate in python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10; do
+    if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info < (3, 15))' \
+      2>/dev/null; then
+      command -v "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+requirements_hash() { sha256sum <"$requirements" | cut -d' ' -f1; }
+
+environment_runs() { "$1/bin/python" -I -c '' 2>/dev/null; }
+
+environment_is_ready() {
+  local dir
+  dir=$(environment_dir)
+  [[ -r $dir/tally-requirements.sha256 ]] &&
+    [[ $(<"$dir/tally-requirements.sha256") == "$(requirements_hash)" ]] && environment_runs "$dir"
+}
+
+# ensure_environment POLICY: makes or completes the environment. POLICY: install or check.
+ensure_environment() {
+  local dir
+  dir=$(environment_dir)
+  if environment_is_ready; then return 0; fi
+  [[ $1 == install ]] ||
+    die 5 "the Python environment '$dir' does not hold what data_tools/requirements.txt asks for, and --no-install was given."
+  mkdir -p "$(dirname "$dir")" || die 5 "cannot make '$dir'. Set TALLY_ENV to a folder you may write."
+  lock "$dir.lock"
+  if environment_is_ready; then return 0; fi # another set-up made it while we waited
+  clear_broken_environment "$dir"
+  if [[ ! -x $dir/bin/python ]]; then make_environment "$dir"; fi
+  fill_environment "$dir"
+}
+
+clear_broken_environment() {
+  local dir=$1
+  if [[ -e $dir/tally-made ]]; then
+    if [[ ! -e $dir/tally-requirements.sha256 ]] || ! environment_runs "$dir"; then rm -rf "$dir"; fi
+  elif [[ -n $(ls -A "$dir" 2>/dev/null) ]] && ! environment_runs "$dir"; then
+    die 5 "'$dir' is not empty and is no Python environment (no bin/python that runs). Set TALLY_ENV to an absent or empty folder."
+  fi
+}
+
+make_environment() {
+  local dir=$1
+  say "making the Python environment '$dir' (about 5 GB)"
+  mkdir -p "$dir"
+  touch "$dir/tally-made"
+  quietly "python3 -m venv" "$(base_python)" -m venv "$dir"
+}
+
+fill_environment() {
+  local dir=$1
+  local -a pip=("$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check
+    --requirement "$requirements")
+  say "installing the packages of data_tools/requirements.txt into '$dir'"
+  rm -f "$dir/tally-requirements.sha256"
+  if [[ -t 2 ]]; then # somebody watches: show pip's progress bars
+    "${pip[@]}" >&2 || die 5 "pip install failed; its message stands above."
+  else
+    quietly "pip install" "${pip[@]}"
+  fi
+  requirements_hash >"$dir/tally-requirements.sha256" ||
+    say "'$dir' cannot be written, so its packages are looked through again next time"
+}

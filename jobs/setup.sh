@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Installs what Tally needs and is missing here, and builds it. Safe and quick to run again.
+#
+# Usage: jobs/setup.sh [OPTION…]
+#
+#   --print         say nothing on stdout but the settings of TALLY_BIN (the program) and TALLY_PYTHON
+#                   (an interpreter with torch), for:  eval "$(jobs/setup.sh --print)"
+#                   (after a failure it prints 'false', so that eval fails too)
+#   --program       build the program only, without the tests
+#   --preset NAME   build this preset of CMakePresets.json: release (default), debug, asan
+#   --no-build      install only
+#   --no-install    install nothing: fail if something is missing
+#   --with-lint     also install the linters that .ci/run uses
+#   --help          this text
+#
+# System packages are those of jobs/packages-debian.txt; they are installed with apt-get, as root or
+# through sudo, and only if missing. Elsewhere a message says how to get them on a cluster.
+# Python packages (pinned in data_tools/requirements.txt) go to ${TALLY_ENV:-$HOME/.cache/tally/env}.
+# Exit codes: 0 ok, 2 wrong usage, 5 something is missing or a step failed.
+set -euo pipefail
+
+source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+source "$tally_root/jobs/lib/packages.sh"
+source "$tally_root/jobs/lib/python_env.sh"
+source "$tally_root/jobs/lib/build.sh"
+
+print='' preset=release target=all policy=install wants_build=yes groups=(build)
+
+parse_options() {
+  while (($# > 0)); do
+    case $1 in
+      --print) print=yes ;;
+      --program) target=tally_program ;;
+      --preset)
+        preset=${2:-}
+        shift
+        [[ $preset =~ ^(release|debug|asan)$ ]] ||
+          die 2 "--preset is '$preset', expected release, debug or asan."
+        ;;
+      --no-build) wants_build='' ;;
+      --no-install) policy=check ;;
+      --with-lint) groups+=(lint) ;;
+      --help)
+        show_help
+        exit 0
+        ;;
+      *) die 2 "unknown option '$1'. See jobs/setup.sh --help." ;;
+    esac
+    shift
+  done
+}
+
+print_settings() {
+  local python=$1
+  printf 'export TALLY_BIN=%q TALLY_PYTHON=%q\n' "$(build_dir "$preset")/tally" "$python"
+}
+
+main() {
+  local python
+  parse_options "$@"
+  exec 3>&1
+  if [[ -n $print ]]; then
+    exec 1>&2
+    trap 'if (($? != 0)); then echo false >&3; fi' EXIT
+  fi
+  python=$(environment_dir)/bin/python
+  ensure_packages "$policy" "${groups[@]}"
+  ensure_environment "$policy"
+  if [[ -n $wants_build ]]; then build "$preset" "$target" "$python"; fi
+  if [[ -n $print ]]; then print_settings "$python" >&3; fi
+}
+
+main "$@"

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# jobs/setup.sh on machines that lack things, played with a PATH of chosen programs. Installs nothing.
+set -euo pipefail
+
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# A project of its own, so that no test touches the real build; its only requirement is always met.
+copy=$scratch/"a project"
+mkdir -p "$copy/data_tools"
+cp -r "$project/jobs" "$copy"
+echo 'pip' >"$copy/data_tools/requirements.txt"
+export TALLY_ENV=$scratch/"my env" TMPDIR=$scratch
+unset CONDA_PREFIX CMAKE_PREFIX_PATH HDF5_ROOT HDF5_DIR
+
+setup() { "$copy/jobs/setup.sh" "$@"; }
+
+# As if a former set-up had filled the environment.
+make_ready_environment() {
+  mkdir -p "$TALLY_ENV/bin"
+  ln -sf "$(command -v python3)" "$TALLY_ENV/bin/python"
+  sha256sum <"$copy/data_tools/requirements.txt" | cut -d' ' -f1 >"$TALLY_ENV/tally-requirements.sha256"
+}
+
+says_what_is_missing_without_apt() {
+  PATH=$(fake_bin ninja mpicxx apt-get) expect_exit 5 setup --no-build
+  expect_line "$scratch/err" "apt-get install --no-install-recommends ninja-build libopenmpi-dev"
+  expect_line "$scratch/err" "module load ninja openmpi"
+  expect_line "$scratch/err" "conda create --name tally --channel conda-forge ninja openmpi;"
+  expect_line "$scratch/err" "setup: error[5] 2 thing(s) that Tally needs are missing"
+  expect_line "$scratch/err" "there is no apt-get here"
+  [[ ! -e $TALLY_ENV ]] || fail "an environment was made although packages are missing"
+}
+
+says_so_without_root() {
+  local bin
+  bin=$(fake_bin ninja sudo)
+  write_program "$bin/apt-get" <<<'exit 99'
+  rm "$bin/id" && write_program "$bin/id" <<<'echo 1000'
+  PATH=$bin expect_exit 5 setup --no-build
+  expect_line "$scratch/err" "we are neither root nor allowed to use sudo"
+}
+
+installs_only_what_is_missing() {
+  local bin calls=$scratch/calls
+  bin=$(fake_bin ninja apt-get id)
+  write_program "$bin/id" <<<'echo 0'
+  # Installing brings the program, as the real one does.
+  write_program "$bin/apt-get" <<<"echo \"\$DEBIAN_FRONTEND: \$*\" >>'$calls'
+    [[ \$* != *' install '* ]] || ln -sf '$(command -v ninja)' '$bin/ninja'"
+  PATH=$bin expect_exit 0 setup --no-build
+  expect_line "$calls" "noninteractive: -y"
+  expect_line "$calls" " update"
+  expect_line "$calls" "install --no-install-recommends ninja-build"
+  expect_no_line "$calls" "cmake"
+  : >"$calls"
+  PATH=$bin expect_exit 0 setup --no-build
+  [[ ! -s $calls ]] || fail "apt-get was called though nothing is missing: $(<"$calls")"
+}
+
+says_why_an_installation_failed() {
+  local bin
+  bin=$(fake_bin ninja apt-get id)
+  write_program "$bin/id" <<<'echo 0'
+  write_program "$bin/apt-get" <<<'echo Temporary failure resolving; exit 100'
+  PATH=$bin expect_exit 5 setup --no-build
+  expect_line "$scratch/err" "Temporary failure resolving"
+  expect_line "$scratch/err" "setup: error[5] apt-get update failed"
+}
+
+reports_a_distribution_that_is_too_old() {
+  local bin
+  bin=$(fake_bin cmake apt-get id)
+  write_program "$bin/id" <<<'echo 0'
+  write_program "$bin/apt-get" <<<'true'
+  write_program "$bin/cmake" <<<'echo cmake version 3.18.4'
+  PATH=$bin expect_exit 5 setup --no-build
+  expect_line "$scratch/err" "this distribution's packages do not provide them"
+  expect_line "$scratch/err" "'cmake>=3.25'"
+}
+
+keeps_going_without_compiler_cache() {
+  PATH=$(fake_bin ccache apt-get) expect_exit 0 setup --no-build
+  expect_line "$scratch/out" "without ccache builds take longer"
+  local bin
+  bin=$(fake_bin ccache apt-get id)
+  write_program "$bin/id" <<<'echo 0'
+  write_program "$bin/apt-get" <<<'exit 100'
+  PATH=$bin expect_exit 0 setup --no-build
+  expect_line "$scratch/out" "going on without it"
+}
+
+prints_quoted_settings_only() {
+  expect_exit 0 setup --no-build --print
+  [[ $(wc -l <"$scratch/out") == 1 ]] || fail "--print wrote more than its settings: $(<"$scratch/out")"
+  (
+    unset TALLY_BIN TALLY_PYTHON
+    eval "$(<"$scratch/out")"
+    [[ $TALLY_BIN == "$(cd -P "$copy" && pwd)/build/tally" ]] || fail "TALLY_BIN is '$TALLY_BIN'"
+    [[ $TALLY_PYTHON == "$TALLY_ENV/bin/python" ]] || fail "TALLY_PYTHON is '$TALLY_PYTHON'"
+  )
+}
+
+makes_eval_fail_when_it_fails() {
+  PATH=$(fake_bin ninja apt-get) expect_exit 5 setup --print
+  if eval "$(<"$scratch/out")"; then fail "eval of a failed set-up's output succeeds"; fi
+}
+
+# Two at once, as from two terminals: one makes the environment, the other waits for it.
+makes_one_environment_for_two() {
+  local second code=0
+  rm -rf "$TALLY_ENV"
+  setup --no-build >"$scratch/first" 2>&1 &
+  second=$!
+  expect_exit 0 setup --no-build
+  wait "$second" || code=$?
+  ((code == 0)) || fail "the set-up beside it ended with $code: $(<"$scratch/first")"
+  [[ $(cat "$scratch/out" "$scratch/first" | grep -c 'making the Python environment') == 1 ]] ||
+    fail "the environment was not made exactly once"
+  "$TALLY_ENV/bin/python" -c 'import pip'
+}
+
+starts_an_interrupted_environment_afresh() {
+  rm "$TALLY_ENV/tally-requirements.sha256"
+  touch "$TALLY_ENV/half-written"
+  expect_exit 0 setup --no-build
+  [[ ! -e $TALLY_ENV/half-written ]] || fail "an unfinished environment was kept"
+  expect_exit 0 setup --no-build
+  [[ ! -s $scratch/out ]] || fail "a finished environment was not left alone: $(<"$scratch/out")"
+}
+
+never_deletes_a_stranger_folder() {
+  local stranger=$scratch/stranger
+  mkdir "$stranger"
+  echo precious >"$stranger/thesis.txt"
+  TALLY_ENV=$stranger expect_exit 5 setup --no-build
+  expect_line "$scratch/err" "is not empty and is no Python environment"
+  [[ $(<"$stranger/thesis.txt") == precious ]] || fail "the folder was changed"
+}
+
+installs_nothing_when_told_so() {
+  TALLY_ENV=$scratch/absent expect_exit 5 setup --no-build --no-install
+  expect_line "$scratch/err" "--no-install was given"
+  [[ ! -e $scratch/absent ]] || fail "--no-install made an environment"
+}
+
+refuses_unknown_words() {
+  expect_exit 2 setup --frobnicate
+  expect_line "$scratch/err" "setup: error[2] unknown option '--frobnicate'"
+  expect_exit 2 setup --preset fast
+  expect_exit 0 setup --help
+  expect_line "$scratch/out" "--no-install"
+}
+
+says_what_is_missing_without_apt
+make_ready_environment
+says_so_without_root
+installs_only_what_is_missing
+says_why_an_installation_failed
+reports_a_distribution_that_is_too_old
+keeps_going_without_compiler_cache
+prints_quoted_settings_only
+makes_eval_fail_when_it_fails
+makes_one_environment_for_two
+starts_an_interrupted_environment_afresh
+never_deletes_a_stranger_folder
+installs_nothing_when_told_so
+refuses_unknown_words
