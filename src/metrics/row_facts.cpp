@@ -49,7 +49,8 @@ struct Judgement {
 Judgement judge(Row row, float peak, float truth, OutputKind kind) {
   if (kind == OutputKind::log_probabilities)
     return {0.0 - double{truth}, exp_of_negative(std::min(0.0, double{peak}))};
-  if (kind == OutputKind::probabilities) return {0.0 - std::log(std::max(0.0, double{truth})), peak};
+  if (kind == OutputKind::probabilities)
+    return {0.0 - std::log(std::max(0.0, double{truth})), peak};
   const double sum = sum_exp(row, peak);
   return {std::log(sum) + (double{peak} - double{truth}), 1 / sum};
 }
