@@ -1,0 +1,38 @@
+// One rank's records, in the order of its samples: in memory up to a bound, then in a file on
+// node-local disk that has no name and vanishes with the process.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <tally/predictions/columns.hpp>
+
+namespace tally::predictions {
+
+class PredictionLog {
+ public:
+  // Spills to `spill_folder` once more than `memory_bytes` are held. Throws Error(output) when the
+  // folder cannot be written or is full.
+  PredictionLog(std::vector<ColumnSpec> columns, std::filesystem::path spill_folder,
+                std::int64_t memory_bytes);
+  PredictionLog(PredictionLog&&) noexcept;
+  ~PredictionLog();
+
+  const std::vector<ColumnSpec>& columns() const;
+  std::int64_t num_rows() const;
+  std::int64_t spilled_bytes() const;
+
+  void append(const RecordBatch& records);
+  // Rows [first, first + count) of one column into `out` (count * row_bytes bytes).
+  void read(std::int64_t column, std::int64_t first, std::int64_t count,
+            std::span<std::byte> out) const;
+
+ private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace tally::predictions

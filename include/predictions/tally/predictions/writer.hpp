@@ -1,0 +1,46 @@
+// predictions.h5: one row per sample, written in order, published whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tally/predictions/columns.hpp>
+
+namespace tally::predictions {
+
+class PredictionsWriter {
+ public:
+  // Creates `path`.partial-<pid>. Contiguous, unfiltered columns of num_rows rows; the root
+  // attribute tally_predictions = 1 marks the file. Error(output).
+  PredictionsWriter(std::filesystem::path path, std::vector<ColumnSpec> columns,
+                    std::int64_t num_rows);
+  PredictionsWriter(PredictionsWriter&&) noexcept;
+  // Removes the temporary file unless publish() was reached.
+  ~PredictionsWriter();
+
+  // Appends the next `num_rows` rows of one column; each column advances on its own.
+  void append(std::int64_t column, std::int64_t num_rows, std::span<const std::byte> rows);
+
+  // sha256 over, per column in order of name: its name, dtype, shape and the sha256 of its
+  // little-endian bytes in sample order, as docs/formats.md says. Complete columns only, else
+  // Error(internal).
+  std::string digest() const;
+
+  // Writes the text attributes, closes, opens the file again to see that all columns are there,
+  // syncs, renames. Error(output) when anything fails; Error(internal) for incomplete columns.
+  void publish(const std::map<std::string, std::string>& attributes);
+
+  // The temporary file, for whoever must remove it when the process is told to die.
+  const std::filesystem::path& temporary_path() const;
+
+ private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace tally::predictions
