@@ -1,0 +1,91 @@
+// The report of a run: plain structs in, report.json, metrics.h5 and a table for people out.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tally/metrics/results.hpp>
+
+namespace tally::report {
+
+// Sums over sample indices, modulo 2^64.
+struct Evidence {
+  std::int64_t count = 0;
+  std::uint64_t index_sum = 0;
+  std::uint64_t index_mix = 0;
+  bool operator==(const Evidence&) const = default;
+};
+
+struct PhaseTime {
+  std::string name;                         // "load_model"
+  double min_s = 0, mean_s = 0, max_s = 0;  // over ranks
+};
+
+struct RankFigures {
+  int rank = 0;
+  std::string host;
+  std::string device;  // "cpu: AMD EPYC"
+  std::int64_t samples = 0;
+  double read_s = 0, compute_s = 0, wait_s = 0;
+};
+
+struct InputFile {
+  std::string path;
+  std::int64_t bytes = 0;
+  std::string digest;  // sha256 of a model or weights, identity of a data set
+};
+
+struct RunReport {
+  metrics::Results results;
+  Evidence expected;
+  std::int64_t total_samples = 0;  // in the file; `results.count` were evaluated
+  std::vector<std::string> class_names;
+
+  std::string state_digest;
+  std::optional<std::string> predictions_digest;
+  std::string digest_class;
+  bool comparable = true;
+
+  std::int64_t batch_size = 0, num_batches = 0;
+  double balance = 1.0;
+
+  double wall_s = 0, startup_s = 0;
+  std::optional<double> steady_samples_per_s;
+  std::vector<PhaseTime> phases;
+  std::vector<RankFigures> ranks;
+
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::pair<std::string, std::string>> environment;  // versions, launcher, host …
+  InputFile model;
+  std::optional<InputFile> weights;
+  std::string model_source;  // JSON text of the card's "source"; may be empty
+  InputFile data;
+  bool data_integrity_checked = false;
+  std::vector<std::string> notes;  // one line each: what the user should know
+};
+
+// True when the evidence is that of every sample exactly once.
+bool exactly_once(const RunReport& report);
+
+// The text of report.json (DESIGN section 5).
+std::string to_json(const RunReport& report);
+
+// The table that a person reads at the end of a run; `folder` is where the results are.
+std::string to_table(const RunReport& report, const std::filesystem::path& folder);
+
+// metrics.h5: /confusion int64 [C, C] if it was kept, /class_names [C] if there are any. Published
+// whole or not at all. Error(output).
+void write_metrics_file(const RunReport& report, const std::filesystem::path& path);
+
+// `tally inspect report.json`: the figures of a report as lines. Error(usage) if it is none.
+std::vector<std::string> describe_report(const std::filesystem::path& path);
+
+// `tally inspect metrics.h5`: what it holds, as lines. Error(usage) if it is none.
+std::vector<std::string> describe_metrics_file(const std::filesystem::path& path);
+
+}  // namespace tally::report

@@ -1,0 +1,101 @@
+#include <nlohmann/json.hpp>
+
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "figures.hpp"
+#include "json_text.hpp"
+
+namespace tally::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_at(const Json& json, const char* key) {
+  return printable(json.at(key).get<std::string>());
+}
+
+std::optional<double> number_at(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
+std::string file_line(const char* what, const Json& file, const char* digest_name) {
+  return format("{}: {} ({} bytes, {} {}…)", what, text_at(file, "path"),
+                grouped(file.at("bytes").get<std::int64_t>()), digest_name,
+                short_digest(text_at(file, digest_name)));
+}
+
+void add_inputs(const Json& inputs, std::vector<std::string>& lines) {
+  lines.push_back(file_line("model", inputs.at("model"), "sha256"));
+  if (inputs.contains("weights")) {
+    lines.push_back(file_line("weights", inputs.at("weights"), "sha256"));
+  }
+  const Json& data = inputs.at("data");
+  lines.push_back(file_line("data", data, "identity") + ", " + text_at(data, "integrity"));
+}
+
+void add_samples(const Json& samples, std::vector<std::string>& lines) {
+  lines.push_back(
+      format("samples: {} of {} evaluated, {} ignored, {}",
+             grouped(samples.at("evaluated").get<std::int64_t>()),
+             grouped(samples.at("total").get<std::int64_t>()),
+             grouped(samples.at("ignored").get<std::int64_t>()),
+             samples.at("exactly_once").get<bool>() ? "each exactly once" : "NOT exactly once"));
+}
+
+void add_metrics(const Json& metrics, std::vector<std::string>& lines) {
+  for (const auto& [name, figures] : metrics.items()) {
+    lines.push_back(
+        format("  {:<20}{:>12}", printable(name), value_text(number_at(figures, "value"))));
+  }
+}
+
+void add_digests(const Json& digests, std::vector<std::string>& lines) {
+  lines.push_back("digest of the state: " + text_at(digests, "state"));
+  if (!digests.at("predictions").is_null()) {
+    lines.push_back("digest of the predictions: " + text_at(digests, "predictions"));
+  }
+  lines.push_back(format("digest class: {}{}", text_at(digests, "class"),
+                         digests.at("comparable").get<bool>() ? "" : " (not comparable)"));
+}
+
+std::vector<std::string> lines_of(const Json& json) {
+  std::vector<std::string> lines;
+  const Json& tally = json.at("tally");
+  lines.push_back(format("report of tally {} ({}), status {}", text_at(tally, "version"),
+                         text_at(tally, "revision"), text_at(json, "status")));
+  add_inputs(json.at("inputs"), lines);
+  add_samples(json.at("samples"), lines);
+  add_metrics(json.at("metrics"), lines);
+  add_digests(json.at("digests"), lines);
+  lines.push_back(format("ranks: {}, wall time {}", json.at("ranks").size(),
+                         seconds_text(json.at("timing").at("wall_s").get<double>())));
+  for (const auto& note : json.at("notes")) {
+    lines.push_back("note: " + printable(note.get<std::string>()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> describe_report(const std::filesystem::path& path) {
+  const auto bytes = read_file(path, ErrorKind::usage, "report");
+  const std::string shown = printable(path.string());
+  try {
+    const Json json = Json::parse(bytes.begin(), bytes.end());
+    const int schema = json.at("tally").at("report_schema").get<int>();
+    if (schema == kReportSchema) return lines_of(json);
+    throw Error(
+        ErrorKind::usage,
+        format("report '{}' has report_schema {}, expected {}", shown, schema, kReportSchema),
+        "Inspect it with the version of tally that wrote it.");
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::usage,
+                format("'{}' is no report of tally ({})", shown, printable(error.what())));
+  }
+}
+
+}  // namespace tally::report

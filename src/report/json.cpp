@@ -1,0 +1,159 @@
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/build_info.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "json_text.hpp"
+
+namespace tally::report {
+namespace {
+
+// Keys stay in the order in which they are written here, which is that of the documentation.
+using Json = nlohmann::ordered_json;
+
+// Many readers of JSON hold numbers as doubles, which would round sums modulo 2^64.
+std::string hex(std::uint64_t value) { return format("{:#018x}", value); }
+
+Json evidence_json(const Evidence& evidence) {
+  return {{"count", evidence.count},
+          {"index_sum", hex(evidence.index_sum)},
+          {"index_mix", hex(evidence.index_mix)}};
+}
+
+Evidence evidence_of(const metrics::Results& results) {
+  return {results.count, results.index_sum, results.index_mix};
+}
+
+Json samples_json(const RunReport& report) {
+  Json coverage = evidence_json(evidence_of(report.results));
+  coverage["expected"] = evidence_json(report.expected);
+  return {{"total", report.total_samples},
+          {"evaluated", report.results.count},
+          {"ignored", report.results.ignored},
+          {"exactly_once", exactly_once(report)},
+          {"coverage", std::move(coverage)}};
+}
+
+Json metrics_json(const metrics::Results& results) {
+  Json object = Json::object();
+  for (const auto& metric : results.metrics) {
+    object[metric.name] = {{"value", number_or_null(metric.value)},
+                           {"low", nullptr},
+                           {"high", nullptr},
+                           {"method", nullptr}};
+  }
+  return object;
+}
+
+Json per_class_json(const RunReport& report) {
+  Json rows = Json::array();
+  for (const auto& figures : report.results.per_class) {
+    const auto index = to_size(figures.index);
+    const auto& names = report.class_names;
+    rows.push_back({{"class", figures.index},
+                    {"name", index < names.size() ? Json(names[index]) : Json()},
+                    {"support", figures.support},
+                    {"predicted", figures.predicted},
+                    {"correct", figures.correct},
+                    {"precision", number_or_null(figures.precision)},
+                    {"recall", number_or_null(figures.recall)},
+                    {"f1", number_or_null(figures.f1)}});
+  }
+  return rows;
+}
+
+Json digests_json(const RunReport& report) {
+  return {{"state", report.state_digest},
+          {"predictions", report.predictions_digest ? Json(*report.predictions_digest) : Json()},
+          {"class", report.digest_class},
+          {"comparable", report.comparable}};
+}
+
+Json timing_json(const RunReport& report) {
+  Json phases = Json::object();
+  for (const auto& phase : report.phases) {
+    phases[phase.name + "_s"] = {{"min", number_or_null(phase.min_s)},
+                                 {"mean", number_or_null(phase.mean_s)},
+                                 {"max", number_or_null(phase.max_s)}};
+  }
+  return {{"wall_s", number_or_null(report.wall_s)},
+          {"startup_s", number_or_null(report.startup_s)},
+          {"steady_samples_per_s", number_or_null(report.steady_samples_per_s)},
+          {"phases", std::move(phases)}};
+}
+
+Json ranks_json(const std::vector<RankFigures>& ranks) {
+  Json rows = Json::array();
+  for (const auto& rank : ranks) {
+    rows.push_back({{"rank", rank.rank},
+                    {"host", rank.host},
+                    {"device", rank.device},
+                    {"samples", rank.samples},
+                    {"read_s", number_or_null(rank.read_s)},
+                    {"compute_s", number_or_null(rank.compute_s)},
+                    {"wait_s", number_or_null(rank.wait_s)}});
+  }
+  return rows;
+}
+
+Json text_pairs_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Json object = Json::object();
+  for (const auto& [name, text] : pairs) object[name] = text;
+  return object;
+}
+
+Json file_json(const InputFile& file, const char* digest_name) {
+  return {{"path", file.path}, {"bytes", file.bytes}, {digest_name, file.digest}};
+}
+
+Json inputs_json(const RunReport& report) {
+  Json inputs = {{"model", file_json(report.model, "sha256")}};
+  if (!report.model_source.empty()) {
+    Json source = Json::parse(report.model_source, nullptr, false);
+    inputs["model"]["source"] = source.is_discarded() ? Json(report.model_source) : source;
+  }
+  if (report.weights) inputs["weights"] = file_json(*report.weights, "sha256");
+  inputs["data"] = file_json(report.data, "identity");
+  inputs["data"]["integrity"] = report.data_integrity_checked ? "checked" : "unchecked";
+  return inputs;
+}
+
+}  // namespace
+
+bool exactly_once(const RunReport& report) {
+  return evidence_of(report.results) == report.expected;
+}
+
+std::string to_json(const RunReport& report) {
+  const auto& build = build_info();
+  Json json;
+  json["tally"] = {
+      {"version", build.version}, {"revision", build.revision}, {"report_schema", kReportSchema}};
+  json["status"] = "complete";
+  json["samples"] = samples_json(report);
+  // A sample is one unit in every task so far.
+  json["units"] = {{"total", report.total_samples}, {"scored", report.results.scored}};
+  json["metrics"] = metrics_json(report.results);
+  json["per_class"] = per_class_json(report);
+  json["groups"] = Json::object();
+  json["ties"] = {{"label_tied", report.results.tied}};
+  // A NaN or Inf ends a run without a report.
+  json["non_finite"] = {{"count", 0}, {"first_indices", Json::array()}};
+  json["digests"] = digests_json(report);
+  json["plan"] = {{"batch_size", report.batch_size},
+                  {"batches", report.num_batches},
+                  {"balance", number_or_null(report.balance)}};
+  json["timing"] = timing_json(report);
+  json["ranks"] = ranks_json(report.ranks);
+  json["config"] = text_pairs_json(report.settings);
+  json["environment"] = text_pairs_json(report.environment);
+  json["inputs"] = inputs_json(report);
+  json["notes"] = report.notes;
+  return json_text(json, 2) + "\n";
+}
+
+}  // namespace tally::report

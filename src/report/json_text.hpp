@@ -1,0 +1,27 @@
+// What report.json and events.jsonl have in common.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace tally::report {
+
+// Rises when a key of report.json is removed or changes its meaning.
+inline constexpr int kReportSchema = 1;
+
+// JSON as UTF-8, on one line for a negative indent. Bytes that are not UTF-8 become U+FFFD: paths
+// and class names come from outside and must not stop a report.
+inline std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// JSON has no NaN and no infinity.
+inline nlohmann::ordered_json number_or_null(std::optional<double> value) {
+  using Json = nlohmann::ordered_json;
+  return value && std::isfinite(*value) ? Json(*value) : Json();
+}
+
+}  // namespace tally::report

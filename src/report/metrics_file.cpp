@@ -1,0 +1,76 @@
+#include <unistd.h>
+
+#include <tally/base/build_info.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/hdf5/reader.hpp>
+#include <tally/hdf5/writer.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "figures.hpp"
+
+namespace tally::report {
+namespace {
+
+// Marks the file and names the version of its layout.
+constexpr const char* kMark = "tally_metrics";
+constexpr std::string_view kConfusion = "/confusion";
+constexpr std::string_view kClassNames = "/class_names";
+
+void write_content(hdf5::Writer& writer, const RunReport& report) {
+  const auto& results = report.results;
+  writer.set_attribute("/", kMark, 1);
+  writer.set_attribute("/", "tally_version", build_info().version);
+  writer.set_attribute("/", "state_digest", report.state_digest);
+  writer.set_attribute("/", "num_classes", results.num_classes);
+  if (!results.confusion.empty()) {
+    writer.write(kConfusion, {results.num_classes, results.num_classes}, results.confusion);
+    writer.set_attribute(kConfusion, "rows", "true class");
+    writer.set_attribute(kConfusion, "columns", "predicted class");
+  }
+  if (!report.class_names.empty()) writer.write_strings(kClassNames, report.class_names);
+}
+
+}  // namespace
+
+void write_metrics_file(const RunReport& report, const std::filesystem::path& path) {
+  const std::filesystem::path temporary = path.string() + format(".partial-{}", ::getpid());
+  hdf5::Writer writer(temporary, hdf5::Writer::Mode::create, ErrorKind::output, "metrics file");
+  try {
+    write_content(writer, report);
+    writer.close();
+    publish_file(temporary, path);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+}
+
+std::vector<std::string> describe_metrics_file(const std::filesystem::path& path) {
+  const hdf5::Reader reader(path, ErrorKind::usage, "metrics file");
+  if (!reader.has_attribute("/", kMark)) {
+    throw Error(ErrorKind::usage,
+                format("'{}' is an HDF5 file, but no metrics file of tally (it has no attribute "
+                       "'{}')",
+                       printable(path.string()), kMark));
+  }
+  std::vector<std::string> lines{
+      format("metrics of tally {}", printable(reader.string_attribute("/", "tally_version"))),
+      format("state digest {}", printable(reader.string_attribute("/", "state_digest")))};
+  for (const auto& name : reader.children("/")) {
+    const auto dataset = reader.dataset("/" + name);
+    const auto& info = dataset.info();
+    lines.push_back(
+        format("/{}: {} {}", printable(name), hdf5::name(info.element), to_string(info.shape)));
+  }
+  if (!reader.exists(kConfusion)) {
+    lines.push_back(
+        format("no confusion matrix was kept for {} classes "
+               "(--confusion-max-classes)",
+               grouped(reader.int64_attribute("/", "num_classes"))));
+  }
+  return lines;
+}
+
+}  // namespace tally::report

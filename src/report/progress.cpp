@@ -1,0 +1,48 @@
+#include <unistd.h>
+
+#include <cstdio>
+
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/report/progress.hpp>
+
+#include "painter.hpp"
+
+namespace tally::report {
+namespace {
+
+// A progress line that cannot be shown is no reason to stop.
+void show(const std::string& text) {
+  if (!text.empty()) std::fputs(text.c_str(), stderr);
+}
+
+}  // namespace
+
+ProgressStyle progress_style_from_name(std::string_view word) {
+  if (word == "bar") return ProgressStyle::bar;
+  if (word == "log") return ProgressStyle::log;
+  if (word == "off") return ProgressStyle::off;
+  if (word == "auto") return ::isatty(STDERR_FILENO) == 1 ? ProgressStyle::bar : ProgressStyle::log;
+  throw Error(ErrorKind::usage,
+              format("'{}' is no progress style, expected auto, bar, log or off", printable(word)));
+}
+
+struct ProgressDisplay::Body {
+  Painter painter;
+  Stopwatch since_start;
+};
+
+ProgressDisplay::ProgressDisplay(ProgressStyle style, std::int64_t total_samples)
+    : body_(std::make_unique<Body>(Body{Painter(style, total_samples), Stopwatch()})) {}
+
+ProgressDisplay::~ProgressDisplay() { show(body_->painter.abandon()); }
+
+void ProgressDisplay::update(std::int64_t samples_done, std::optional<double> accuracy) {
+  show(body_->painter.update(body_->since_start.elapsed_s(), samples_done, accuracy));
+}
+
+void ProgressDisplay::finish() { show(body_->painter.finish(body_->since_start.elapsed_s())); }
+
+}  // namespace tally::report

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <numeric>
+
+#include <tally/base/build_info.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "figures.hpp"
+
+namespace tally::report {
+namespace {
+
+// More classes are for report.json.
+constexpr std::size_t kMaxClassRows = 20;
+constexpr int kNameColumns = 24;
+
+std::string title(const RunReport& report) {
+  const std::string weights =
+      report.weights ? format(" with {}", printable(report.weights->path)) : std::string();
+  return format("tally {}: {}{} on {}\n\n", build_info().version, printable(report.model.path),
+                weights, printable(report.data.path));
+}
+
+// "9,914 of 10,000" behind the accuracy, where the counts are known.
+std::string accuracy_counts(const metrics::Results& results) {
+  if (results.per_class.empty()) return {};
+  const auto correct = std::accumulate(
+      results.per_class.begin(), results.per_class.end(), std::int64_t{0},
+      [](std::int64_t sum, const metrics::ClassFigures& c) { return sum + c.correct; });
+  return format("   {} of {}", grouped(correct), grouped(results.scored));
+}
+
+std::string metric_lines(const metrics::Results& results) {
+  std::string text;
+  for (const auto& metric : results.metrics) {
+    text += format("  {:<20}{:>12}", printable(metric.name), value_text(metric.value));
+    if (metric.value && is_share(metric.name)) {
+      text += format("{:>11}", percent_text(*metric.value));
+    }
+    if (metric.name == "accuracy") text += accuracy_counts(results);
+    text += "\n";
+  }
+  return text + "\n";
+}
+
+std::string share_cell(std::optional<double> share) {
+  return share ? format("{:.4f}", *share) : std::string("-");
+}
+
+std::string class_lines(const RunReport& report) {
+  const auto& classes = report.results.per_class;
+  if (classes.empty() || classes.size() > kMaxClassRows) return {};
+  std::string text =
+      format("  {:<{}}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}\n", "class", kNameColumns - 2, "support",
+             "predicted", "correct", "precision", "recall", "f1");
+  for (const auto& c : classes) {
+    const auto index = to_size(c.index);
+    const std::string name = index < report.class_names.size()
+                                 ? format("{} {}", c.index, printable(report.class_names[index]))
+                                 : format("{}", c.index);
+    text += format("  {:<{}.{}}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}\n", name, kNameColumns - 2,
+                   kNameColumns - 3, grouped(c.support), grouped(c.predicted), grouped(c.correct),
+                   share_cell(c.precision), share_cell(c.recall), share_cell(c.f1));
+  }
+  return text + "\n";
+}
+
+std::string sample_lines(const RunReport& report) {
+  const auto& results = report.results;
+  const std::string evidence = exactly_once(report)
+                                   ? "each exactly once"
+                                   : "NOT exactly once: this is a defect, do not use the figures";
+  std::string text = format("Samples   {} of {} evaluated, {}\n", grouped(results.count),
+                            grouped(report.total_samples), evidence);
+  if (results.ignored > 0) text += format("          {} ignored\n", grouped(results.ignored));
+  if (results.tied > 0) {
+    text += format("          {} with a tie between the true class and another\n",
+                   grouped(results.tied));
+  }
+  if (!report.data_integrity_checked) {
+    text += "          data unchecked: the data set has no checksums\n";
+  }
+  return text;
+}
+
+std::string time_line(const RunReport& report) {
+  std::string text = format("Time      {}, of it {} start-up", seconds_text(report.wall_s),
+                            seconds_text(report.startup_s));
+  if (report.steady_samples_per_s) {
+    text += format("; {} steady", rate_text(*report.steady_samples_per_s));
+  }
+  const auto num_ranks = report.ranks.size();
+  return text + format("; {} rank{}\n", num_ranks, num_ranks == 1 ? "" : "s");
+}
+
+std::string digest_line(const RunReport& report) {
+  std::string text = format("Digests   state {}…", short_digest(report.state_digest));
+  if (report.predictions_digest) {
+    text += format(", predictions {}…", short_digest(*report.predictions_digest));
+  }
+  return text + (report.comparable ? "\n" : " (not comparable)\n");
+}
+
+std::string result_lines(const RunReport& report, const std::filesystem::path& folder) {
+  return format("Results   {}\n          report.json, metrics.h5, {}events.jsonl\n",
+                printable(folder.string()), report.predictions_digest ? "predictions.h5, " : "");
+}
+
+}  // namespace
+
+std::string to_table(const RunReport& report, const std::filesystem::path& folder) {
+  return title(report) + metric_lines(report.results) + class_lines(report) + sample_lines(report) +
+         time_line(report) + digest_line(report) + result_lines(report, folder);
+}
+
+}  // namespace tally::report

@@ -1,0 +1,161 @@
+// report.json: names, order, units and values, also of hostile text and odd numbers.
+#include <limits>
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/build_info.hpp>
+
+#include "report_fixture.hpp"
+
+namespace tally::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Json json_of(const RunReport& report) { return Json::parse(to_json(report)); }
+
+std::vector<std::string> keys(const Json& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  return names;
+}
+
+TEST(ReportJson, HasTheDocumentedKeysInOrder) {
+  const std::vector<std::string> expected{
+      "tally",  "status", "samples",     "units",   "metrics", "per_class",
+      "groups", "ties",   "non_finite",  "digests", "plan",    "timing",
+      "ranks",  "config", "environment", "inputs",  "notes"};
+  EXPECT_EQ(keys(json_of(small_report())), expected);
+}
+
+TEST(ReportJson, HoldsTheFigures) {
+  Json expected = Json::parse(R"({
+    "tally": {"version": "", "revision": "", "report_schema": 1},
+    "status": "complete",
+    "samples": {"total": 1234, "evaluated": 10, "ignored": 1, "exactly_once": true,
+      "coverage": {"count": 10, "index_sum": "0x000000000000002d",
+        "index_mix": "0xfedcba9876543210",
+        "expected": {"count": 10, "index_sum": "0x000000000000002d",
+          "index_mix": "0xfedcba9876543210"}}},
+    "units": {"total": 1234, "scored": 9},
+    "metrics": {
+      "accuracy": {"value": 0.7777777777777778, "low": null, "high": null, "method": null},
+      "loss": {"value": 0.1, "low": null, "high": null, "method": null},
+      "precision_macro": {"value": null, "low": null, "high": null, "method": null}},
+    "per_class": [
+      {"class": 0, "name": "cat", "support": 4, "predicted": 5, "correct": 4, "precision": 0.8,
+       "recall": 1.0, "f1": 0.8888888888888888},
+      {"class": 1, "name": "dog", "support": 5, "predicted": 4, "correct": 3, "precision": 0.75,
+       "recall": 0.6, "f1": 0.6666666666666666},
+      {"class": 2, "name": "bird", "support": 0, "predicted": 0, "correct": 0, "precision": null,
+       "recall": null, "f1": null}],
+    "groups": {}, "ties": {"label_tied": 2}, "non_finite": {"count": 0, "first_indices": []},
+    "digests": {"state": "A", "predictions": "B", "class": "C", "comparable": true},
+    "plan": {"batch_size": 4, "batches": 3, "balance": 0.75},
+    "timing": {"wall_s": 1.5, "startup_s": 0.25, "steady_samples_per_s": 33333.333333333336,
+      "phases": {"load_model_s": {"min": 0.1, "mean": 0.2, "max": 0.3},
+        "evaluate_s": {"min": 1.0, "mean": 2.0, "max": 3.0}}},
+    "ranks": [
+      {"rank": 0, "host": "node1", "device": "cpu: EPYC", "samples": 8, "read_s": 0.1,
+       "compute_s": 0.2, "wait_s": 0.3},
+      {"rank": 1, "host": "node2", "device": "cpu: EPYC", "samples": 2, "read_s": 0.0,
+       "compute_s": 0.0, "wait_s": 0.0}],
+    "config": {"model": "m.pt", "batch-size": "4"},
+    "environment": {"libtorch": "2.11.0"},
+    "inputs": {"model": {"path": "m.pt", "bytes": 1000, "sha256": "D"},
+      "data": {"path": "d.h5", "bytes": 2000000, "identity": "E", "integrity": "unchecked"}},
+    "notes": ["a note"]})");
+  expected["tally"]["version"] = build_info().version;
+  expected["tally"]["revision"] = build_info().revision;
+  expected["digests"]["state"] = std::string(64, 'a');
+  expected["digests"]["predictions"] = std::string(64, 'b');
+  expected["digests"]["class"] = std::string(64, 'c');
+  expected["inputs"]["model"]["sha256"] = std::string(64, 'd');
+  expected["inputs"]["data"]["identity"] = std::string(64, 'e');
+  EXPECT_EQ(to_json(small_report()), expected.dump(2) + "\n");
+}
+
+TEST(ReportJson, OptionalParts) {
+  RunReport report = small_report();
+  report.predictions_digest.reset();
+  report.steady_samples_per_s.reset();
+  report.comparable = false;
+  report.class_names.clear();
+  report.weights = InputFile{"w.safetensors", 5, "f"};
+  report.model_source = R"({"commit": "abc", "weights": null})";
+  report.data_integrity_checked = true;
+  const Json json = json_of(report);
+  EXPECT_TRUE(json["digests"]["predictions"].is_null());
+  EXPECT_TRUE(json["timing"]["steady_samples_per_s"].is_null());
+  EXPECT_EQ(json["digests"]["comparable"], false);
+  EXPECT_TRUE(json["per_class"][0]["name"].is_null());
+  EXPECT_EQ(json["inputs"]["weights"], Json::parse(R"({"path": "w.safetensors", "bytes": 5,
+                                                       "sha256": "f"})"));
+  EXPECT_EQ(json["inputs"]["model"]["source"], Json::parse(report.model_source));
+  EXPECT_EQ(json["inputs"]["data"]["integrity"], "checked");
+  report.model_source = "not { json";
+  EXPECT_EQ(json_of(report)["inputs"]["model"]["source"], "not { json");
+}
+
+TEST(ReportJson, EvidenceThatDiffersInOneFigureIsNotExactlyOnce) {
+  for (int figure = 0; figure < 3; ++figure) {
+    RunReport report = small_report();
+    EXPECT_TRUE(exactly_once(report));
+    if (figure == 0) report.results.count += 1;
+    if (figure == 1) report.results.index_sum += 1;
+    if (figure == 2) report.results.index_mix ^= 1;
+    EXPECT_FALSE(exactly_once(report));
+    EXPECT_EQ(json_of(report)["samples"]["exactly_once"], false);
+  }
+}
+
+TEST(ReportJson, NumbersThatJsonCannotHoldAreNull) {
+  RunReport report = small_report();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  report.results.metrics = {{"loss", nan}, {"accuracy", -infinity}};
+  report.wall_s = infinity;
+  report.balance = nan;
+  const Json json = json_of(report);
+  EXPECT_TRUE(json["metrics"]["loss"]["value"].is_null());
+  EXPECT_TRUE(json["metrics"]["accuracy"]["value"].is_null());
+  EXPECT_TRUE(json["timing"]["wall_s"].is_null());
+  EXPECT_TRUE(json["plan"]["balance"].is_null());
+  EXPECT_THAT(to_json(report), Not(HasSubstr("nan")));
+}
+
+TEST(ReportJson, DoublesComeBackBitForBit) {
+  std::mt19937_64 random(7);
+  RunReport report = small_report();
+  report.results.metrics.clear();
+  for (int i = 0; i < 2000; ++i) {
+    const double value = std::bit_cast<double>(random());
+    if (std::isfinite(value)) report.results.metrics.push_back({format("m{}", i), value});
+  }
+  const Json json = json_of(report);
+  for (const auto& metric : report.results.metrics) {
+    const double back = json["metrics"][metric.name]["value"];
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(back), std::bit_cast<std::uint64_t>(*metric.value));
+  }
+}
+
+TEST(ReportJson, HostileTextIsEscapedAndNeverThrows) {
+  RunReport report = small_report();
+  report.class_names = {"a\"\\\n\x1b[2J", "\xff\xfe", std::string("nul\0x", 5)};
+  report.model.path = "caf\xe9.pt";
+  report.notes = {"\xed\xa0\x80"};
+  report.settings = {{"data", "\x80"}};
+  const std::string text = to_json(report);
+  for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+  const Json json = Json::parse(text);
+  EXPECT_EQ(json["per_class"][0]["name"], "a\"\\\n\x1b[2J");
+  EXPECT_EQ(json["per_class"][1]["name"], "\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(json["per_class"][2]["name"], std::string("nul\0x", 5));
+  EXPECT_EQ(json["inputs"]["model"]["path"], "caf\xef\xbf\xbd.pt");
+}
+
+}  // namespace
+}  // namespace tally::report

@@ -1,0 +1,72 @@
+// metrics.h5, read back.
+#include <tally/hdf5/reader.hpp>
+
+#include "report_fixture.hpp"
+
+namespace tally::report {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> names_in(const TemporaryFolder& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+TEST(MetricsFile, HoldsTheConfusionMatrixAndTheNames) {
+  const TemporaryFolder folder;
+  const RunReport report = small_report();
+  write_metrics_file(report, folder / "metrics.h5");
+  EXPECT_THAT(names_in(folder), ElementsAre("metrics.h5"));
+
+  const hdf5::Reader reader(folder / "metrics.h5");
+  const auto confusion = reader.dataset("/confusion");
+  EXPECT_EQ(confusion.info().shape, (Shape{3, 3}));
+  EXPECT_EQ(confusion.read_all<std::int64_t>(), report.results.confusion);
+  EXPECT_EQ(reader.string_attribute("/confusion", "rows"), "true class");
+  EXPECT_EQ(reader.string_attribute("/confusion", "columns"), "predicted class");
+  EXPECT_EQ(reader.dataset("/class_names").read_strings(), report.class_names);
+  EXPECT_EQ(reader.int64_attribute("/", "num_classes"), 3);
+  EXPECT_EQ(reader.string_attribute("/", "state_digest"), report.state_digest);
+  EXPECT_THAT(describe_metrics_file(folder / "metrics.h5"),
+              ElementsAre(HasSubstr("metrics of tally"), "state digest " + report.state_digest,
+                          "/class_names: string [3]", "/confusion: int64 [3, 3]"));
+}
+
+TEST(MetricsFile, WithoutAMatrixSaysSo) {
+  const TemporaryFolder folder;
+  RunReport report = small_report();
+  report.results.confusion.clear();
+  report.results.num_classes = 30000;
+  report.class_names.clear();
+  write_metrics_file(report, folder / "metrics.h5");
+  EXPECT_THAT(hdf5::Reader(folder / "metrics.h5").children("/"), ElementsAre());
+  EXPECT_EQ(describe_metrics_file(folder / "metrics.h5").back(),
+            "no confusion matrix was kept for 30,000 classes (--confusion-max-classes)");
+}
+
+TEST(MetricsFile, AFailureLeavesNothing) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "metrics.h5");
+  try {
+    write_metrics_file(small_report(), folder / "metrics.h5");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::output);
+  }
+  EXPECT_THAT(names_in(folder), ElementsAre("metrics.h5"));
+  EXPECT_THROW(write_metrics_file(small_report(), folder / "none/metrics.h5"), Error);
+}
+
+TEST(MetricsFile, AnotherFileIsNotDescribed) {
+  const TemporaryFolder folder;
+  write_text(folder / "x.h5", "words");
+  EXPECT_THROW(describe_metrics_file(folder / "x.h5"), Error);
+}
+
+}  // namespace
+}  // namespace tally::report

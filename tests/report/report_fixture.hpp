@@ -1,0 +1,88 @@
+// A report like that of a small run, and a folder for files.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/report/run_report.hpp>
+
+namespace tally::report {
+
+// Three classes, ten samples: one ignored, seven of nine right.
+inline RunReport small_report() {
+  RunReport report;
+  auto& results = report.results;
+  results.count = 10;
+  results.index_sum = 45;
+  results.index_mix = 0xfedcba9876543210u;
+  results.scored = 9;
+  results.ignored = 1;
+  results.tied = 2;
+  results.num_classes = 3;
+  results.metrics = {{"accuracy", 7.0 / 9.0}, {"loss", 0.1}, {"precision_macro", std::nullopt}};
+  results.per_class = {{0, 4, 5, 4, 0.8, 1.0, 8.0 / 9.0},
+                       {1, 5, 4, 3, 0.75, 0.6, 2.0 / 3.0},
+                       {2, 0, 0, 0, std::nullopt, std::nullopt, std::nullopt}};
+  results.confusion = {4, 0, 0, 1, 3, 1, 0, 0, 0};
+  report.expected = {10, 45, 0xfedcba9876543210u};
+  report.total_samples = 1234;
+  report.class_names = {"cat", "dog", "bird"};
+  report.state_digest = std::string(64, 'a');
+  report.predictions_digest = std::string(64, 'b');
+  report.digest_class = std::string(64, 'c');
+  report.batch_size = 4;
+  report.num_batches = 3;
+  report.balance = 0.75;
+  report.wall_s = 1.5;
+  report.startup_s = 0.25;
+  report.steady_samples_per_s = 1e5 / 3.0;
+  report.phases = {{"load_model", 0.1, 0.2, 0.3}, {"evaluate", 1, 2, 3}};
+  report.ranks = {{0, "node1", "cpu: EPYC", 8, 0.1, 0.2, 0.3},
+                  {1, "node2", "cpu: EPYC", 2, 0, 0, 0}};
+  report.settings = {{"model", "m.pt"}, {"batch-size", "4"}};
+  report.environment = {{"libtorch", "2.11.0"}};
+  report.model = {"m.pt", 1000, std::string(64, 'd')};
+  report.data = {"d.h5", 2000000, std::string(64, 'e')};
+  report.notes = {"a note"};
+  return report;
+}
+
+// Gone, with all in it, at the end of the scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder()
+      : path_(std::filesystem::temp_directory_path() /
+              format("tally-report-{}-{}", getpid(), ++num_made)) {
+    std::filesystem::create_directory(path_);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  static inline int num_made = 0;
+  std::filesystem::path path_;
+};
+
+inline void write_text(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+inline std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace tally::report

@@ -1,0 +1,79 @@
+// The table for people: what it says, what it leaves out, how wide it is.
+#include "report_fixture.hpp"
+
+namespace tally::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Table, ReadsLikeThis) {
+  const std::string table = to_table(small_report(), "runs/one");
+  EXPECT_EQ(table.substr(table.find(": ") + 2),
+            "m.pt on d.h5\n"
+            "\n"
+            "  accuracy                0.777778    77.78 %   7 of 9\n"
+            "  loss                    0.100000\n"
+            "  precision_macro        undefined\n"
+            "\n"
+            "  class                    support predicted   correct precision  recall      f1\n"
+            "  0 cat                          4         5         4    0.8000  1.0000  0.8889\n"
+            "  1 dog                          5         4         3    0.7500  0.6000  0.6667\n"
+            "  2 bird                         0         0         0         -       -       -\n"
+            "\n"
+            "Samples   10 of 1,234 evaluated, each exactly once\n"
+            "          1 ignored\n"
+            "          2 with a tie between the true class and another\n"
+            "          data unchecked: the data set has no checksums\n"
+            "Time      1.50 s, of it 0.25 s start-up; 33,333/s steady; 2 ranks\n"
+            "Digests   state aaaaaaaaaaaaaaaa…, predictions bbbbbbbbbbbbbbbb…\n"
+            "Results   runs/one\n"
+            "          report.json, metrics.h5, predictions.h5, events.jsonl\n");
+}
+
+TEST(Table, LeavesOutWhatIsNotThere) {
+  RunReport report = small_report();
+  report.results.ignored = report.results.tied = 0;
+  report.predictions_digest.reset();
+  report.steady_samples_per_s.reset();
+  report.data_integrity_checked = true;
+  report.comparable = false;
+  report.ranks.resize(1);
+  report.weights = InputFile{"w.pt", 1, "f"};
+  const std::string table = to_table(report, "out");
+  EXPECT_THAT(table, HasSubstr("m.pt with w.pt on d.h5\n"));
+  EXPECT_THAT(table, HasSubstr("of it 0.25 s start-up; 1 rank\n"));
+  EXPECT_THAT(table, HasSubstr("state aaaaaaaaaaaaaaaa… (not comparable)\n"));
+  EXPECT_THAT(table, HasSubstr("report.json, metrics.h5, events.jsonl\n"));
+  for (const char* word : {"ignored", "tie ", "unchecked", "steady", "predictions"}) {
+    EXPECT_THAT(table, Not(HasSubstr(word)));
+  }
+}
+
+TEST(Table, SaysLoudlyWhenSamplesWereLost) {
+  RunReport report = small_report();
+  report.results.count = 9;
+  EXPECT_THAT(to_table(report, "out"), HasSubstr("NOT exactly once"));
+}
+
+TEST(Table, ListsClassesOnlyWhileTheyAreFew) {
+  RunReport report = small_report();
+  report.results.per_class.assign(20, {});
+  EXPECT_THAT(to_table(report, "out"), HasSubstr("support"));
+  report.results.per_class.assign(21, {});
+  EXPECT_THAT(to_table(report, "out"), Not(HasSubstr("support")));
+}
+
+TEST(Table, KeepsItsColumnsWithLongAndHostileNames) {
+  RunReport report = small_report();
+  report.class_names = {"a class of a very long name indeed", "\x1b[2J\n\xff", "größe"};
+  const std::string table = to_table(report, "o\x07ut");
+  EXPECT_THAT(table, HasSubstr("  0 a class of a very l          4"));
+  EXPECT_THAT(table, HasSubstr("  1 \\x1b[2J\\x0a\\xff              5"));
+  EXPECT_THAT(table, HasSubstr("  2 größe                        0"));
+  EXPECT_THAT(table, HasSubstr("Results   o\\x07ut\n"));
+  for (const char c : table) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+}
+
+}  // namespace
+}  // namespace tally::report
