@@ -1,0 +1,62 @@
+// What follows the model's output: scores into the State, records into the prediction log.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/exact/state.hpp>
+#include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/results.hpp>
+#include <tally/predictions/columns.hpp>
+
+namespace tally::tasks {
+
+// Groups of columns that `--save` takes; an empty list saves nothing.
+enum class SaveColumns { labels, topk, probabilities, logits };
+
+struct TaskOptions {
+  std::string task = "multiclass";
+  metrics::OutputKind outputs = metrics::OutputKind::logits;
+  metrics::MetricOptions metrics = {};
+  std::vector<SaveColumns> save = {};
+  // Names of ScoredBatch::targets; multiclass scores "label".
+  std::vector<std::string> targets = {"label"};
+};
+
+// The model's output and the targets of one batch; rows past `num_samples` are padding.
+struct ScoredBatch {
+  std::int64_t first_index = 0;  // global index of the first sample
+  std::int64_t num_samples = 0;
+  TensorView output;                    // [rows, classes] float32
+  std::span<const TensorView> targets;  // in the order of the data set's target names
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  virtual std::shared_ptr<const exact::StateLayout> layout() const = 0;
+  // Sorted by name.
+  virtual std::vector<predictions::ColumnSpec> columns() const = 0;
+  // Error(model), naming what was found and what was expected, if the model's output does not fit
+  // the data set. For the warm-up; score() checks it too.
+  virtual void check_output_shape(std::span<const std::int64_t> shape) const = 0;
+  // Scores num_samples rows into `state` and fills `records`. Error(numeric) names the first sample
+  // whose output is NaN or Inf; Error(model) if the output's shape or kind is not the expected one.
+  virtual void score(const ScoredBatch& batch, exact::State& state,
+                     predictions::RecordBatch& records) = 0;
+  virtual metrics::Results finalize(const exact::State& state) const = 0;
+};
+
+// Error(usage) names a task or metric that is not known, or a column that the model's kind of
+// output cannot give; Error(dataset) names a target that the task needs and the data set lacks.
+std::unique_ptr<Task> make_task(const TaskOptions& options);
+std::vector<std::string_view> known_tasks();
+
+}  // namespace tally::tasks

@@ -1,0 +1,131 @@
+#include "columns.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <tally/base/checked_cast.hpp>
+
+namespace tally::tasks {
+namespace {
+
+constexpr std::int64_t kTopK = 5;
+
+template <class T>
+std::span<T> values_in(std::span<std::byte> out) {
+  return {reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)};
+}
+
+template <class T>
+void copy(std::span<const T> values, std::span<std::byte> out) {
+  if (!out.empty()) std::memcpy(out.data(), values.data(), out.size());
+}
+
+std::span<const float> score_row(const ColumnSource& source, std::size_t row) {
+  return {source.scores.as<float>() + to_size(source.scores.strides.at(0)) * row,
+          to_size(source.scores.shape.at(1))};
+}
+
+void fill_index(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+  const auto indices = values_in<std::int64_t>(out);
+  std::iota(indices.begin(), indices.end(), source.first_index);
+}
+
+void fill_label(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+  copy(source.labels, out);
+}
+
+void fill_prediction(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+  copy(std::span(source.facts.prediction), out);
+}
+
+void fill_label_rank(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+  copy(std::span(source.facts.label_rank), out);
+}
+
+void fill_loss(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+  copy(std::span(source.facts.loss), out);
+}
+
+void fill_confidence(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+  copy(std::span(source.facts.confidence), out);
+}
+
+// Classes by descending score; ties: the smaller index first, as in the label's rank.
+void fill_topk(const ColumnSource& source, const Shape& row_shape, std::span<std::byte> out) {
+  const auto k = to_size(row_shape.at(0));
+  const auto top = values_in<std::int64_t>(out);
+  std::vector<std::int64_t> classes(to_size(source.scores.shape.at(1)));
+  for (std::size_t row = 0; row < source.labels.size(); ++row) {
+    const auto scores = score_row(source, row);
+    std::iota(classes.begin(), classes.end(), 0);
+    const auto middle = classes.begin() + static_cast<std::ptrdiff_t>(k);
+    std::partial_sort(classes.begin(), middle, classes.end(), [&](auto left, auto right) {
+      const float a = scores[to_size(left)];
+      const float b = scores[to_size(right)];
+      return a > b || (a == b && left < right);
+    });
+    std::copy(classes.begin(), middle, top.begin() + static_cast<std::ptrdiff_t>(row * k));
+  }
+}
+
+void fill_probabilities(const ColumnSource& source, const Shape& row_shape,
+                        std::span<std::byte> out) {
+  const auto num_classes = to_size(row_shape.at(0));
+  const auto values = values_in<float>(out);
+  for (std::size_t row = 0; row < source.labels.size(); ++row) {
+    metrics::class_probabilities(score_row(source, row), source.outputs,
+                                 values.subspan(row * num_classes, num_classes));
+  }
+}
+
+void fill_logits(const ColumnSource& source, const Shape& row_shape, std::span<std::byte> out) {
+  const auto num_classes = to_size(row_shape.at(0));
+  const auto values = values_in<float>(out);
+  for (std::size_t row = 0; row < source.labels.size(); ++row) {
+    const auto scores = score_row(source, row);
+    std::copy(scores.begin(), scores.end(),
+              values.begin() + static_cast<std::ptrdiff_t>(row * num_classes));
+  }
+}
+
+std::vector<Column> columns_of(SaveColumns group, std::int64_t num_classes) {
+  switch (group) {
+    case SaveColumns::labels:
+      return {{{"confidence", DType::f32, {}}, fill_confidence},
+              {{"index", DType::i64, {}}, fill_index},
+              {{"label", DType::i64, {}}, fill_label},
+              {{"label_rank", DType::i32, {}}, fill_label_rank},
+              {{"loss", DType::f32, {}}, fill_loss},
+              {{"prediction", DType::i64, {}}, fill_prediction}};
+    case SaveColumns::topk:
+      return {{{"topk", DType::i64, {std::min(kTopK, num_classes)}}, fill_topk}};
+    case SaveColumns::probabilities:
+      return {{{"probabilities", DType::f32, {num_classes}}, fill_probabilities}};
+    case SaveColumns::logits:
+      return {{{"logits", DType::f32, {num_classes}}, fill_logits}};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Column> classification_columns(const std::vector<SaveColumns>& groups,
+                                           std::int64_t num_classes) {
+  std::vector<Column> columns;
+  for (const SaveColumns group : groups) {
+    const auto more = columns_of(group, num_classes);
+    columns.insert(columns.end(), more.begin(), more.end());
+  }
+  const auto by_name = [](const Column& left, const Column& right) {
+    return left.spec.name < right.spec.name;
+  };
+  const auto same_name = [](const Column& left, const Column& right) {
+    return left.spec.name == right.spec.name;
+  };
+  std::sort(columns.begin(), columns.end(), by_name);
+  columns.erase(std::unique(columns.begin(), columns.end(), same_name), columns.end());
+  return columns;
+}
+
+}  // namespace tally::tasks
