@@ -1,0 +1,47 @@
+// How the data set's inputs become the model's: which one goes where, and what is done to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/data/batch_reader.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/device/device.hpp>
+#include <tally/model/card.hpp>
+#include <tally/model/predictor.hpp>
+#include <tally/preprocess/normaliser.hpp>
+
+namespace tally::evaluate {
+
+// One argument of the model.
+struct InputRoute {
+  std::size_t source = 0;                             // index into Batch::inputs
+  std::unique_ptr<preprocess::Normaliser> normalise;  // none: passed as it is
+};
+
+struct Routes {
+  std::vector<InputRoute> routes;  // in the order of the model's arguments
+  std::vector<std::string> notes;  // what the user should know, e.g. two different normalisations
+};
+
+// By the card's input names; without a card, or where card and data set have one input each, by
+// order. The card's normalisation wins over the data set's. Error(model) when an input is missing
+// or its shape, element type, number of classes or fixed batch size does not fit the data set.
+Routes make_routes(const data::DataSetInfo& info, const std::optional<model::ModelCard>& card,
+                   std::int64_t batch_size, const device::Device& device);
+
+// The model's arguments for one batch; views of the batch or of the routes' buffers.
+std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> routes);
+
+// One batch of zeros of the true shape through preparation and model, so that what must fail fails
+// before the loop. Returns the shape of the model's output.
+Shape warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
+              model::Predictor& predictor);
+
+}  // namespace tally::evaluate

@@ -1,0 +1,151 @@
+#include <tally/evaluate/routes.hpp>
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally::evaluate {
+namespace {
+
+using preprocess::Normalisation;
+
+// Stored [height, width, channels] against the model's [channels, height, width] and the like: what
+// the model sees of one row.
+Shape model_row_shape(const data::ColumnInfo& column) {
+  const Shape& row = column.row_shape;
+  return column.image ? Shape{row.at(2), row.at(0), row.at(1)} : row;
+}
+
+Shape with_rows(std::int64_t rows, const Shape& row_shape) {
+  Shape shape{rows};
+  shape.insert(shape.end(), row_shape.begin(), row_shape.end());
+  return shape;
+}
+
+Error misfit(const data::ColumnInfo& column, const model::TensorSpec& wanted, const Shape& given) {
+  return {
+      ErrorKind::model,
+      format("the model expects input '{}' of shape {} {} (-1: any), but {} gives {}", wanted.name,
+             to_string(wanted.shape), name(wanted.dtype), column.path, to_string(given)),
+      "Give a model and a data set that belong together."};
+}
+
+void check_fit(const data::ColumnInfo& column, const model::TensorSpec& wanted,
+               std::int64_t batch_size) {
+  const Shape given = with_rows(batch_size, model_row_shape(column));
+  const bool fits =
+      given.size() == wanted.shape.size() &&
+      std::equal(given.begin(), given.end(), wanted.shape.begin(),
+                 [](std::int64_t have, std::int64_t want) { return want < 0 || want == have; });
+  if (!fits) throw misfit(column, wanted, given);
+}
+
+void check_card(const data::DataSetInfo& info, const model::ModelCard& card,
+                std::int64_t batch_size) {
+  if (card.num_classes && *card.num_classes != info.num_classes) {
+    throw Error(ErrorKind::model,
+                format("the model has {} classes, data set '{}' has {}", *card.num_classes,
+                       info.path.string(), info.num_classes),
+                "Give a model and a data set that belong together.");
+  }
+  if (card.fixed_batch && *card.fixed_batch != batch_size) {
+    throw Error(ErrorKind::model,
+                format("the model takes batches of {} only, --batch-size is {}", *card.fixed_batch,
+                       batch_size),
+                format("Run with --batch-size {}.", *card.fixed_batch));
+  }
+}
+
+Normalisation from_data(const data::ImageAttributes& image) {
+  return {image.scale, image.mean, image.std, image.channels};
+}
+
+// The card's normalisation if it has one, else the data set's; a note where they differ.
+Normalisation wanted_normalisation(const data::ImageAttributes& image,
+                                   const std::optional<model::ModelCard>& card,
+                                   std::vector<std::string>& notes) {
+  const Normalisation stored = from_data(image);
+  if (!card || !card->normalisation) return stored;
+  const auto& own = *card->normalisation;
+  Normalisation wanted{own.scale, own.mean, own.std, own.channels};
+  if (wanted != stored) {
+    notes.push_back(format(
+        "normalisation of the model card is used ({} scale {} mean {} std {}), not the data set's "
+        "({} scale {} mean {} std {})",
+        wanted.channels, wanted.scale, wanted.mean, wanted.std, stored.channels, stored.scale,
+        stored.mean, stored.std));
+  }
+  return wanted;
+}
+
+std::size_t index_of_input(const data::DataSetInfo& info, const model::TensorSpec& wanted,
+                           std::size_t num_wanted) {
+  const auto found = std::find_if(info.inputs.begin(), info.inputs.end(),
+                                  [&](const auto& column) { return column.name == wanted.name; });
+  if (found != info.inputs.end()) return to_size(found - info.inputs.begin());
+  // One input on both sides cannot be mistaken, whatever its name.
+  if (num_wanted == 1 && info.inputs.size() == 1) return 0;
+  throw Error(ErrorKind::model,
+              format("the model wants an input '{}', data set '{}' has no /inputs/{}", wanted.name,
+                     info.path.string(), wanted.name),
+              "See 'tally inspect' of both files.");
+}
+
+InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
+                      const std::optional<model::ModelCard>& card, std::int64_t batch_size,
+                      const device::Device& device, std::vector<std::string>& notes) {
+  const data::ColumnInfo& column = info.inputs[source];
+  InputRoute route{source, nullptr};
+  if (column.image) {
+    route.normalise = std::make_unique<preprocess::Normaliser>(
+        with_rows(batch_size, column.row_shape), column.image->channels,
+        wanted_normalisation(*column.image, card, notes), device);
+  }
+  return route;
+}
+
+}  // namespace
+
+Routes make_routes(const data::DataSetInfo& info, const std::optional<model::ModelCard>& card,
+                   std::int64_t batch_size, const device::Device& device) {
+  Routes made;
+  if (!card) {
+    for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+      made.routes.push_back(make_route(info, i, card, batch_size, device, made.notes));
+    }
+    return made;
+  }
+  check_card(info, *card, batch_size);
+  for (const auto& wanted : card->inputs) {
+    const std::size_t source = index_of_input(info, wanted, card->inputs.size());
+    check_fit(info.inputs[source], wanted, batch_size);
+    made.routes.push_back(make_route(info, source, card, batch_size, device, made.notes));
+  }
+  return made;
+}
+
+std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> routes) {
+  std::vector<TensorView> prepared;
+  prepared.reserve(routes.size());
+  for (auto& route : routes) {
+    const TensorView& stored = batch.inputs.at(route.source);
+    prepared.push_back(route.normalise ? route.normalise->run(stored) : stored);
+  }
+  return prepared;
+}
+
+Shape warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
+              model::Predictor& predictor) {
+  data::Batch zeros;
+  std::vector<std::vector<std::byte>> memory;
+  for (const auto& column : info.inputs) {
+    memory.emplace_back(to_size(batch_size * column.row_bytes()));
+    zeros.inputs.push_back(contiguous_view(memory.back().data(), column.dtype,
+                                           with_rows(batch_size, column.row_shape)));
+  }
+  return predictor.predict(prepare(zeros, routes)).shape;
+}
+
+}  // namespace tally::evaluate

@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/evaluate/loop.hpp>
+#include <tally/plan/coverage.hpp>
+
+namespace tally::evaluate {
+namespace {
+
+constexpr std::int64_t kBatch = 4;
+constexpr std::int64_t kClasses = 3;
+
+// Batches of one float input (the class to predict) and labels, from a list of grid indices.
+class ListedBatches : public BatchSource {
+ public:
+  ListedBatches(plan::BatchGrid grid, std::vector<std::int64_t> indices)
+      : grid_(grid), indices_(std::move(indices)) {}
+
+  const data::Batch* next() override {
+    if (at_ == indices_.size()) return nullptr;
+    batch_.index = indices_[at_++];
+    batch_.samples = grid_.samples_of(batch_.index);
+    for (std::size_t row = 0; row < to_size(kBatch); ++row) {
+      const auto sample = batch_.samples.first + static_cast<std::int64_t>(row);
+      inputs_[row] = static_cast<float>(sample % kClasses);
+      labels_[row] = (sample / 2) % kClasses;
+    }
+    batch_.inputs = {contiguous_view(inputs_.data(), DType::f32, {kBatch})};
+    batch_.targets = {contiguous_view(labels_.data(), DType::i64, {kBatch})};
+    return &batch_;
+  }
+
+ private:
+  plan::BatchGrid grid_;
+  std::vector<std::int64_t> indices_;
+  std::size_t at_ = 0;
+  data::Batch batch_;
+  std::vector<float> inputs_ = std::vector<float>(kBatch);
+  std::vector<std::int64_t> labels_ = std::vector<std::int64_t>(kBatch);
+};
+
+// Scores that prefer the class given as input.
+class OneHotPredictor : public model::Predictor {
+ public:
+  TensorView predict(std::span<const TensorView> inputs) override {
+    scores_.assign(to_size(kBatch * kClasses), 0.0F);
+    for (std::size_t row = 0; row < to_size(kBatch); ++row) {
+      const auto preferred = static_cast<std::size_t>(inputs[0].as<float>()[row]);
+      scores_[row * to_size(kClasses) + preferred] = 2.0F;
+    }
+    return contiguous_view(scores_.data(), DType::f32, {kBatch, kClasses});
+  }
+  const std::optional<model::ModelCard>& card() const override { return card_; }
+
+ private:
+  std::vector<float> scores_;
+  std::optional<model::ModelCard> card_;
+};
+
+class CountingObserver : public Observer {
+ public:
+  void batch_done(std::int64_t samples_done, const exact::State&) override {
+    seen.push_back(samples_done);
+  }
+  std::vector<std::int64_t> seen;
+};
+
+struct Outcome {
+  metrics::Results results;
+  std::vector<std::byte> state;
+  std::int64_t rows = 0;
+  std::vector<std::int64_t> progress;
+};
+
+// Runs the given batches of the grid as the slices of several ranks, merged.
+Outcome evaluate(const plan::BatchGrid& grid,
+                 const std::vector<std::vector<std::int64_t>>& batches_of_ranks) {
+  tasks::TaskOptions options;
+  options.metrics.num_classes = kClasses;
+  options.save = {tasks::SaveColumns::labels};
+  const auto task = tasks::make_task(options);
+  exact::State merged(task->layout());
+  Outcome outcome;
+  for (const auto& batches : batches_of_ranks) {
+    ListedBatches source(grid, batches);
+    std::vector<InputRoute> routes(1);
+    OneHotPredictor predictor;
+    predictions::PredictionLog log(task->columns(), "/tmp", 1 << 20);
+    CountingObserver observer;
+    exact::State state(task->layout());
+    const auto times = run({source, routes, predictor, *task, log, observer}, state);
+    EXPECT_EQ(times.samples, log.num_rows());
+    merged.merge(std::move(state));
+    outcome.rows += log.num_rows();
+    outcome.progress = observer.seen;
+  }
+  outcome.results = task->finalize(merged);
+  const auto bytes = merged.bytes();
+  outcome.state.assign(bytes.begin(), bytes.end());
+  return outcome;
+}
+
+plan::CoverageEvidence evidence_of(const metrics::Results& results) {
+  return {results.count, results.index_sum, results.index_mix};
+}
+
+TEST(Loop, SeesEverySampleOnceAndNoPadding) {
+  const plan::BatchGrid grid(10, kBatch);
+  const auto outcome = evaluate(grid, {{0, 1, 2}});
+  EXPECT_EQ(evidence_of(outcome.results), plan::expected_evidence({0, 10}));
+  EXPECT_EQ(outcome.rows, 10);
+  EXPECT_EQ(outcome.progress, (std::vector<std::int64_t>{4, 8, 10}));
+}
+
+TEST(Loop, AnySplitGivesTheSameBits) {
+  const plan::BatchGrid grid(18, kBatch);
+  const auto whole = evaluate(grid, {{0, 1, 2, 3, 4}});
+  EXPECT_EQ(evaluate(grid, {{0, 1}, {2, 3}, {4}}).state, whole.state);
+  EXPECT_EQ(evaluate(grid, {{}, {4}, {0, 1, 2, 3}, {}}).state, whole.state);
+}
+
+TEST(Loop, ADroppedBatchShowsInTheEvidence) {
+  const plan::BatchGrid grid(12, kBatch);
+  const auto evidence = evidence_of(evaluate(grid, {{0, 2}}).results);
+  EXPECT_NE(evidence, plan::expected_evidence({0, 12}));
+  EXPECT_EQ(evidence.count, 8);
+}
+
+TEST(Loop, ARepeatedBatchInPlaceOfAnotherShowsInTheEvidence) {
+  const plan::BatchGrid grid(12, kBatch);
+  const auto evidence = evidence_of(evaluate(grid, {{0, 1, 1}}).results);
+  EXPECT_NE(evidence, plan::expected_evidence({0, 12}));
+  EXPECT_EQ(evidence.count, 12) << "the count alone would not have told";
+}
+
+}  // namespace
+}  // namespace tally::evaluate

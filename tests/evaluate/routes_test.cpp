@@ -1,0 +1,121 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tally/base/error.hpp>
+#include <tally/evaluate/routes.hpp>
+
+namespace tally::evaluate {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kBatch = 4;
+
+data::ColumnInfo image_column() {
+  data::ColumnInfo column{"/inputs/image", "image", DType::u8, {5, 6, 3}, std::nullopt, 0};
+  column.image = data::ImageAttributes{"HWC", "RGB", 1.0, {0, 0, 0}, {1, 1, 1}};
+  return column;
+}
+
+data::DataSetInfo image_set() {
+  data::DataSetInfo info;
+  info.path = "val.h5";
+  info.num_samples = 10;
+  info.num_classes = 7;
+  info.inputs = {image_column()};
+  return info;
+}
+
+model::ModelCard image_card() {
+  model::ModelCard card;
+  card.inputs = {{"image", DType::f32, {-1, 3, 5, 6}, ""}};
+  card.num_classes = 7;
+  return card;
+}
+
+std::string message(const data::DataSetInfo& info, const model::ModelCard& card,
+                    std::int64_t batch_size = kBatch) {
+  try {
+    make_routes(info, card, batch_size, device::Device{});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::model);
+    return error.what();
+  }
+  return "";
+}
+
+data::Batch batch_of(std::vector<std::uint8_t>& pixels) {
+  data::Batch batch;
+  batch.inputs = {contiguous_view(pixels.data(), DType::u8, {kBatch, 5, 6, 3})};
+  return batch;
+}
+
+TEST(Routes, WithoutACardInputsGoInOrder) {
+  auto info = image_set();
+  info.inputs.push_back({"/inputs/mask", "mask", DType::i64, {9}, std::nullopt, 0});
+  const auto made = make_routes(info, std::nullopt, kBatch, device::Device{});
+  ASSERT_EQ(made.routes.size(), 2u);
+  EXPECT_NE(made.routes[0].normalise, nullptr);
+  EXPECT_EQ(made.routes[1].normalise, nullptr);
+  EXPECT_EQ(made.routes[1].source, 1u);
+}
+
+TEST(Routes, FollowTheCardsNames) {
+  auto info = image_set();
+  info.inputs = {{"/inputs/a", "a", DType::f32, {2}, std::nullopt, 0},
+                 {"/inputs/b", "b", DType::f32, {3}, std::nullopt, 0}};
+  model::ModelCard card;
+  card.inputs = {{"b", DType::f32, {-1, 3}, ""}, {"a", DType::f32, {-1, 2}, ""}};
+  const auto made = make_routes(info, card, kBatch, device::Device{});
+  EXPECT_EQ(made.routes[0].source, 1u);
+  EXPECT_EQ(made.routes[1].source, 0u);
+}
+
+TEST(Routes, OneInputOnBothSidesNeedsNoName) {
+  auto card = image_card();
+  card.inputs[0].name = "x";
+  EXPECT_EQ(message(image_set(), card), "");
+}
+
+TEST(Routes, MisfitsAreNamed) {
+  auto card = image_card();
+  card.inputs[0].shape = {-1, 3, 8, 8};
+  EXPECT_THAT(message(image_set(), card), HasSubstr("[-1, 3, 8, 8]"));
+  EXPECT_THAT(message(image_set(), card), HasSubstr("[4, 3, 5, 6]"));
+
+  card = image_card();
+  card.num_classes = 8;
+  EXPECT_THAT(message(image_set(), card), HasSubstr("8 classes"));
+
+  card = image_card();
+  card.fixed_batch = 16;
+  EXPECT_THAT(message(image_set(), card), HasSubstr("--batch-size 16"));
+
+  card = image_card();
+  card.inputs.push_back({"mask", DType::i64, {-1, 9}, ""});
+  EXPECT_THAT(message(image_set(), card), HasSubstr("/inputs/mask"));
+}
+
+TEST(Routes, TheCardsNormalisationWinsAndIsNoted) {
+  auto card = image_card();
+  card.normalisation = model::CardNormalisation{1.0, {1, 2, 3}, {1, 1, 1}, "BGR"};
+  auto made = make_routes(image_set(), card, kBatch, device::Device{});
+  ASSERT_EQ(made.notes.size(), 1u);
+  EXPECT_THAT(made.notes[0], HasSubstr("BGR"));
+
+  std::vector<std::uint8_t> pixels(kBatch * 5 * 6 * 3, 10);
+  const auto prepared = prepare(batch_of(pixels), made.routes);
+  ASSERT_EQ(prepared.size(), 1u);
+  EXPECT_EQ(prepared[0].shape, (Shape{kBatch, 3, 5, 6}));
+  EXPECT_FLOAT_EQ(prepared[0].as<float>()[0], 9.0F);
+  EXPECT_FLOAT_EQ(prepared[0].as<float>()[2], 7.0F);
+}
+
+TEST(Routes, EqualNormalisationsNeedNoNote) {
+  auto card = image_card();
+  card.normalisation = model::CardNormalisation{1.0, {0, 0, 0}, {1, 1, 1}, "RGB"};
+  EXPECT_TRUE(make_routes(image_set(), card, kBatch, device::Device{}).notes.empty());
+}
+
+}  // namespace
+}  // namespace tally::evaluate
