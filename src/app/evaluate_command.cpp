@@ -1,0 +1,99 @@
+#include <cstdio>
+#include <optional>
+
+#include <tally/base/clock.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/report/progress.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "commands.hpp"
+#include "job.hpp"
+#include "output_folder.hpp"
+#include "results.hpp"
+#include "watcher.hpp"
+
+namespace tally::app {
+namespace {
+
+// What only rank 0 has while a run goes on.
+struct RootSide {
+  OutputFolder folder;
+  std::optional<report::EventLog> events;
+
+  explicit RootSide(const Job& job) : folder(job.output, job.config.overwrite) {
+    folder.create();
+    events.emplace(folder.events());
+  }
+};
+
+LoopResult loop_with_progress(Job& job, RootSide* root) {
+  if (root == nullptr) {
+    SilentObserver silent;
+    return run_loop(job, silent);
+  }
+  const auto own_samples = job.grid->samples_of(job.slice).count;
+  Watcher watcher(report::progress_style_from_name(job.config.progress), *root->events, *job.task,
+                  own_samples, job.grid->num_samples());
+  auto result = run_loop(job, watcher);
+  watcher.finish();
+  return result;
+}
+
+// The report comes last: where it lies, the result is complete.
+void publish(const Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
+             RootSide& root) {
+  root.folder.begin_publishing();
+  if (predictions) {
+    report.predictions_digest = predictions->digest;
+    predictions->writer.publish(prediction_attributes(job, predictions->digest));
+  }
+  report::write_metrics_file(report, root.folder.metrics());
+  report.wall_s = process_age_s();
+  root.events->finished("complete");
+  write_file_atomically(root.folder.report(), report::to_json(report));
+  root.folder.keep();
+  std::fputs(report::to_table(report, root.folder.path()).c_str(), stdout);
+}
+
+void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phases) {
+  std::optional<RootSide> root;
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) root.emplace(job);
+  });
+  RootSide* const mine = root ? &*root : nullptr;
+  const double startup_s = process_age_s();
+  phases.done("create_output");
+  if (mine != nullptr) mine->events->phase("evaluate");
+  auto loop = loop_with_progress(job, mine);
+  phases.done("evaluate");
+  comm.barrier();
+  phases.done("wait_for_ranks");
+  const auto results = merge_results(comm, job, loop);
+  phases.done("reduce");
+  if (mine != nullptr) mine->events->phase("gather");
+  auto predictions =
+      gather_predictions(comm, job, loop, mine != nullptr ? mine->folder.predictions() : "");
+  phases.done("gather");
+  auto report = make_report(comm, job, loop, results, phases);
+  report.startup_s = startup_s;
+  if (mine != nullptr) publish(job, report, std::move(predictions), *mine);
+}
+
+}  // namespace
+
+void run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
+                  const std::vector<std::string>& arguments) {
+  Phases phases;
+  phases.add("launch", process_age_s());
+  Job job = prepare_job(comm, arguments, phases);
+  for (const auto& note : job.notes) log::note(note);
+  if (mode == EvaluateMode::check) {
+    if (comm.is_root()) std::fputs(plan_text(job, comm.world_size()).c_str(), stdout);
+    return;
+  }
+  evaluate_and_publish(comm, job, phases);
+}
+
+}  // namespace tally::app

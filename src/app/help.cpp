@@ -1,0 +1,85 @@
+#include <tally/base/build_info.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/comm/runtime.hpp>
+#include <tally/config/options.hpp>
+#include <tally/metrics/metric_set.hpp>
+#include <tally/model/predictor.hpp>
+#include <tally/tasks/task.hpp>
+
+#include "commands.hpp"
+
+namespace tally::app {
+namespace {
+
+constexpr std::string_view kExitCodes =
+    "Exit codes: 0 ok, 2 usage, 3 data set, 4 model, 5 environment or GPU, 6 output,\n"
+    "7 numeric (NaN or Inf from the model), 9 internal. Every rank returns the same.\n";
+
+std::string metrics_help() {
+  std::string text;
+  for (const auto task : tasks::known_tasks()) {
+    text += format("Metrics of task {} (--metrics LIST; default: all):\n", task);
+    for (const auto& metric : metrics::known_metrics(task)) {
+      text += format("  {:<20} {}\n", metric.name, metric.definition);
+    }
+  }
+  return text;
+}
+
+std::string evaluate_help(std::string_view usage, std::string_view purpose) {
+  return format(
+      "Usage: {}\n\n{}\n\n{}\nEvery option may also stand in a --config file (lines `batch-size = "
+      "32`) or in the\nenvironment (TALLY_BATCH_SIZE=32). Precedence: command line, environment, "
+      "file, default.\n\n{}\n{}",
+      usage, purpose, config::run_options_help(), metrics_help(), kExitCodes);
+}
+
+}  // namespace
+
+std::string general_help() {
+  return format(
+      "tally {}: exact, MPI-native distributed evaluation of trained models\n\n"
+      "  tally evaluate --model M --data D [--output DIR] [options]   evaluate a model\n"
+      "  tally check    (same options)                                everything up to the first\n"
+      "                                                               batch, then the plan\n"
+      "  tally inspect  FILE                                          what a data set, model,\n"
+      "                                                               weights or result file "
+      "holds\n"
+      "  tally COMMAND --help                                         all options of a command\n"
+      "  tally --version                                              versions of program and "
+      "libraries\n\n"
+      "On several ranks:  mpirun -n 4 tally evaluate --model model.pt --data val.h5\n\n"
+      "A model file is a program of whoever made it: evaluate only models that you trust.\n{}",
+      build_info().version, kExitCodes);
+}
+
+std::string version_text() {
+  const auto& info = build_info();
+  return format("tally {} ({}, {}, {})\nLibTorch {}\n{}\n", info.version, info.revision,
+                info.build_type, info.compiler, model::torch_version(),
+                comm::Runtime::library_version());
+}
+
+std::string command_help(std::string_view command) {
+  if (command == "evaluate") {
+    return evaluate_help("[mpirun -n P] tally evaluate --model M --data D [options]",
+                         "Evaluates a model over a data set, each sample exactly once, with the "
+                         "same digits\nfor any number of ranks.");
+  }
+  if (command == "check") {
+    return evaluate_help("[mpirun -n P] tally check --model M --data D [options]",
+                         "Does everything that 'evaluate' does up to the first batch, prints the "
+                         "plan and\nwrites nothing.");
+  }
+  if (command == "inspect") {
+    return "Usage: tally inspect FILE [--verify] [--add-checksums OUT]\n\n"
+           "Says what a data set, model, weights, predictions or report file holds.\n\n"
+           "  --verify             read all of a data set and check labels and checksums\n"
+           "  --add-checksums OUT  write a copy of a data set with checksum tables to OUT\n";
+  }
+  throw Error(ErrorKind::usage, format("'{}' is no command of tally", command),
+              "See 'tally --help'.");
+}
+
+}  // namespace tally::app

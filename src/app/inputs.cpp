@@ -1,0 +1,75 @@
+#include "inputs.hpp"
+
+#include <filesystem>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/files.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/digest/digest.hpp>
+
+namespace tally::app {
+namespace {
+
+struct SharedFile {
+  std::vector<std::byte> bytes;
+  report::InputFile file;
+
+  model::NamedBytes named() const { return {file.path, bytes}; }
+};
+
+// Collective. Rank 0 reads `path`; the bytes and their digest reach every rank.
+SharedFile read_once(const comm::Communicator& comm, const std::string& path,
+                     std::string_view what) {
+  SharedFile shared;
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) shared.bytes = read_file(path, ErrorKind::model, what);
+  });
+  comm.broadcast(shared.bytes);
+  const std::string digest =
+      comm.broadcast(comm.is_root() ? digest::sha256_hex(shared.bytes) : std::string());
+  shared.file = {path, checked_cast<std::int64_t>(shared.bytes.size()), digest};
+  return shared;
+}
+
+// Collective. <model>.json, where rank 0 sees one.
+std::optional<SharedFile> read_card_beside(const comm::Communicator& comm,
+                                           const std::string& model) {
+  const std::string path = model + ".json";
+  std::error_code ignored;
+  const bool there = comm.is_root() && std::filesystem::is_regular_file(path, ignored);
+  if (comm.max(std::int64_t{there}) == 0) return std::nullopt;
+  return read_once(comm, path, "model card");
+}
+
+}  // namespace
+
+OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
+  OpenedData opened;
+  comm::agree_on(comm, [&] {
+    opened.set = std::make_unique<data::DataSet>(config.data);
+    opened.file = {config.data, opened.set->info().file_bytes, opened.set->identity()};
+  });
+  comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.data + "'",
+                   opened.file.digest);
+  return opened;
+}
+
+LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config) {
+  LoadedModel loaded;
+  const SharedFile model = read_once(comm, config.model, "model");
+  const auto card = read_card_beside(comm, config.model);
+  std::optional<SharedFile> weights;
+  if (!config.weights.empty()) weights = read_once(comm, config.weights, "weights");
+
+  model::PredictorOptions options;
+  options.threads = config.threads;
+  options.weights_key = config.weights_key;
+  if (card) options.card = card->named();
+  if (weights) options.weights = weights->named();
+  comm::agree_on(comm, [&] { loaded.predictor = model::load_predictor(model.named(), options); });
+  loaded.model = model.file;
+  if (weights) loaded.weights = weights->file;
+  return loaded;
+}
+
+}  // namespace tally::app

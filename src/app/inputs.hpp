@@ -1,0 +1,35 @@
+// The files a run reads: opened, agreed on between ranks, ready for use.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/config/run_config.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/model/predictor.hpp>
+#include <tally/report/run_report.hpp>
+
+namespace tally::app {
+
+struct OpenedData {
+  std::unique_ptr<data::DataSet> set;
+  report::InputFile file;
+};
+
+// Collective. Every rank opens the data set; all must find the same identity.
+OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config);
+
+struct LoadedModel {
+  std::unique_ptr<model::Predictor> predictor;
+  report::InputFile model;
+  std::optional<report::InputFile> weights;
+};
+
+// Collective. Rank 0 reads the files, all get the bytes, every rank loads them.
+LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config);
+
+}  // namespace tally::app

@@ -1,0 +1,87 @@
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/data/describe.hpp>
+#include <tally/hdf5/reader.hpp>
+#include <tally/model/model_file.hpp>
+#include <tally/model/predictor.hpp>
+#include <tally/predictions/describe.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "commands.hpp"
+
+namespace tally::app {
+namespace {
+
+struct InspectOptions {
+  std::string file;
+  data::Verify verify = data::Verify::structure;
+  std::optional<std::string> add_checksums;
+};
+
+InspectOptions parse(const std::vector<std::string>& arguments) {
+  InspectOptions options;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--verify") {
+      options.verify = data::Verify::everything;
+    } else if (word == "--add-checksums" && i + 1 < arguments.size()) {
+      options.add_checksums = arguments[++i];
+    } else if (word.starts_with("--") || !options.file.empty()) {
+      throw Error(ErrorKind::usage, format("tally inspect does not take '{}'", word),
+                  "See 'tally inspect --help'.");
+    } else {
+      options.file = word;
+    }
+  }
+  if (options.file.empty()) {
+    throw Error(ErrorKind::usage, "tally inspect needs a file", "See 'tally inspect --help'.");
+  }
+  return options;
+}
+
+// HDF5 files may be larger than memory: only their signature is looked at here.
+bool is_hdf5(const std::string& path) {
+  constexpr std::array<char, 8> kSignature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<char, 8> head{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(head.data(), head.size()) && head == kSignature;
+}
+
+std::vector<std::string> describe_hdf5(const InspectOptions& options) {
+  const hdf5::Reader reader(options.file);
+  if (reader.has_attribute("/", "tally_schema")) {
+    data::DataSet data_set(options.file);
+    return data::describe(data_set, options.verify);
+  }
+  if (reader.exists("/index")) return predictions::describe(options.file);
+  return report::describe_metrics_file(options.file);
+}
+
+std::vector<std::string> describe(const InspectOptions& options) {
+  if (is_hdf5(options.file)) return describe_hdf5(options);
+  if (options.file.ends_with(".json")) return report::describe_report(options.file);
+  const auto bytes = read_file(options.file, ErrorKind::usage, "file");
+  return model::describe_file({options.file, bytes});
+}
+
+}  // namespace
+
+void run_inspect(const std::vector<std::string>& arguments) {
+  const auto options = parse(arguments);
+  if (options.add_checksums) {
+    data::add_checksums(options.file, *options.add_checksums);
+    log::note(
+        format("'{}' is a copy of '{}' with checksums", *options.add_checksums, options.file));
+    return;
+  }
+  for (const auto& line : describe(options)) std::fputs((line + "\n").c_str(), stdout);
+}
+
+}  // namespace tally::app

@@ -1,0 +1,45 @@
+#include "interrupt.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <string>
+
+namespace tally::app {
+namespace {
+
+struct Doomed {
+  std::vector<std::string> files, folders;
+};
+
+// A signal handler can reach nothing but static storage. It reads the list and calls only
+// async-signal-safe functions; the list is complete before its address is published.
+std::atomic<const Doomed*> doomed = nullptr;
+static_assert(std::atomic<const Doomed*>::is_always_lock_free);
+
+extern "C" void remove_and_die(int signal_number) {
+  if (const Doomed* list = doomed.load()) {
+    for (const auto& file : list->files) ::unlink(file.c_str());
+    for (const auto& folder : list->folders) ::rmdir(folder.c_str());
+  }
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
+}  // namespace
+
+void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
+                         const std::vector<std::filesystem::path>& folders) {
+  auto list = std::make_unique<Doomed>();
+  for (const auto& file : files) list->files.push_back(file.string());
+  for (const auto& folder : folders) list->folders.push_back(folder.string());
+  const bool any = !files.empty() || !folders.empty();
+  const std::unique_ptr<const Doomed> previous(doomed.exchange(any ? list.release() : nullptr));
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    std::signal(signal_number, any ? remove_and_die : SIG_DFL);
+  }
+}
+
+}  // namespace tally::app

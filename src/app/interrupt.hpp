@@ -1,0 +1,15 @@
+// What must vanish when the process is told to die (Ctrl-C, a time limit, a failed peer whose
+// MPI_Abort ends the job): files of a result that is not complete.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace tally::app {
+
+// From now on SIGINT and SIGTERM remove these files, then these folders if they are empty, and end
+// the process as they would have. Replaces an earlier list; empty lists restore the default.
+void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
+                         const std::vector<std::filesystem::path>& folders);
+
+}  // namespace tally::app

@@ -1,0 +1,217 @@
+#include "job.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <tally/base/build_info.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/config/options.hpp>
+
+#include "output_folder.hpp"
+
+namespace tally::app {
+namespace {
+
+constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
+// One batch in use, one ready, one being read.
+constexpr int kReaderSlots = 3;
+
+std::vector<std::string> environment_entries() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  return entries;
+}
+
+config::RunConfig read_settings(const comm::Communicator& comm,
+                                const std::vector<std::string>& arguments) {
+  config::Parsed parsed;
+  comm::agree_on(comm,
+                 [&] { parsed = config::parse_run_options(arguments, environment_entries()); });
+  for (const auto& variable : parsed.unknown_variables) {
+    log::warning(format("environment variable {} is no option of tally and is ignored", variable));
+  }
+  std::string text = format("tally {} {}\n", build_info().version, build_info().revision);
+  for (const auto& [name, value] : parsed.config.settings) text += name + " = " + value + "\n";
+  comm::agree_same(comm, ErrorKind::usage, "the program or its settings", text);
+  return parsed.config;
+}
+
+std::string choose_output(const comm::Communicator& comm, const config::RunConfig& config) {
+  const auto output = comm.broadcast(config.output.empty() ? default_output_name() : config.output);
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) OutputFolder(output, config.overwrite);
+  });
+  return output;
+}
+
+device::DeviceRequest device_request(const std::string& word) {
+  if (word == "cpu") return device::DeviceRequest::cpu;
+  return word == "cuda" ? device::DeviceRequest::cuda : device::DeviceRequest::automatic;
+}
+
+comm::ReduceRequest reduce_request(const std::string& word) {
+  if (word == "mpi") return comm::ReduceRequest::mpi;
+  return word == "nccl" ? comm::ReduceRequest::nccl : comm::ReduceRequest::automatic;
+}
+
+tasks::SaveColumns save_columns(const std::string& word) {
+  if (word == "topk") return tasks::SaveColumns::topk;
+  if (word == "probabilities") return tasks::SaveColumns::probabilities;
+  return word == "logits" ? tasks::SaveColumns::logits : tasks::SaveColumns::labels;
+}
+
+// --outputs, else the card's, else logits.
+metrics::OutputKind output_kind(const config::RunConfig& config,
+                                const std::optional<model::ModelCard>& card) {
+  if (!config.outputs.empty()) return metrics::output_kind_from_name(config.outputs);
+  if (card && !card->outputs.empty() && !card->outputs[0].kind.empty()) {
+    return metrics::output_kind_from_name(card->outputs[0].kind);
+  }
+  return metrics::OutputKind::logits;
+}
+
+std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
+                                       const data::DataSetInfo& info,
+                                       const std::optional<model::ModelCard>& card) {
+  tasks::TaskOptions options;
+  options.task = config.task.empty() ? info.task : config.task;
+  options.outputs = output_kind(config, card);
+  options.metrics = {info.num_classes, info.ignore_index, config.confusion_max_classes,
+                     config.metrics};
+  options.targets.clear();
+  for (const auto& target : info.targets) options.targets.push_back(target.name);
+  for (const auto& word : config.save) {
+    if (word != "none") options.save.push_back(save_columns(word));
+  }
+  return tasks::make_task(options);
+}
+
+void check_state_size(const exact::StateLayout& layout) {
+  if (layout.num_bytes() <= kMaxStateBytes) return;
+  throw Error(ErrorKind::usage,
+              format("the counters would take {} MiB on every rank", layout.num_bytes() >> 20),
+              "Lower --confusion-max-classes.");
+}
+
+plan::BatchGrid make_grid(const config::RunConfig& config, const data::DataSetInfo& info) {
+  const auto samples =
+      config.limit > 0 ? std::min(config.limit, info.num_samples) : info.num_samples;
+  return {samples, config.batch_size};
+}
+
+void note_balance(Job& job, int world_size) {
+  if (job.grid->balance(world_size) >= 0.9) return;
+  const auto better = plan::better_batch_size(*job.grid, world_size, 0.95);
+  job.notes.push_back(
+      format("{} batches on {} ranks: balance {:.2f}{}", job.grid->num_batches(), world_size,
+             job.grid->balance(world_size),
+             better ? format(", --batch-size {} would reach {:.2f}", *better,
+                             plan::BatchGrid(job.grid->num_samples(), *better).balance(world_size))
+                    : std::string()));
+}
+
+// A rank uses --threads cores; the rest of what the launcher gave it stands idle.
+void note_idle_cores(const comm::Communicator& comm, Job& job) {
+  const auto cores = sysconf(_SC_NPROCESSORS_ONLN);
+  const auto used = std::int64_t{comm.local_world_size()} * job.config.threads;
+  if (job.device.kind != DeviceKind::cpu || used >= cores) return;
+  job.notes.push_back(format("{} of {} cores are used; a rank per core (mpirun -n {}) is faster",
+                             used, cores, cores / job.config.threads));
+}
+
+// What the data set alone and what the model alone cannot tell: do they fit each other?
+void fit_together(const comm::Communicator& comm, Job& job) {
+  const auto& info = job.data.set->info();
+  auto& predictor = *job.model.predictor;
+  comm::agree_on(comm, [&] {
+    job.task = make_task(job.config, info, predictor.card());
+    check_state_size(*job.task->layout());
+    job.routes = evaluate::make_routes(info, predictor.card(), job.config.batch_size, job.device);
+    job.task->check_output_shape(
+        evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor));
+  });
+  job.notes.insert(job.notes.end(), job.routes.notes.begin(), job.routes.notes.end());
+}
+
+}  // namespace
+
+Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
+                Phases& phases) {
+  Job job;
+  job.config = read_settings(comm, arguments);
+  job.output = choose_output(comm, job.config);
+  comm::agree_on(comm, [&] {
+    job.device = device::choose_device(device_request(job.config.device), comm.local_rank());
+    job.reducer = comm::make_reducer(reduce_request(job.config.reduce), job.device.kind, comm);
+  });
+  phases.done("settings");
+  job.data = open_data(comm, job.config);
+  phases.done("open_data");
+  job.model = load_model(comm, job.config);
+  phases.done("load_model");
+  fit_together(comm, job);
+  phases.done("warm_up");
+  job.grid = make_grid(job.config, job.data.set->info());
+  job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
+  note_balance(job, comm.world_size());
+  note_idle_cores(comm, job);
+  return job;
+}
+
+std::int64_t record_bytes(const tasks::Task& task) {
+  std::int64_t bytes = 0;
+  for (const auto& column : task.columns()) bytes += column.row_bytes();
+  return bytes;
+}
+
+namespace {
+
+class ReaderSource : public evaluate::BatchSource {
+ public:
+  explicit ReaderSource(data::BatchReader& reader) : reader_(reader) {}
+  const data::Batch* next() override { return reader_.next(); }
+
+ private:
+  data::BatchReader& reader_;
+};
+
+std::string spill_folder(const config::RunConfig& config) {
+  if (!config.spill_dir.empty()) return config.spill_dir;
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+}  // namespace
+
+LoopResult run_loop(Job& job, evaluate::Observer& observer) {
+  const auto& info = job.data.set->info();
+  std::vector<device::HostBuffer> memory;
+  std::vector<std::span<std::byte>> slots;
+  for (int slot = 0; slot < kReaderSlots; ++slot) {
+    memory.emplace_back(data::slot_bytes(info, job.grid->batch_size()), job.device);
+    slots.push_back(memory.back().bytes());
+  }
+  LoopResult result{
+      exact::State(job.task->layout()),
+      predictions::PredictionLog(job.task->columns(), spill_folder(job.config), kLogMemoryBytes),
+      {},
+      0,
+      0};
+  data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots);
+  ReaderSource source(reader);
+  result.times = evaluate::run(
+      {source, job.routes.routes, *job.model.predictor, *job.task, result.log, observer},
+      result.state);
+  result.read_s = reader.read_s();
+  result.wait_s = reader.wait_s();
+  return result;
+}
+
+}  // namespace tally::app

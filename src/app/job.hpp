@@ -1,0 +1,64 @@
+// A run of `tally evaluate` in its three parts: prepare, run the loop, publish.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/comm/reducer.hpp>
+#include <tally/config/run_config.hpp>
+#include <tally/device/device.hpp>
+#include <tally/evaluate/loop.hpp>
+#include <tally/evaluate/routes.hpp>
+#include <tally/exact/state.hpp>
+#include <tally/plan/batch_grid.hpp>
+#include <tally/predictions/log.hpp>
+#include <tally/tasks/task.hpp>
+
+#include "inputs.hpp"
+#include "phases.hpp"
+
+namespace tally::app {
+
+// Everything that exists before the first batch. The order of the members is the order in which
+// they may depend on each other.
+struct Job {
+  config::RunConfig config;
+  std::string output;  // folder, the same on every rank
+  device::Device device;
+  OpenedData data;
+  LoadedModel model;
+  std::unique_ptr<tasks::Task> task;
+  evaluate::Routes routes;
+  std::unique_ptr<comm::Reducer> reducer;
+  std::optional<plan::BatchGrid> grid;
+  plan::BatchRange slice;
+  std::vector<std::string> notes;
+};
+
+// Collective. Settings, files, device, model, task, one warm-up batch: whatever can fail for a
+// foreseeable reason fails here, on all ranks with one line, before anything is written.
+Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
+                Phases& phases);
+
+// Bytes of one rank's share of the predictions, for the plan.
+std::int64_t record_bytes(const tasks::Task& task);
+
+// What `tally check` prints.
+std::string plan_text(const Job& job, int world_size);
+
+// What the loop leaves on one rank.
+struct LoopResult {
+  exact::State state;
+  predictions::PredictionLog log;
+  evaluate::LoopTimes times;
+  double read_s = 0, wait_s = 0;
+};
+
+// Evaluates this rank's slice. No communication: what it throws must end the whole job.
+LoopResult run_loop(Job& job, evaluate::Observer& observer);
+
+}  // namespace tally::app

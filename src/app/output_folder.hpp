@@ -1,0 +1,52 @@
+// The folder of one result. Rank 0 owns it; a run that does not end well leaves nothing in it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tally::app {
+
+// "tally-<UTC time>-<job or process id>"
+std::string default_output_name();
+
+class OutputFolder {
+ public:
+  // Refuses a path that holds a result (unless `overwrite`) or that cannot be a folder; creates
+  // nothing. Throws Error(output).
+  OutputFolder(std::filesystem::path path, bool overwrite);
+  // Removes what this run left, unless keep() was reached.
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  // Creates the folder and claims it: of two runs that want it, one is refused. Throws
+  // Error(output).
+  void create();
+  // This run's files are about to get their final names. An earlier result goes, its report first,
+  // so that no report ever describes another run's predictions; from now on a failure removes this
+  // run's published files too.
+  void begin_publishing();
+  // The result is complete.
+  void keep();
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path report() const { return path_ / "report.json"; }
+  std::filesystem::path predictions() const { return path_ / "predictions.h5"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.h5"; }
+  std::filesystem::path events() const { return path_ / "events.jsonl"; }
+
+ private:
+  void create_folders();
+  void claim();
+  // The files of a run that is not complete.
+  std::vector<std::filesystem::path> unfinished_files() const;
+
+  std::filesystem::path path_;
+  bool overwrite_;
+  bool unfinished_ = false;
+  bool publishing_ = false;
+  std::vector<std::filesystem::path> created_folders_;  // innermost first
+};
+
+}  // namespace tally::app

@@ -1,0 +1,56 @@
+#include <tally/base/format.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+namespace {
+
+std::string human_bytes(std::int64_t bytes) {
+  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? format("{} B", bytes) : format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string column_names(const tasks::Task& task) {
+  std::vector<std::string> names;
+  for (const auto& column : task.columns()) names.push_back(column.name);
+  return names.empty() ? "none" : format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::string plan_text(const Job& job, int world_size) {
+  const auto& info = job.data.set->info();
+  const auto& grid = *job.grid;
+  const auto line = [](std::string_view name, const std::string& value) {
+    return format("  {:<14} {}\n", name, value);
+  };
+  const auto first = grid.slice_of(0, world_size).count;
+  const auto last = grid.slice_of(world_size - 1, world_size).count;
+  std::string text = "Plan (nothing was evaluated or written)\n";
+  text +=
+      line("model", format("{} ({})", job.model.model.path, human_bytes(job.model.model.bytes)));
+  if (job.model.weights) text += line("weights", job.model.weights->path);
+  text += line("data", format("{} ({}, {})", info.path.string(), human_bytes(info.file_bytes),
+                              info.integrity_checked ? "with checksums" : "without checksums"));
+  text += line("task", format("{}, {} classes", info.task, info.num_classes));
+  text += line("samples", format("{} of {}", grid.num_samples(), info.num_samples));
+  text += line("batches", format("{} of {} samples", grid.num_batches(), grid.batch_size()));
+  text += line("ranks", format("{}, {} to {} batches each, balance {:.3f}", world_size, last, first,
+                               grid.balance(world_size)));
+  text += line("device", format("{} ({}), {} thread(s) per rank", name(job.device.kind),
+                                job.device.model, job.config.threads));
+  text += line("reduction", format("{}, state {} per rank", job.reducer->name(),
+                                   human_bytes(job.task->layout()->num_bytes())));
+  text += line("predictions", format("{}: {} in all", column_names(*job.task),
+                                     human_bytes(record_bytes(*job.task) * grid.num_samples())));
+  text += line("output", job.output);
+  return text;
+}
+
+}  // namespace tally::app

@@ -1,0 +1,77 @@
+#include "provenance.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include <tally/base/build_info.hpp>
+#include <tally/base/clock.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/host.hpp>
+#include <tally/comm/runtime.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/hdf5/version.hpp>
+
+namespace tally::app {
+namespace {
+
+// Names that explain a run; never the whole environment, which may hold secrets.
+constexpr std::array kRecordedVariables{
+    "SLURM_JOB_ID", "SLURM_JOB_NAME",  "SLURM_JOB_PARTITION", "SLURM_NNODES",
+    "SLURM_NTASKS", "PBS_JOBID",       "OMP_NUM_THREADS",     "OMP_PROC_BIND",
+    "OMP_PLACES",   "MKL_NUM_THREADS", "ONEDNN_MAX_CPU_ISA"};
+
+// The command as it was typed, blanks between the words.
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  for (char& c : text) {
+    if (c == '\0') c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string digest_class(const Job& job) {
+  std::string text;
+  const auto line = [&text](std::string_view name, const auto& value) {
+    text += format("{}: {}\n", name, value);
+  };
+  line("device", job.device.model);
+  line("backend", model::backend_description());
+  line("batch size", job.config.batch_size);
+  line("threads", job.config.threads);
+  line("model", job.model.model.digest);
+  line("weights", job.model.weights ? job.model.weights->digest : "");
+  line("data", job.data.file.digest);
+  line("samples", job.grid->num_samples());
+  line("outputs", job.config.outputs);
+  line("state", job.task->layout()->description());
+  for (const auto& column : job.task->columns()) line("column", column.name);
+  return digest::sha256_hex(text);
+}
+
+std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm) {
+  const auto& build = build_info();
+  std::vector<std::pair<std::string, std::string>> entries{
+      {"finished", utc_now_iso()},
+      {"command", command_line()},
+      {"host", host_name()},
+      {"cpu", cpu_model()},
+      {"world_size", std::to_string(comm.world_size())},
+      {"mpi", comm::Runtime::library_version()},
+      {"hdf5", hdf5::library_version()},
+      {"torch", model::torch_version()},
+      {"backend", model::backend_description()},
+      {"compiler", std::string(build.compiler)},
+      {"build_type", std::string(build.build_type)}};
+  for (const char* name : kRecordedVariables) {
+    if (const char* value = std::getenv(name)) entries.emplace_back(name, value);
+  }
+  return entries;
+}
+
+}  // namespace tally::app

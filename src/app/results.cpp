@@ -1,0 +1,158 @@
+#include "results.hpp"
+
+#include <algorithm>
+
+#include <tally/base/build_info.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/host.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/comm/windowed_gather.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/plan/coverage.hpp>
+#include <tally/predictions/writer.hpp>
+
+#include "provenance.hpp"
+
+namespace tally::app {
+namespace {
+
+plan::CoverageEvidence expected_of(const Job& job) {
+  return plan::expected_evidence({0, job.grid->num_samples()});
+}
+
+void check_coverage(const Job& job, const metrics::Results& found) {
+  const auto expected = expected_of(job);
+  const plan::CoverageEvidence evidence{found.count, found.index_sum, found.index_mix};
+  if (evidence == expected) return;
+  throw Error(
+      ErrorKind::internal,
+      format("the samples were not evaluated exactly once (count {}, expected {}; index sum "
+             "{}, expected {}; index mix {:#x}, expected {:#x})",
+             evidence.count, expected.count, evidence.index_sum, expected.index_sum,
+             evidence.index_mix, expected.index_mix),
+      "This is a defect of tally: please report it.");
+}
+
+comm::RowSource rows_of(const predictions::PredictionLog& log) {
+  comm::RowSource source;
+  source.num_rows = log.num_rows();
+  for (const auto& column : log.columns()) source.row_bytes.push_back(column.row_bytes());
+  source.read = [&log](std::int64_t column, std::int64_t first, std::int64_t count,
+                       std::span<std::byte> out) { log.read(column, first, count, out); };
+  return source;
+}
+
+// One rank's numbers, in the order in which `fill_ranks` takes them.
+std::vector<double> rank_values(const LoopResult& mine) {
+  const auto& times = mine.times;
+  return {static_cast<double>(times.samples),
+          mine.read_s,
+          times.prepare_s + times.predict_s + times.score_s,
+          mine.wait_s,
+          static_cast<double>(times.first_batch_samples),
+          times.first_batch_s,
+          times.total_s};
+}
+
+void fill_ranks(report::RunReport& report, const std::vector<double>& values,
+                const std::vector<std::string>& hosts, const std::vector<std::string>& devices) {
+  double later_samples = 0;
+  double longest_s = 0;
+  const std::size_t stride = values.size() / hosts.size();
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const double* v = values.data() + rank * stride;
+    report.ranks.push_back({static_cast<int>(rank), hosts[rank], devices[rank],
+                            static_cast<std::int64_t>(v[0]), v[1], v[2], v[3]});
+    later_samples += v[0] - v[4];
+    longest_s = std::max(longest_s, v[6] - v[5]);
+  }
+  // Of one batch per rank no steady rate can be told.
+  if (later_samples > 0 && longest_s > 0) report.steady_samples_per_s = later_samples / longest_s;
+}
+
+void fill_inputs(report::RunReport& report, const Job& job) {
+  const auto& info = job.data.set->info();
+  report.total_samples = info.num_samples;
+  report.class_names = info.class_names;
+  report.batch_size = job.grid->batch_size();
+  report.num_batches = job.grid->num_batches();
+  report.settings = job.config.settings;
+  report.model = job.model.model;
+  report.weights = job.model.weights;
+  if (const auto& card = job.model.predictor->card()) report.model_source = card->source;
+  report.data = job.data.file;
+  report.data_integrity_checked = info.integrity_checked;
+  report.notes = job.notes;
+}
+
+}  // namespace
+
+metrics::Results merge_results(const comm::Communicator& comm, const Job& job, LoopResult& mine) {
+  job.reducer->sum(mine.state.values());
+  mine.state.canonicalise();
+  metrics::Results results;
+  comm::agree_on(comm, [&] {
+    results = job.task->finalize(mine.state);
+    check_coverage(job, results);
+  });
+  return results;
+}
+
+std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm, const Job& job,
+                                                   const LoopResult& mine,
+                                                   const std::filesystem::path& path) {
+  if (mine.log.columns().empty()) return std::nullopt;
+  std::optional<predictions::PredictionsWriter> writer;
+  if (comm.is_root()) writer.emplace(path, mine.log.columns(), job.grid->num_samples());
+  comm::gather_in_order(
+      comm, rows_of(mine.log), job.config.gather_window_bytes,
+      [&](std::int64_t column, std::int64_t num_rows, std::span<const std::byte> rows) {
+        writer->append(column, num_rows, rows);
+      });
+  if (!writer) return std::nullopt;
+  auto digest = writer->digest();
+  return SavedPredictions{std::move(*writer), std::move(digest)};
+}
+
+std::map<std::string, std::string> prediction_attributes(const Job& job,
+                                                         const std::string& digest) {
+  return {{"tally_version", std::string(build_info().version)},
+          {"model", job.model.model.path},
+          {"model_sha256", job.model.model.digest},
+          {"weights_sha256", job.model.weights ? job.model.weights->digest : ""},
+          {"data", job.data.file.path},
+          {"data_identity", job.data.file.digest},
+          {"digest", digest}};
+}
+
+report::RunReport make_report(const comm::Communicator& comm, const Job& job,
+                              const LoopResult& mine, const metrics::Results& results,
+                              const Phases& phases) {
+  report::RunReport report;
+  report.phases = phases.over_ranks(comm);
+  const auto values = gather_values(comm, rank_values(mine));
+  const auto hosts = comm.gather(host_name());
+  const auto devices = comm.gather(format("{}: {}", name(job.device.kind), job.device.model));
+  const auto classes = comm.gather(digest_class(job));
+  if (!comm.is_root()) return report;
+
+  report.results = results;
+  const auto expected = expected_of(job);
+  report.expected = {expected.count, expected.index_sum, expected.index_mix};
+  report.state_digest = digest::sha256_hex(mine.state.bytes());
+  report.digest_class = classes[0];
+  report.comparable = std::all_of(classes.begin(), classes.end(),
+                                  [&](const auto& other) { return other == classes[0]; });
+  report.balance = job.grid->balance(comm.world_size());
+  fill_inputs(report, job);
+  fill_ranks(report, values, hosts, devices);
+  report.environment = environment_of(comm);
+  if (!report.comparable) {
+    report.notes.emplace_back(
+        "the ranks ran on different processors: the digests are not comparable with other runs");
+  }
+  return report;
+}
+
+}  // namespace tally::app

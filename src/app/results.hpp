@@ -1,0 +1,42 @@
+// From what the ranks hold after the loop to the files of a result.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/predictions/writer.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "job.hpp"
+#include "phases.hpp"
+
+namespace tally::app {
+
+// Collective. The state of the whole run on every rank. Throws comm::AgreedFailure (internal) on
+// all ranks when the evidence is not that of every sample exactly once.
+metrics::Results merge_results(const comm::Communicator& comm, const Job& job, LoopResult& mine);
+
+// predictions.h5 under its temporary name, complete but for its attributes.
+struct SavedPredictions {
+  predictions::PredictionsWriter writer;
+  std::string digest;
+};
+
+// Collective. Brings all ranks' records to rank 0, which writes them to disk; none on other ranks
+// and where nothing is saved. What it throws must end the whole job.
+std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm, const Job& job,
+                                                   const LoopResult& mine,
+                                                   const std::filesystem::path& path);
+
+// The attributes of predictions.h5: what it was made from.
+std::map<std::string, std::string> prediction_attributes(const Job& job, const std::string& digest);
+
+// Collective. Everything the report says, complete on rank 0.
+report::RunReport make_report(const comm::Communicator& comm, const Job& job,
+                              const LoopResult& mine, const metrics::Results& results,
+                              const Phases& phases);
+
+}  // namespace tally::app

@@ -1,0 +1,47 @@
+#include "watcher.hpp"
+
+#include <tally/base/checked_cast.hpp>
+
+namespace tally::app {
+namespace {
+
+// Finalising touches every class: once a second is enough for a person and costs nothing.
+constexpr double kMetricsInterval = 1.0;
+
+}  // namespace
+
+Watcher::Watcher(report::ProgressStyle style, report::EventLog& events, const tasks::Task& task,
+                 std::int64_t own_samples, std::int64_t total_samples)
+    : display_(style, total_samples),
+      events_(events),
+      task_(task),
+      own_samples_(own_samples),
+      total_samples_(total_samples) {}
+
+void Watcher::batch_done(std::int64_t samples_done, const exact::State& state) {
+  const double share = static_cast<double>(samples_done) / static_cast<double>(own_samples_);
+  const auto scaled = samples_done == own_samples_
+                          ? total_samples_
+                          : static_cast<std::int64_t>(share * static_cast<double>(total_samples_));
+  if (!any_metrics_ || since_metrics_.elapsed_s() >= kMetricsInterval ||
+      samples_done == own_samples_) {
+    refresh_metrics(samples_done, scaled, state);
+  }
+  display_.update(scaled, accuracy_);
+}
+
+void Watcher::refresh_metrics(std::int64_t samples_done, std::int64_t scaled,
+                              const exact::State& state) {
+  exact::State copy = state;
+  copy.canonicalise();
+  const auto results = task_.finalize(copy);
+  for (const auto& metric : results.metrics) {
+    if (metric.name == "accuracy") accuracy_ = metric.value;
+  }
+  events_.progress(scaled, total_samples_, static_cast<double>(scaled) / since_start_.elapsed_s(),
+                   results.metrics, samples_done);
+  any_metrics_ = true;
+  since_metrics_ = Stopwatch();
+}
+
+}  // namespace tally::app

@@ -1,0 +1,95 @@
+#include "output_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <tally/base/error.hpp>
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFolderTest : public ::testing::Test {
+ protected:
+  OutputFolderTest() {
+    std::string pattern = (fs::temp_directory_path() / "tally-output-XXXXXX").string();
+    root_ = ::mkdtemp(pattern.data());
+  }
+  ~OutputFolderTest() override { fs::remove_all(root_); }
+
+  static void put(const fs::path& file) { std::ofstream(file) << "x"; }
+  static ErrorKind kind_of_failure(const fs::path& path, bool overwrite) {
+    try {
+      OutputFolder(path, overwrite).create();
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::internal;
+  }
+
+  fs::path root_;
+};
+
+TEST_F(OutputFolderTest, AnUnfinishedRunLeavesNothing) {
+  {
+    OutputFolder folder(root_ / "a" / "b", false);
+    folder.create();
+    EXPECT_TRUE(fs::exists(folder.events()));
+    folder.begin_publishing();
+    put(folder.predictions());
+  }
+  EXPECT_FALSE(fs::exists(root_ / "a"));
+  EXPECT_TRUE(fs::exists(root_));
+}
+
+TEST_F(OutputFolderTest, AFinishedRunStays) {
+  {
+    OutputFolder folder(root_ / "run", false);
+    folder.create();
+    put(folder.report());
+    folder.keep();
+  }
+  EXPECT_TRUE(fs::exists(root_ / "run" / "report.json"));
+}
+
+TEST_F(OutputFolderTest, AFolderOfTheUserIsNeverRemoved) {
+  fs::create_directory(root_ / "run");
+  put(root_ / "run" / "notes.txt");
+  { OutputFolder(root_ / "run", false).create(); }
+  EXPECT_TRUE(fs::exists(root_ / "run" / "notes.txt"));
+  EXPECT_FALSE(fs::exists(root_ / "run" / "events.jsonl"));
+}
+
+TEST_F(OutputFolderTest, AnEarlierResultIsRefusedOrReplaced) {
+  fs::create_directory(root_ / "run");
+  put(root_ / "run" / "report.json");
+  EXPECT_EQ(kind_of_failure(root_ / "run", false), ErrorKind::output);
+  {
+    OutputFolder folder(root_ / "run", true);
+    folder.create();
+    EXPECT_TRUE(fs::exists(folder.report())) << "kept until the new result is there";
+    folder.begin_publishing();
+    EXPECT_FALSE(fs::exists(folder.report()));
+  }
+}
+
+TEST_F(OutputFolderTest, ASecondRunOnTheSameFolderIsRefused) {
+  OutputFolder first(root_ / "run", false);
+  OutputFolder second(root_ / "run", false);
+  first.create();
+  EXPECT_THROW(second.create(), Error);
+  EXPECT_TRUE(fs::exists(first.events())) << "the loser must not remove the winner's files";
+}
+
+TEST_F(OutputFolderTest, APathBelowAFileIsRefused) {
+  put(root_ / "file");
+  EXPECT_EQ(kind_of_failure(root_ / "file", false), ErrorKind::output);
+  EXPECT_EQ(kind_of_failure(root_ / "file" / "run", false), ErrorKind::output);
+}
+
+}  // namespace
+}  // namespace tally::app
