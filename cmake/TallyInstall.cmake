@@ -1,13 +1,25 @@
-# `cmake --install`: the program, and beside it the one small library that Debian ships no archive
-# of. MPI, HDF5 and LibTorch stay where they are.
+# `cmake --install`: the program, and beside it the small libraries of which Debian ships no archive.
+# MPI, HDF5 and LibTorch stay where they are.
 set_target_properties(tally_program PROPERTIES
   INSTALL_RPATH_USE_LINK_PATH ON
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/tally")
 install(TARGETS tally_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-file(REAL_PATH ${Isal_LIBRARY} _isal_file)
-get_filename_component(_isal_folder ${_isal_file} DIRECTORY)
-install(FILES ${_isal_folder}/libisal.so.2 ${_isal_file}
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/tally OPTIONAL)
-install(DIRECTORY data_tools/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tally/data_tools
+
+# Installs the file behind a shared library under the name the program looks for.
+function(tally_install_beside library)
+  file(REAL_PATH ${library} file)
+  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE facts ERROR_QUIET)
+  if(facts MATCHES "SONAME +([^\n ]+)")
+    install(FILES ${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/tally RENAME ${CMAKE_MATCH_1})
+  endif()
+endfunction()
+
+tally_install_beside(${Isal_LIBRARY})
+find_library(TALLY_FMT_LIBRARY fmt)
+if(TALLY_FMT_LIBRARY)
+  tally_install_beside(${TALLY_FMT_LIBRARY})
+endif()
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/data_tools/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tally/data_tools
         USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -62,7 +62,8 @@ std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::stri
   const auto fail = [&](const std::string& why) -> Error {
     return {kind, format("cannot read {} '{}' ({})", what, path.string(), why)};
   };
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Not blocking: a named pipe is refused below instead of waited for.
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) throw fail(reason(errno));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw fail(reason(errno));

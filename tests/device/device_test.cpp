@@ -66,8 +66,8 @@ TEST(HostBuffer, MovesItsMemory) {
   std::byte* const memory = first.data();
   HostBuffer second(std::move(first));
   EXPECT_EQ(second.data(), memory);
-  EXPECT_EQ(first.data(),
-            nullptr);  // NOLINT(bugprone-use-after-move): the state after a move is meant
+  // NOLINTNEXTLINE(bugprone-use-after-move): the state after a move is what is tested
+  EXPECT_EQ(first.data(), nullptr);
   EXPECT_EQ(first.num_bytes(), 0);
 
   HostBuffer third(64, kCpu);

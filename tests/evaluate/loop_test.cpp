@@ -5,6 +5,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/evaluate/loop.hpp>
+#include <tally/model/fake_predictors.hpp>
 #include <tally/plan/coverage.hpp>
 
 namespace tally::evaluate {
@@ -42,23 +43,12 @@ class ListedBatches : public BatchSource {
   std::vector<std::int64_t> labels_ = std::vector<std::int64_t>(kBatch);
 };
 
-// Scores that prefer the class given as input.
-class OneHotPredictor : public model::Predictor {
- public:
-  TensorView predict(std::span<const TensorView> inputs) override {
-    scores_.assign(to_size(kBatch * kClasses), 0.0F);
-    for (std::size_t row = 0; row < to_size(kBatch); ++row) {
-      const auto preferred = static_cast<std::size_t>(inputs[0].as<float>()[row]);
-      scores_[row * to_size(kClasses) + preferred] = 2.0F;
-    }
-    return contiguous_view(scores_.data(), DType::f32, {kBatch, kClasses});
-  }
-  const std::optional<model::ModelCard>& card() const override { return card_; }
-
- private:
-  std::vector<float> scores_;
-  std::optional<model::ModelCard> card_;
-};
+// Prefers the class given as input.
+std::unique_ptr<model::Predictor> one_hot_predictor() {
+  return model::make_function_predictor(kClasses, [](float input, std::int64_t candidate) {
+    return input == static_cast<float>(candidate) ? 2.0F : 0.0F;
+  });
+}
 
 class CountingObserver : public Observer {
  public:
@@ -87,11 +77,11 @@ Outcome evaluate(const plan::BatchGrid& grid,
   for (const auto& batches : batches_of_ranks) {
     ListedBatches source(grid, batches);
     std::vector<InputRoute> routes(1);
-    OneHotPredictor predictor;
+    const auto predictor = one_hot_predictor();
     predictions::PredictionLog log(task->columns(), "/tmp", 1 << 20);
     CountingObserver observer;
     exact::State state(task->layout());
-    const auto times = run({source, routes, predictor, *task, log, observer}, state);
+    const auto times = run({source, routes, *predictor, *task, log, observer}, state);
     EXPECT_EQ(times.samples, log.num_rows());
     merged.merge(std::move(state));
     outcome.rows += log.num_rows();

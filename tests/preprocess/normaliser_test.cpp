@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // What torch computes in float32 from the same pixel differs by roundings only.
 TEST(Normaliser, IsCloseToTheFloatFormula) {
-  std::vector<std::uint8_t> pixels(256 * 3);
+  std::vector<std::uint8_t> pixels(768);  // each level in each channel
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i / 3);
   const Shape stored{1, 16, 16, 3};
   Normaliser normaliser(stored, "RGB", kImageNet, kCpu);
