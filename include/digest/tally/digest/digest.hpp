@@ -1,0 +1,38 @@
+// Checksums and digests of bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tally::digest {
+
+// SHA-256 of bytes that come in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  ~Sha256();
+
+  void update(std::span<const std::byte> bytes);
+  void update(std::string_view text);
+  // 64 lower-case hexadecimal digits of all bytes so far; more may follow.
+  std::string hex() const;
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string sha256_hex(std::span<const std::byte> bytes);
+std::string sha256_hex(std::string_view text);
+
+// CRC-32C (Castagnoli, as in iSCSI and ext4): of "123456789" it is 0xe3069283.
+std::uint32_t crc32c(std::span<const std::byte> bytes);
+
+}  // namespace tally::digest
