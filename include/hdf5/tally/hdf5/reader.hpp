@@ -1,0 +1,124 @@
+// An HDF5 file opened for reading, with distrust: only hard links, only standard element types,
+// only storage inside the file, only filters that are known, no size the file cannot hold.
+//
+// Every function throws Error(kind) with one sentence that names the file, the object, what was
+// found and what was expected. Paths are absolute ("/inputs/image"). Calls from several threads are
+// serialised by one lock of this room, because HDF5 may be built without thread safety.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/base/error.hpp>
+#include <tally/base/tensor_view.hpp>
+#include <tally/hdf5/element.hpp>
+
+namespace tally::hdf5 {
+
+enum class Storage { contiguous, chunked, compact };
+
+struct DatasetInfo {
+  std::string path;
+  Element element = Element::u8;
+  Shape shape;  // as stored; empty for a scalar
+  Storage storage = Storage::contiguous;
+  std::int64_t offset = -1;          // of contiguous bytes in the file, else -1
+  Shape chunk_shape;                 // empty unless chunked
+  std::vector<std::string> filters;  // "deflate", "shuffle", "fletcher32", in order
+
+  std::int64_t num_rows() const { return shape.empty() ? 1 : shape.front(); }
+  // Without the first dimension.
+  Shape row_shape() const;
+  // 0 for text.
+  std::int64_t row_bytes() const;
+};
+
+// One dataset, kept open. May outlive its Reader.
+class Dataset {
+ public:
+  Dataset(Dataset&&) noexcept;
+  Dataset& operator=(Dataset&&) noexcept;
+  ~Dataset();
+
+  const DatasetInfo& info() const;
+
+  // Rows [first, first + count), as stored and without conversion, into the first
+  // count * row_bytes() bytes of `out`. Not for text.
+  void read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
+  // All elements; T must be what the dataset holds.
+  template <class T>
+  std::vector<T> read_all() const {
+    require_element(element_for<T>());
+    std::vector<T> values(static_cast<std::size_t>(num_elements(info().shape)));
+    read_rows(0, info().num_rows(), std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+  // All strings of a text dataset, of fixed or variable length, row-major.
+  std::vector<std::string> read_strings() const;
+  // Throws if the dataset holds anything else.
+  void require_element(Element expected) const;
+
+ private:
+  friend class Reader;
+  struct Body;
+  explicit Dataset(std::unique_ptr<Body> body);
+  std::unique_ptr<Body> body_;
+};
+
+enum class ObjectKind { group, dataset, other };
+
+class Reader {
+ public:
+  // Opens read-only, without file locks and without filter plugins. `what` begins the messages:
+  // "data set 'val.h5' …". A missing, empty, truncated or foreign file is told apart.
+  explicit Reader(const std::filesystem::path& path, ErrorKind kind = ErrorKind::dataset,
+                  std::string_view what = "data set");
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
+
+  const std::filesystem::path& path() const;
+  std::int64_t file_bytes() const;
+
+  // Walks the whole file and refuses soft, external and user-defined links, external storage,
+  // virtual layouts and unknown filters, wherever they are. The other calls check only what they
+  // touch.
+  void refuse_indirections() const;
+  // Absolute paths of all groups and datasets but the root, ascending. Links as above.
+  std::vector<std::string> all_paths() const;
+
+  // Whether `path` is there. A link on the way that is not a hard link is refused by name.
+  bool exists(std::string_view path) const;
+  ObjectKind kind_of(std::string_view path) const;
+  // Names in a group, ascending by byte.
+  std::vector<std::string> children(std::string_view group) const;
+
+  // Opens and checks a dataset; see the top of this file.
+  Dataset dataset(std::string_view path) const;
+
+  // Attributes of a group or dataset ("/" is the root); reading a missing one throws.
+  std::vector<std::string> attribute_names(std::string_view object) const;
+  bool has_attribute(std::string_view object, std::string_view attribute) const;
+  // Any integer type whose value fits.
+  std::int64_t int64_attribute(std::string_view object, std::string_view attribute) const;
+  // float32 or float64.
+  double double_attribute(std::string_view object, std::string_view attribute) const;
+  // float32 or float64, one dimension (a scalar counts as one value).
+  std::vector<double> doubles_attribute(std::string_view object, std::string_view attribute) const;
+  // A scalar string of fixed or variable length.
+  std::string string_attribute(std::string_view object, std::string_view attribute) const;
+  // For people: the value of an attribute of any kind, or what kind it is.
+  std::string attribute_text(std::string_view object, std::string_view attribute) const;
+
+ private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace tally::hdf5

@@ -1,0 +1,119 @@
+#include "attributes.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+#include "types.hpp"
+
+namespace tally::hdf5 {
+namespace {
+
+// HDF5 itself keeps attributes below 64 KiB unless asked for more.
+constexpr std::int64_t kMaxValues = 1 << 20;
+
+// Called from C, which exceptions must not cross.
+herr_t collect(hid_t, const char* name, const H5A_info_t*, void* names) noexcept try {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+} catch (...) {
+  return -1;
+}
+
+}  // namespace
+
+AttributeView::AttributeView(hid_t object, const Subject& subject, std::string_view path,
+                             std::string_view name)
+    : subject_(subject), object_(path), name_(name) {
+  if (check(H5Aexists(object, name_.c_str()), subject_, object_, "examined") == 0) {
+    fail(subject_, object_, format("has no attribute '{}'", name_));
+  }
+  attribute_ = Attribute(check(H5Aopen(object, name_.c_str(), H5P_DEFAULT), subject_, object_,
+                               format("read, attribute '{}'", name_)));
+  type_ = Type(check(H5Aget_type(attribute_.get()), subject_, object_, "examined"));
+  space_ = Space(check(H5Aget_space(attribute_.get()), subject_, object_, "examined"));
+  num_values_ = check(H5Sget_simple_extent_npoints(space_.get()), subject_, object_, "examined");
+  if (num_values_ > kMaxValues) {
+    fail(subject_, object_,
+         format("attribute '{}' has {} values, which is refused", printable(name_), num_values_));
+  }
+}
+
+void AttributeView::wrong(std::string_view expected) const {
+  const std::string count = num_values_ == 1 ? "" : format("[{}]", num_values_);
+  fail(subject_, object_,
+       format("attribute '{}' is {}{}, expected {}", printable(name_), describe_type(type_.get()),
+              count, expected));
+}
+
+void AttributeView::read(hid_t memory_type, void* values) const {
+  check(H5Aread(attribute_.get(), memory_type, values), subject_, object_,
+        format("read, attribute '{}'", printable(name_)));
+}
+
+std::int64_t AttributeView::as_int64() const {
+  if (type_class() != H5T_INTEGER || num_values_ != 1) wrong("one integer");
+  if (H5Tget_sign(type_.get()) == H5T_SGN_NONE) {
+    std::uint64_t value = 0;
+    read(H5T_NATIVE_UINT64, &value);
+    if (!std::in_range<std::int64_t>(value)) wrong("an integer below 2^63");
+    return static_cast<std::int64_t>(value);
+  }
+  std::int64_t value = 0;
+  read(H5T_NATIVE_INT64, &value);
+  return value;
+}
+
+std::vector<double> AttributeView::as_doubles() const {
+  const int rank = H5Sget_simple_extent_ndims(space_.get());
+  if (type_class() != H5T_FLOAT || num_values_ < 1 || rank > 1) wrong("float64");
+  std::vector<double> values(to_size(num_values_));
+  read(H5T_NATIVE_DOUBLE, values.data());
+  return values;
+}
+
+std::string AttributeView::as_string() const {
+  if (type_class() != H5T_STRING || num_values_ != 1) wrong("one string");
+  return H5Tis_variable_str(type_.get()) > 0 ? read_variable_text() : read_fixed_text();
+}
+
+std::string AttributeView::read_variable_text() const {
+  char* text = nullptr;
+  read(type_.get(), &text);
+  std::string copy = text == nullptr ? "" : text;
+  H5Dvlen_reclaim(type_.get(), space_.get(), H5P_DEFAULT, &text);
+  return copy;
+}
+
+std::string AttributeView::read_fixed_text() const {
+  const std::size_t size = H5Tget_size(type_.get());
+  if (std::cmp_greater(size, kMaxValues)) wrong("a shorter string");
+  std::string text(size, '\0');
+  read(type_.get(), text.data());
+  return without_padding(text, H5Tget_strpad(type_.get()));
+}
+
+std::string AttributeView::type_text() const { return describe_type(type_.get()); }
+
+std::string without_padding(std::string_view stored, H5T_str_t padding) {
+  std::string_view text = stored.substr(0, stored.find('\0'));
+  if (padding == H5T_STR_SPACEPAD) {
+    const auto last = text.find_last_not_of(' ');
+    text = last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
+  }
+  return std::string(text);
+}
+
+std::vector<std::string> attribute_names(hid_t object, const Subject& subject,
+                                         std::string_view path) {
+  std::vector<std::string> names;
+  check(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), subject, path,
+        "examined");
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace tally::hdf5

@@ -1,0 +1,50 @@
+// Attributes read with conversion to int64, double and std::string.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handles.hpp"
+
+namespace tally::hdf5 {
+
+// One attribute of one object, opened; messages name both.
+class AttributeView {
+ public:
+  // `object` must be open already; `path` is its name for messages.
+  AttributeView(hid_t object, const Subject& subject, std::string_view path, std::string_view name);
+
+  std::int64_t as_int64() const;
+  std::vector<double> as_doubles() const;
+  std::string as_string() const;
+  H5T_class_t type_class() const { return H5Tget_class(type_.get()); }
+  std::string type_text() const;
+  std::int64_t num_values() const { return num_values_; }
+
+ private:
+  [[noreturn]] void wrong(std::string_view expected) const;
+  void read(hid_t memory_type, void* values) const;
+  std::string read_variable_text() const;
+  std::string read_fixed_text() const;
+
+  const Subject& subject_;
+  std::string object_;
+  std::string name_;
+  Attribute attribute_;
+  Type type_;
+  Space space_;
+  std::int64_t num_values_ = 0;
+};
+
+// A string of fixed length as stored: without its padding.
+std::string without_padding(std::string_view stored, H5T_str_t padding);
+
+// The value in a line, or what kind of value it is.
+std::string attribute_text(const AttributeView& attribute);
+
+std::vector<std::string> attribute_names(hid_t object, const Subject& subject,
+                                         std::string_view path);
+
+}  // namespace tally::hdf5

@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+
+#include "attributes.hpp"
+#include "dataset_body.hpp"
+#include "selection.hpp"
+#include "types.hpp"
+
+namespace tally::hdf5 {
+
+Shape DatasetInfo::row_shape() const {
+  return shape.empty() ? Shape{} : Shape(shape.begin() + 1, shape.end());
+}
+
+std::int64_t DatasetInfo::row_bytes() const {
+  return size_bytes(element) * num_elements(row_shape());
+}
+
+Dataset::Dataset(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+Dataset::Dataset(Dataset&&) noexcept = default;
+Dataset& Dataset::operator=(Dataset&&) noexcept = default;
+Dataset::~Dataset() = default;
+
+const DatasetInfo& Dataset::info() const { return body_->info; }
+
+void Dataset::require_element(Element expected) const {
+  if (info().element == expected) return;
+  fail(body_->subject, info().path,
+       format("holds {}, expected {}", name(info().element), name(expected)));
+}
+
+void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
+  const DatasetInfo& about = info();
+  if (about.element == Element::text || first < 0 || count < 0 ||
+      first > about.num_rows() - count || out.size() < to_size(count * about.row_bytes())) {
+    throw Error(ErrorKind::internal, format("rows {} + {} of {} were asked for in {} bytes", first,
+                                            count, about.path, out.size()));
+  }
+  if (count * about.row_bytes() == 0) return;
+  const auto lock = lock_library();
+  const Selection selection = select_rows(about.shape, first, count);
+  check(H5Dread(body_->id.get(), type_id(about.element), selection.memory.get(),
+                selection.file.get(), H5P_DEFAULT, out.data()),
+        body_->subject, about.path, format("read, rows {} to {}", first, first + count - 1));
+}
+
+namespace {
+
+std::vector<std::string> read_variable(hid_t dataset, hid_t type, const Subject& subject,
+                                       const DatasetInfo& info, std::int64_t file_bytes) {
+  const Space space(check(H5Dget_space(dataset), subject, info.path, "examined"));
+  // Many elements may point at one long text: what would be read must fit the file.
+  hsize_t text_bytes = 0;
+  check(H5Dvlen_get_buf_size(dataset, type, space.get(), &text_bytes), subject, info.path, "read");
+  const std::int64_t count = num_elements(info.shape);
+  if (std::cmp_greater(text_bytes, file_bytes + count)) {
+    fail(subject, info.path,
+         format("holds {} bytes of text in a file of {} bytes, which is refused", text_bytes,
+                file_bytes));
+  }
+  std::vector<char*> texts(to_size(count), nullptr);
+  check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), subject, info.path,
+        "read");
+  std::vector<std::string> strings;
+  strings.reserve(texts.size());
+  for (const char* text : texts) strings.emplace_back(text == nullptr ? "" : text);
+  check(H5Dvlen_reclaim(type, space.get(), H5P_DEFAULT, texts.data()), subject, info.path,
+        "released");
+  return strings;
+}
+
+std::vector<std::string> read_fixed(hid_t dataset, hid_t type, const Subject& subject,
+                                    const DatasetInfo& info) {
+  const std::size_t size = H5Tget_size(type);
+  std::string stored(to_size(num_elements(info.shape)) * size, '\0');
+  check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, stored.data()), subject, info.path,
+        "read");
+  const H5T_str_t padding = H5Tget_strpad(type);
+  std::vector<std::string> strings;
+  for (std::size_t at = 0; at < stored.size(); at += size) {
+    strings.push_back(without_padding(std::string_view(stored).substr(at, size), padding));
+  }
+  return strings;
+}
+
+}  // namespace
+
+std::vector<std::string> Dataset::read_strings() const {
+  require_element(Element::text);
+  if (num_elements(info().shape) == 0) return {};
+  const auto lock = lock_library();
+  const Type type(check(H5Dget_type(body_->id.get()), body_->subject, info().path, "examined"));
+  return H5Tis_variable_str(type.get()) > 0
+             ? read_variable(body_->id.get(), type.get(), body_->subject, info(), body_->file_bytes)
+             : read_fixed(body_->id.get(), type.get(), body_->subject, info());
+}
+
+}  // namespace tally::hdf5

@@ -1,0 +1,60 @@
+#include "library.hpp"
+
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/hdf5/version.hpp>
+
+namespace tally::hdf5 {
+namespace {
+
+// The text of errno, where a driver's description holds it among buffer addresses.
+std::string shortened(const std::string& description) {
+  constexpr std::string_view kMark = "error message = '";
+  const auto begin = description.find(kMark);
+  if (begin == std::string::npos) return description;
+  const auto end = description.find('\'', begin + kMark.size());
+  if (end == std::string::npos) return description;
+  return description.substr(begin + kMark.size(), end - begin - kMark.size());
+}
+
+herr_t first_description(unsigned, const H5E_error2_t* error, void* text) {
+  if (error->desc == nullptr || *error->desc == '\0') return 0;
+  *static_cast<std::string*>(text) = error->desc;
+  return 1;
+}
+
+}  // namespace
+
+std::unique_lock<std::recursive_mutex> lock_library() {
+  static std::recursive_mutex mutex;
+  std::unique_lock lock(mutex);
+  // A filter's number in a file must never load a shared object.
+  static const bool plugins_off = H5open() >= 0 && H5PLset_loading_state(0) >= 0;
+  if (!plugins_off) throw Error(ErrorKind::environment, "the HDF5 library cannot be initialised");
+  thread_local const bool silent = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+  static_cast<void>(silent);
+  return lock;
+}
+
+std::string innermost_error() {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_description, &text);
+  return text.empty() ? "no reason given" : shortened(text);
+}
+
+void fail(const Subject& subject, std::string_view object, std::string_view problem,
+          std::string_view next_step) {
+  const std::string where = object.empty() ? "" : ", " + printable(object);
+  throw Error(subject.kind,
+              format("{} '{}'{} {}", subject.what, subject.path.string(), where, problem),
+              next_step);
+}
+
+std::string library_version() {
+  const auto lock = lock_library();
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return format("{}.{}.{}", major, minor, release);
+}
+
+}  // namespace tally::hdf5

@@ -1,0 +1,106 @@
+#include "links.hpp"
+
+#include <algorithm>
+
+#include <tally/base/format.hpp>
+
+namespace tally::hdf5 {
+namespace {
+
+// A file that claims more is not a data set; it bounds what a hostile one can make us hold.
+constexpr std::size_t kMaxLinks = 1'000'000;
+constexpr std::string_view kStore = "Store the data in the file itself.";
+
+void require_hard(const Subject& subject, std::string_view path, H5L_type_t type) {
+  switch (type) {
+    case H5L_TYPE_HARD:
+      return;
+    case H5L_TYPE_SOFT:
+      fail(subject, path, "is a soft link, which is refused", kStore);
+    case H5L_TYPE_EXTERNAL:
+      fail(subject, path, "is an external link, which is refused", kStore);
+    default:
+      fail(subject, path, "is a user-defined link, which is refused", kStore);
+  }
+}
+
+struct Found {
+  std::string name;
+  H5L_type_t type;
+};
+
+struct Collection {
+  std::vector<Found> links;
+  bool too_many = false;
+};
+
+// Called from C, which exceptions must not cross: a negative result ends the walk as a failure.
+herr_t collect(hid_t, const char* name, const H5L_info_t* info, void* data) noexcept try {
+  auto& collection = *static_cast<Collection*>(data);
+  collection.too_many = collection.links.size() >= kMaxLinks;
+  if (collection.too_many) return 1;
+  collection.links.push_back({name, info->type});
+  return 0;
+} catch (...) {
+  return -1;
+}
+
+void require_bounded(const Subject& subject, std::string_view group, const Collection& found) {
+  if (!found.too_many) return;
+  fail(subject, group, format("holds more than {} objects, which is refused", kMaxLinks));
+}
+
+}  // namespace
+
+bool has_object(hid_t file, const Subject& subject, std::string_view path) {
+  std::size_t end = 0;
+  while (end < path.size() && path != "/") {
+    end = std::min(path.find('/', end + 1), path.size());
+    const std::string prefix(path.substr(0, end));
+    const htri_t there =
+        check(H5Lexists(file, prefix.c_str(), H5P_DEFAULT), subject, prefix, "looked up");
+    if (there == 0) return false;
+    H5L_info_t info{};
+    check(H5Lget_info(file, prefix.c_str(), &info, H5P_DEFAULT), subject, prefix, "looked up");
+    require_hard(subject, prefix, info.type);
+    if (end == path.size()) break;
+    const Object object(
+        check(H5Oopen(file, prefix.c_str(), H5P_DEFAULT), subject, prefix, "opened"));
+    if (H5Iget_type(object.get()) != H5I_GROUP) return false;
+  }
+  return true;
+}
+
+Object open_object(hid_t file, const Subject& subject, std::string_view path) {
+  if (!has_object(file, subject, path)) fail(subject, path, "is missing");
+  const std::string name(path);
+  return Object(check(H5Oopen(file, name.c_str(), H5P_DEFAULT), subject, path, "opened"));
+}
+
+std::vector<std::string> link_names(hid_t file, const Subject& subject, std::string_view group) {
+  const Object object = open_object(file, subject, group);
+  if (H5Iget_type(object.get()) != H5I_GROUP) fail(subject, group, "is not a group");
+  Collection found;
+  check(H5Literate(object.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &found), subject,
+        group, "listed");
+  require_bounded(subject, group, found);
+  std::vector<std::string> names;
+  for (Found& link : found.links) names.push_back(std::move(link.name));
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> all_paths(hid_t file, const Subject& subject) {
+  Collection found;
+  check(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, collect, &found), subject, "", "walked");
+  require_bounded(subject, "/", found);
+  std::vector<std::string> paths;
+  for (const Found& link : found.links) {
+    paths.push_back("/" + link.name);
+    require_hard(subject, paths.back(), link.type);
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+}  // namespace tally::hdf5

@@ -1,0 +1,22 @@
+// Paths in a file, followed over hard links only.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handles.hpp"
+
+namespace tally::hdf5 {
+
+// Whether `path` leads to an object; fails on a link on the way that is not a hard link.
+bool has_object(hid_t file, const Subject& subject, std::string_view path);
+// The object at `path`; fails if there is none.
+Object open_object(hid_t file, const Subject& subject, std::string_view path);
+// Names of the links in a group, ascending.
+std::vector<std::string> link_names(hid_t file, const Subject& subject, std::string_view group);
+// Absolute paths of all links, ascending, the groups behind them entered once; fails on the first
+// that is not a hard link.
+std::vector<std::string> all_paths(hid_t file, const Subject& subject);
+
+}  // namespace tally::hdf5

@@ -1,0 +1,207 @@
+#include <tally/hdf5/reader.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+
+#include "attributes.hpp"
+#include "dataset_body.hpp"
+#include "links.hpp"
+#include "storage.hpp"
+
+namespace tally::hdf5 {
+
+struct Reader::Body {
+  Subject subject;
+  std::int64_t file_bytes = 0;
+  File file;
+
+  AttributeView attribute(const Object& object, std::string_view path,
+                          std::string_view name) const {
+    return {object.get(), subject, path, name};
+  }
+};
+
+namespace {
+
+Properties read_access(const Subject& subject) {
+  Properties access(check(H5Pcreate(H5P_FILE_ACCESS), subject, "", "opened"));
+  check(H5Pset_file_locking(access.get(), 0, 1), subject, "", "opened");
+  return access;
+}
+
+std::int64_t size_of_file(const Subject& subject) {
+  struct stat status {};
+  if (::stat(subject.path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) fail(subject, "", "does not exist", "Check the path.");
+    fail(subject, "", format("cannot be read ({})", std::generic_category().message(errno)));
+  }
+  if (S_ISDIR(status.st_mode)) fail(subject, "", "is a folder, expected an HDF5 file");
+  if (!S_ISREG(status.st_mode)) fail(subject, "", "is not a regular file");
+  if (status.st_size == 0) fail(subject, "", "is empty, expected an HDF5 file");
+  return status.st_size;
+}
+
+// HDF5 tells both sizes of a truncated file, in its own words.
+[[noreturn]] void fail_open(const Subject& subject, std::int64_t file_bytes) {
+  const std::string reason = innermost_error();
+  unsigned long long found = 0, base = 0, expected = 0;
+  if (std::sscanf(reason.c_str(),
+                  "truncated file: eof = %llu, sblock->base_addr = %llu, "
+                  "stored_eof = %llu",
+                  &found, &base, &expected) == 3) {
+    fail(subject, "", format("is truncated: {} bytes, expected {}", file_bytes, expected),
+         "Copy or write it again.");
+  }
+  fail(subject, "", format("cannot be opened (HDF5: {})", reason));
+}
+
+File open_file(const Subject& subject, std::int64_t file_bytes) {
+  const auto lock = lock_library();
+  const Properties access = read_access(subject);
+  const std::string name = subject.path.string();
+  const htri_t is_hdf5 = H5Fis_hdf5(name.c_str());
+  if (is_hdf5 == 0) fail(subject, "", "is not an HDF5 file");
+  if (is_hdf5 < 0) fail(subject, "", format("cannot be read ({})", innermost_error()));
+  File file(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()));
+  if (!file) fail_open(subject, file_bytes);
+  return file;
+}
+
+// A cache that holds one row of chunks, so that reading a part of a filtered chunk does not decode
+// it anew each time. Unfiltered chunks are faster without (HDF5 then reads straight to the caller).
+Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
+  Properties access(check(H5Pcreate(H5P_DATASET_ACCESS), subject, info.path, "opened"));
+  if (info.filters.empty()) return access;
+  constexpr std::size_t kSlots = 12'421, kLeast = 1U << 20, kMost = 256U << 20;
+  const std::size_t rows = to_size(info.chunk_shape.front());
+  const std::size_t wanted = rows * to_size(info.row_bytes()) * 3 / 2;
+  check(H5Pset_chunk_cache(access.get(), kSlots, std::clamp(wanted, kLeast, kMost), 1.0), subject,
+        info.path, "opened");
+  return access;
+}
+
+}  // namespace
+
+Reader::Reader(const std::filesystem::path& path, ErrorKind kind, std::string_view what)
+    : body_(std::make_unique<Body>(Body{{kind, std::string(what), path}, 0, File()})) {
+  body_->file_bytes = size_of_file(body_->subject);
+  body_->file = open_file(body_->subject, body_->file_bytes);
+}
+Reader::Reader(Reader&&) noexcept = default;
+Reader& Reader::operator=(Reader&&) noexcept = default;
+Reader::~Reader() = default;
+
+const std::filesystem::path& Reader::path() const { return body_->subject.path; }
+std::int64_t Reader::file_bytes() const { return body_->file_bytes; }
+
+void Reader::refuse_indirections() const {
+  const auto lock = lock_library();
+  for (const std::string& path : all_paths()) {
+    const Object object = open_object(body_->file.get(), body_->subject, path);
+    if (H5Iget_type(object.get()) == H5I_DATASET) {
+      refuse_foreign_storage(object.get(), body_->subject, path);
+    }
+  }
+}
+
+std::vector<std::string> Reader::all_paths() const {
+  const auto lock = lock_library();
+  return hdf5::all_paths(body_->file.get(), body_->subject);
+}
+
+bool Reader::exists(std::string_view path) const {
+  const auto lock = lock_library();
+  return has_object(body_->file.get(), body_->subject, path);
+}
+
+ObjectKind Reader::kind_of(std::string_view path) const {
+  const auto lock = lock_library();
+  const Object object = open_object(body_->file.get(), body_->subject, path);
+  switch (H5Iget_type(object.get())) {
+    case H5I_GROUP:
+      return ObjectKind::group;
+    case H5I_DATASET:
+      return ObjectKind::dataset;
+    default:
+      return ObjectKind::other;
+  }
+}
+
+std::vector<std::string> Reader::children(std::string_view group) const {
+  const auto lock = lock_library();
+  return link_names(body_->file.get(), body_->subject, group);
+}
+
+Dataset Reader::dataset(std::string_view path) const {
+  const auto lock = lock_library();
+  const Subject& subject = body_->subject;
+  if (kind_of(path) != ObjectKind::dataset) fail(subject, path, "is not a dataset");
+  const std::string name(path);
+  auto body = std::make_unique<Dataset::Body>();
+  body->subject = subject;
+  body->file_bytes = body_->file_bytes;
+  body->id = DatasetId(
+      check(H5Dopen2(body_->file.get(), name.c_str(), H5P_DEFAULT), subject, path, "opened"));
+  body->info = examine(body->id.get(), subject, path, body_->file_bytes);
+  if (body->info.storage == Storage::chunked) {
+    const Properties access = dataset_access(body->info, subject);
+    body->id = DatasetId();  // an open dataset would keep its cache
+    body->id = DatasetId(
+        check(H5Dopen2(body_->file.get(), name.c_str(), access.get()), subject, path, "opened"));
+  }
+  return Dataset(std::move(body));
+}
+
+std::vector<std::string> Reader::attribute_names(std::string_view object) const {
+  const auto lock = lock_library();
+  const Object opened = open_object(body_->file.get(), body_->subject, object);
+  return hdf5::attribute_names(opened.get(), body_->subject, object);
+}
+
+bool Reader::has_attribute(std::string_view object, std::string_view attribute) const {
+  const auto lock = lock_library();
+  const Object opened = open_object(body_->file.get(), body_->subject, object);
+  const std::string name(attribute);
+  return check(H5Aexists(opened.get(), name.c_str()), body_->subject, object, "examined") > 0;
+}
+
+std::int64_t Reader::int64_attribute(std::string_view object, std::string_view attribute) const {
+  const auto lock = lock_library();
+  const Object opened = open_object(body_->file.get(), body_->subject, object);
+  return body_->attribute(opened, object, attribute).as_int64();
+}
+
+double Reader::double_attribute(std::string_view object, std::string_view attribute) const {
+  const std::vector<double> values = doubles_attribute(object, attribute);
+  if (values.size() == 1) return values.front();
+  fail(body_->subject, object,
+       format("attribute '{}' has {} values, expected 1", attribute, values.size()));
+}
+
+std::vector<double> Reader::doubles_attribute(std::string_view object,
+                                              std::string_view attribute) const {
+  const auto lock = lock_library();
+  const Object opened = open_object(body_->file.get(), body_->subject, object);
+  return body_->attribute(opened, object, attribute).as_doubles();
+}
+
+std::string Reader::string_attribute(std::string_view object, std::string_view attribute) const {
+  const auto lock = lock_library();
+  const Object opened = open_object(body_->file.get(), body_->subject, object);
+  return body_->attribute(opened, object, attribute).as_string();
+}
+
+std::string Reader::attribute_text(std::string_view object, std::string_view attribute) const {
+  const auto lock = lock_library();
+  const Object opened = open_object(body_->file.get(), body_->subject, object);
+  return hdf5::attribute_text(body_->attribute(opened, object, attribute));
+}
+
+}  // namespace tally::hdf5

@@ -1,0 +1,45 @@
+#include "selection.hpp"
+
+#include <vector>
+
+#include <tally/base/checked_cast.hpp>
+
+namespace tally::hdf5 {
+namespace {
+
+Error no_space() { return {ErrorKind::internal, "HDF5 cannot make a row selection"}; }
+
+}  // namespace
+
+Space make_space(const Shape& shape) {
+  std::vector<hsize_t> sizes;
+  for (const std::int64_t size : shape) sizes.push_back(checked_cast<hsize_t>(size));
+  Space space(shape.empty()
+                  ? H5Screate(H5S_SCALAR)
+                  : H5Screate_simple(checked_cast<int>(sizes.size()), sizes.data(), nullptr));
+  if (!space) throw no_space();
+  return space;
+}
+
+Selection select_rows(const Shape& shape, std::int64_t first, std::int64_t count) {
+  Selection selection{make_space(shape), Space()};
+  if (shape.empty()) {
+    selection.memory = make_space({1});
+    return selection;
+  }
+  std::vector<hsize_t> start(shape.size(), 0);
+  std::vector<hsize_t> sizes;
+  for (const std::int64_t size : shape) sizes.push_back(checked_cast<hsize_t>(size));
+  start[0] = checked_cast<hsize_t>(first);
+  sizes[0] = checked_cast<hsize_t>(count);
+  if (H5Sselect_hyperslab(selection.file.get(), H5S_SELECT_SET, start.data(), nullptr, sizes.data(),
+                          nullptr) < 0) {
+    throw no_space();
+  }
+  Shape rows = shape;
+  rows[0] = count;
+  selection.memory = make_space({num_elements(rows)});
+  return selection;
+}
+
+}  // namespace tally::hdf5

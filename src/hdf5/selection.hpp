@@ -1,0 +1,23 @@
+// Row ranges as HDF5 selections.
+#pragma once
+
+#include <cstdint>
+
+#include <tally/base/tensor_view.hpp>
+
+#include "handles.hpp"
+
+namespace tally::hdf5 {
+
+struct Selection {
+  Space file;    // rows of the dataset
+  Space memory;  // as many elements, in one run
+};
+
+// Rows [first, first + count) of a dataset of `shape`; a scalar counts as one row.
+Selection select_rows(const Shape& shape, std::int64_t first, std::int64_t count);
+
+// The extent `shape`; {} is a scalar.
+Space make_space(const Shape& shape);
+
+}  // namespace tally::hdf5

@@ -1,0 +1,200 @@
+#include "storage.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+#include "types.hpp"
+
+namespace tally::hdf5 {
+namespace {
+
+// Deflate shrinks at most about 1030 times (RFC 1951: 258 bytes from two bits, twice).
+constexpr std::int64_t kMaxInflation = 1100;
+
+Properties creation_properties(hid_t dataset, const Subject& subject, std::string_view path) {
+  return Properties(check(H5Dget_create_plist(dataset), subject, path, "examined"));
+}
+
+std::string_view known_filter(H5Z_filter_t id) {
+  switch (id) {
+    case H5Z_FILTER_DEFLATE:
+      return "deflate";
+    case H5Z_FILTER_SHUFFLE:
+      return "shuffle";
+    case H5Z_FILTER_FLETCHER32:
+      return "fletcher32";
+    default:
+      return {};
+  }
+}
+
+std::vector<std::string> known_filters(hid_t properties, const Subject& subject,
+                                       std::string_view path) {
+  std::vector<std::string> filters;
+  const int num_filters = check(H5Pget_nfilters(properties), subject, path, "examined");
+  for (unsigned i = 0; i < static_cast<unsigned>(num_filters); ++i) {
+    unsigned flags = 0, config = 0;
+    std::size_t num_values = 0;
+    char label[64] = "";
+    const H5Z_filter_t id = check(
+        H5Pget_filter2(properties, i, &flags, &num_values, nullptr, sizeof label, label, &config),
+        subject, path, "examined");
+    const std::string_view filter = known_filter(id);
+    if (filter.empty()) {
+      fail(subject, path,
+           format("uses the HDF5 filter {} ('{}'), expected none, deflate, shuffle "
+                  "or fletcher32",
+                  id, printable(label)),
+           "Rewrite it, for example with 'h5repack -f NONE'.");
+    }
+    if (H5Zfilter_avail(id) <= 0) {
+      fail(subject, path, format("uses the filter {}, which this HDF5 library lacks", filter),
+           "Rewrite it, for example with 'h5repack -f NONE'.");
+    }
+    filters.emplace_back(filter);
+  }
+  return filters;
+}
+
+Shape extent(hid_t dataset, const Subject& subject, std::string_view path) {
+  const Space space(check(H5Dget_space(dataset), subject, path, "examined"));
+  const H5S_class_t kind = H5Sget_simple_extent_type(space.get());
+  if (kind == H5S_SCALAR) return {};
+  if (kind != H5S_SIMPLE) fail(subject, path, "has no extent");
+  hsize_t sizes[H5S_MAX_RANK];
+  const int rank =
+      check(H5Sget_simple_extent_dims(space.get(), sizes, nullptr), subject, path, "examined");
+  Shape shape;
+  for (int d = 0; d < rank; ++d) shape.push_back(checked_cast<std::int64_t>(sizes[d]));
+  return shape;
+}
+
+// None where the product leaves int64.
+std::optional<std::int64_t> product(const Shape& shape, std::int64_t factor) {
+  std::int64_t bytes = factor;
+  for (const std::int64_t size : shape) {
+    if (__builtin_mul_overflow(bytes, size, &bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
+struct Holder {
+  hid_t dataset;
+  const Subject& subject;
+  std::string_view path;
+  std::int64_t file_bytes;
+
+  [[noreturn]] void too_large(std::string_view declared) const {
+    fail(subject, path,
+         format("declares {} bytes, more than a file of {} bytes can hold", declared, file_bytes),
+         "The file is damaged or was not written to its end.");
+  }
+};
+
+void check_contiguous(const Holder& holder, DatasetInfo& info, std::int64_t bytes) {
+  const haddr_t offset = H5Dget_offset(holder.dataset);
+  if (offset == HADDR_UNDEF) {
+    fail(holder.subject, holder.path, "has no storage: its rows were never written");
+  }
+  if (std::in_range<std::int64_t>(offset)) info.offset = static_cast<std::int64_t>(offset);
+  if (info.offset < 0 || info.offset > holder.file_bytes - bytes) {
+    holder.too_large(format("{}", bytes));
+  }
+}
+
+void check_chunks(const Holder& holder, DatasetInfo& info, std::int64_t bytes,
+                  std::int64_t element_bytes, hid_t properties) {
+  const bool deflated = std::ranges::count(info.filters, "deflate") > 0;
+  const std::int64_t limit = (deflated ? kMaxInflation : 1) * holder.file_bytes;
+  if (bytes > limit) holder.too_large(format("{}", bytes));
+
+  hsize_t sizes[H5S_MAX_RANK];
+  const int rank =
+      check(H5Pget_chunk(properties, H5S_MAX_RANK, sizes), holder.subject, holder.path, "examined");
+  std::int64_t expected = 1;
+  for (std::size_t d = 0; d < to_size(rank); ++d) {
+    info.chunk_shape.push_back(checked_cast<std::int64_t>(sizes[d]));
+    expected *= (info.shape.at(d) + info.chunk_shape[d] - 1) / info.chunk_shape[d];
+  }
+  const auto chunk_bytes = product(info.chunk_shape, element_bytes);
+  if (!chunk_bytes || *chunk_bytes > limit) holder.too_large("chunks of too many");
+
+  const Space space(check(H5Dget_space(holder.dataset), holder.subject, holder.path, "examined"));
+  hsize_t present = 0;
+  check(H5Dget_num_chunks(holder.dataset, space.get(), &present), holder.subject, holder.path,
+        "examined");
+  if (!std::cmp_equal(present, expected)) {
+    fail(holder.subject, holder.path,
+         format("holds {} of {} chunks: some rows were never written", present, expected));
+  }
+}
+
+void check_size(const Holder& holder, DatasetInfo& info, hid_t type, hid_t properties) {
+  const auto element_bytes = checked_cast<std::int64_t>(H5Tget_size(type));
+  const auto bytes = product(info.shape, element_bytes);
+  if (!bytes) holder.too_large("more than 2^63");
+  if (*bytes == 0) return;
+  switch (info.storage) {
+    case Storage::contiguous:
+      return check_contiguous(holder, info, *bytes);
+    case Storage::chunked:
+      return check_chunks(holder, info, *bytes, element_bytes, properties);
+    case Storage::compact:
+      if (*bytes > holder.file_bytes) holder.too_large(format("{}", *bytes));
+  }
+}
+
+Storage storage_of(H5D_layout_t layout, const Subject& subject, std::string_view path) {
+  switch (layout) {
+    case H5D_CONTIGUOUS:
+      return Storage::contiguous;
+    case H5D_CHUNKED:
+      return Storage::chunked;
+    case H5D_COMPACT:
+      return Storage::compact;
+    default:
+      fail(subject, path, "has a storage layout that is not known");
+  }
+}
+
+}  // namespace
+
+void refuse_foreign_storage(hid_t dataset, const Subject& subject, std::string_view path) {
+  const Properties properties = creation_properties(dataset, subject, path);
+  if (H5Pget_layout(properties.get()) == H5D_VIRTUAL) {
+    fail(subject, path, "is a virtual dataset, which is refused",
+         "Store the data in the file itself.");
+  }
+  if (check(H5Pget_external_count(properties.get()), subject, path, "examined") > 0) {
+    fail(subject, path, "keeps its data in external storage, which is refused",
+         "Store the data in the file itself.");
+  }
+  known_filters(properties.get(), subject, path);
+}
+
+DatasetInfo examine(hid_t dataset, const Subject& subject, std::string_view path,
+                    std::int64_t file_bytes) {
+  refuse_foreign_storage(dataset, subject, path);
+  const Properties properties = creation_properties(dataset, subject, path);
+  const Type type(check(H5Dget_type(dataset), subject, path, "examined"));
+  const std::optional<Element> element = element_of_type(type.get());
+  if (!element) {
+    fail(subject, path,
+         format("holds {} elements, expected little-endian integers or floats",
+                describe_type(type.get())));
+  }
+  DatasetInfo info;
+  info.path = path;
+  info.element = *element;
+  info.shape = extent(dataset, subject, path);
+  info.storage = storage_of(H5Pget_layout(properties.get()), subject, path);
+  info.filters = known_filters(properties.get(), subject, path);
+  check_size({dataset, subject, path, file_bytes}, info, type.get(), properties.get());
+  return info;
+}
+
+}  // namespace tally::hdf5

@@ -1,0 +1,205 @@
+#include <tally/hdf5/writer.hpp>
+
+#include <map>
+#include <numeric>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+
+#include "handles.hpp"
+#include "links.hpp"
+#include "selection.hpp"
+#include "types.hpp"
+
+namespace tally::hdf5 {
+
+struct Writer::Body {
+  struct Open {
+    DatasetId id;
+    Element element;
+    Shape shape;
+  };
+
+  Subject subject;
+  File file;
+  std::map<std::string, Open, std::less<>> datasets;
+
+  DatasetId create(std::string_view path, hid_t type, const Shape& shape);
+  const Open& opened(std::string_view path) const;
+  void attach(std::string_view object, std::string_view name, hid_t type, const Shape& shape,
+              const void* values);
+};
+
+namespace {
+
+constexpr hsize_t kAlignedFrom = 1U << 16, kAlignment = 4096;
+
+Properties write_access(const Subject& subject) {
+  Properties access(check(H5Pcreate(H5P_FILE_ACCESS), subject, "", "created"));
+  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), subject, "",
+        "created");
+  check(H5Pset_alignment(access.get(), kAlignedFrom, kAlignment), subject, "", "created");
+  check(H5Pset_file_locking(access.get(), 0, 1), subject, "", "created");
+  // Closing fails while something in the file is open, instead of being put off.
+  check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI), subject, "", "created");
+  return access;
+}
+
+Properties with_groups(const Subject& subject, std::string_view path) {
+  Properties links(check(H5Pcreate(H5P_LINK_CREATE), subject, path, "created"));
+  check(H5Pset_create_intermediate_group(links.get(), 1), subject, path, "created");
+  return links;
+}
+
+Properties plain_storage(const Subject& subject, std::string_view path) {
+  Properties storage(check(H5Pcreate(H5P_DATASET_CREATE), subject, path, "created"));
+  check(H5Pset_layout(storage.get(), H5D_CONTIGUOUS), subject, path, "created");
+  check(H5Pset_alloc_time(storage.get(), H5D_ALLOC_TIME_EARLY), subject, path, "created");
+  check(H5Pset_obj_track_times(storage.get(), 0), subject, path, "created");
+  return storage;
+}
+
+}  // namespace
+
+DatasetId Writer::Body::create(std::string_view path, hid_t type, const Shape& shape) {
+  const Space space = make_space(shape);
+  const Properties links = with_groups(subject, path);
+  const Properties storage = plain_storage(subject, path);
+  if (H5Tget_class(type) != H5T_STRING) {  // texts hold pointers, which must be valid
+    check(H5Pset_fill_time(storage.get(), H5D_FILL_TIME_NEVER), subject, path, "created");
+  }
+  const std::string name(path);
+  return DatasetId(check(H5Dcreate2(file.get(), name.c_str(), type, space.get(), links.get(),
+                                    storage.get(), H5P_DEFAULT),
+                         subject, path, "created"));
+}
+
+const Writer::Body::Open& Writer::Body::opened(std::string_view path) const {
+  const auto found = datasets.find(path);
+  if (found == datasets.end()) {
+    throw Error(ErrorKind::internal, format("rows are written to {}, which was not created", path));
+  }
+  return found->second;
+}
+
+void Writer::Body::attach(std::string_view object, std::string_view name, hid_t type,
+                          const Shape& shape, const void* values) {
+  const std::string attribute(name);
+  const std::string action = format("given the attribute '{}'", name);
+  const Object target = open_object(file.get(), subject, object);
+  if (check(H5Aexists(target.get(), attribute.c_str()), subject, object, action) > 0) {
+    check(H5Adelete(target.get(), attribute.c_str()), subject, object, action);
+  }
+  const Space space = make_space(shape);
+  Attribute created(check(
+      H5Acreate2(target.get(), attribute.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      subject, object, action));
+  check(H5Awrite(created.get(), type, values), subject, object, action);
+  check(H5Aclose(created.release()), subject, object, action);
+}
+
+Writer::Writer(const std::filesystem::path& path, Mode mode, ErrorKind kind, std::string_view what)
+    : body_(std::make_unique<Body>(Body{{kind, std::string(what), path}, File(), {}})) {
+  const auto lock = lock_library();
+  const Properties access = write_access(body_->subject);
+  const std::string name = path.string();
+  body_->file = File(
+      mode == Mode::create
+          ? check(H5Fcreate(name.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), body_->subject,
+                  "", "created")
+          : check(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), body_->subject, "", "opened"));
+}
+Writer::Writer(Writer&&) noexcept = default;
+Writer& Writer::operator=(Writer&&) noexcept = default;
+Writer::~Writer() = default;
+
+void Writer::create_group(std::string_view path) {
+  const auto lock = lock_library();
+  if (has_object(body_->file.get(), body_->subject, path)) return;
+  const Properties links = with_groups(body_->subject, path);
+  const std::string name(path);
+  const Object group(
+      check(H5Gcreate2(body_->file.get(), name.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT),
+            body_->subject, path, "created"));
+}
+
+void Writer::create_dataset(std::string_view path, Element element, const Shape& shape) {
+  const auto lock = lock_library();
+  DatasetId id = body_->create(path, type_id(element), shape);
+  body_->datasets.emplace(path, Body::Open{std::move(id), element, shape});
+}
+
+void Writer::write_rows(std::string_view path, std::int64_t first, std::int64_t count,
+                        std::span<const std::byte> rows) {
+  const auto lock = lock_library();
+  const Body::Open& dataset = body_->opened(path);
+  const std::int64_t num_rows = dataset.shape.empty() ? 1 : dataset.shape.front();
+  const std::int64_t row_elements =
+      dataset.shape.empty() ? 1 : num_elements(std::span(dataset.shape).subspan(1));
+  if (first < 0 || count < 0 || first > num_rows - count ||
+      rows.size() != to_size(count * row_elements * size_bytes(dataset.element))) {
+    throw Error(ErrorKind::internal, format("rows {} + {} of {} are written from {} bytes", first,
+                                            count, path, rows.size()));
+  }
+  if (rows.empty()) return;
+  const Selection selection = select_rows(dataset.shape, first, count);
+  check(H5Dwrite(dataset.id.get(), type_id(dataset.element), selection.memory.get(),
+                 selection.file.get(), H5P_DEFAULT, rows.data()),
+        body_->subject, path, "written");
+}
+
+void Writer::write_whole(std::string_view path, std::span<const std::byte> values) {
+  const Shape& shape = body_->opened(path).shape;
+  write_rows(path, 0, shape.empty() ? 1 : shape.front(), values);
+}
+
+void Writer::write_strings(std::string_view path, std::span<const std::string> strings) {
+  const auto lock = lock_library();
+  const Type type = variable_text_type();
+  const Shape shape{checked_cast<std::int64_t>(strings.size())};
+  DatasetId id = body_->create(path, type.get(), shape);
+  std::vector<const char*> texts;
+  for (const std::string& text : strings) texts.push_back(text.c_str());
+  if (!texts.empty()) {
+    check(H5Dwrite(id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()),
+          body_->subject, path, "written");
+  }
+  body_->datasets.emplace(path, Body::Open{std::move(id), Element::text, shape});
+}
+
+void Writer::set_attribute(std::string_view object, std::string_view name, std::int64_t value) {
+  const auto lock = lock_library();
+  body_->attach(object, name, type_id(Element::i64), {}, &value);
+}
+
+void Writer::set_attribute(std::string_view object, std::string_view name, double value) {
+  const auto lock = lock_library();
+  body_->attach(object, name, type_id(Element::f64), {}, &value);
+}
+
+void Writer::set_attribute(std::string_view object, std::string_view name,
+                           std::span<const double> values) {
+  const auto lock = lock_library();
+  body_->attach(object, name, type_id(Element::f64), {checked_cast<std::int64_t>(values.size())},
+                values.data());
+}
+
+void Writer::set_attribute(std::string_view object, std::string_view name, std::string_view text) {
+  const auto lock = lock_library();
+  const std::string copy(text);
+  const char* pointer = copy.c_str();
+  const Type type = variable_text_type();
+  body_->attach(object, name, type.get(), {}, &pointer);
+}
+
+void Writer::close() {
+  const auto lock = lock_library();
+  check(H5Fflush(body_->file.get(), H5F_SCOPE_GLOBAL), body_->subject, "", "written");
+  for (auto& [path, dataset] : body_->datasets) {
+    check(H5Dclose(dataset.id.release()), body_->subject, path, "written");
+  }
+  body_->datasets.clear();
+  check(H5Fclose(body_->file.release()), body_->subject, "", "written");
+}
+
+}  // namespace tally::hdf5

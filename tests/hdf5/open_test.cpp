@@ -1,0 +1,101 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include <tally/hdf5/reader.hpp>
+#include <tally/hdf5/version.hpp>
+
+#include "expect_error.hpp"
+#include "raw_hdf5.hpp"
+
+namespace tally::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Open : public testing::Test {
+ protected:
+  void refused(const fs::path& path, const std::vector<std::string>& parts) {
+    expect_error(ErrorKind::dataset, parts, [&] { Reader file(path); });
+  }
+  fs::path small_file(const char* name = "a.h5") {
+    raw::create(folder_ / name, [](hid_t file) {
+      const std::vector<std::int64_t> values(1000, 5);
+      raw::dataset(file, "/x", H5T_STD_I64LE, {1000}, values.data());
+    });
+    return folder_ / name;
+  }
+
+  raw::TemporaryFolder folder_;
+};
+
+TEST_F(Open, WhatIsNoFileIsToldApart) {
+  refused(folder_ / "none.h5", {"data set '", "none.h5' does not exist"});
+  refused(folder_ / "none" / "x.h5", {"does not exist"});
+  refused(folder_.path(), {"is a folder, expected an HDF5 file"});
+  refused("/dev/null", {"is not a regular file"});
+  std::ofstream(folder_ / "empty.h5").flush();
+  refused(folder_ / "empty.h5", {"empty.h5' is empty, expected an HDF5 file"});
+  std::ofstream(folder_ / "text.h5") << std::string(5000, 'x');
+  refused(folder_ / "text.h5", {"is not an HDF5 file"});
+}
+
+TEST_F(Open, UnreadableSaysSo) {
+  const fs::path path = small_file();
+  ASSERT_EQ(::chmod(path.c_str(), 0), 0);
+  if (::access(path.c_str(), R_OK) == 0) GTEST_SKIP() << "this user may read every file";
+  refused(path, {"a.h5'", "Permission denied"});
+}
+
+TEST_F(Open, TruncatedNamesBothSizes) {
+  const fs::path path = small_file();
+  const auto whole = fs::file_size(path);
+  fs::resize_file(path, whole - 100);
+  refused(path, {"is truncated", std::to_string(whole - 100) + " bytes",
+                 "expected " + std::to_string(whole)});
+}
+
+TEST_F(Open, EveryTruncationIsRefused) {
+  const fs::path path = small_file();
+  const auto whole = fs::file_size(path);
+  for (std::uintmax_t size = 1; size < whole; size += 97) {
+    const fs::path cut = folder_ / "cut.h5";
+    fs::copy_file(path, cut, fs::copy_options::overwrite_existing);
+    fs::resize_file(cut, size);
+    refused(cut, {"cut.h5'"});
+  }
+}
+
+TEST_F(Open, AForeignLockDoesNotStopReaders) {
+  const fs::path path = small_file();
+  const int other = ::open(path.c_str(), O_RDWR);
+  ASSERT_EQ(::flock(other, LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(Reader(path).children("/"), std::vector<std::string>{"x"});
+  ::close(other);
+}
+
+TEST_F(Open, AReaderCanBeMovedAndADatasetMayOutliveIt) {
+  Reader first(small_file());
+  Reader file = std::move(first);
+  const Dataset dataset = file.dataset("/x");
+  file = Reader(small_file("b.h5"));
+  EXPECT_EQ(dataset.read_all<std::int64_t>(), std::vector<std::int64_t>(1000, 5));
+}
+
+TEST_F(Open, TheCallerNamesKindAndFile) {
+  expect_error(ErrorKind::output, {"predictions file '"},
+               [&] { Reader(folder_ / "p.h5", ErrorKind::output, "predictions file"); });
+}
+
+TEST(Library, TellsItsVersion) {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  EXPECT_EQ(library_version(),
+            std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release));
+}
+
+}  // namespace
+}  // namespace tally::hdf5
