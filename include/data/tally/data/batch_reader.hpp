@@ -1,0 +1,49 @@
+// Reads a slice of the batch grid on a thread of its own, ahead of whoever consumes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/plan/batch_grid.hpp>
+
+namespace tally::data {
+
+// One batch of the grid in a slot's memory. Every tensor has batch_size rows; rows past
+// samples.count are zero.
+struct Batch {
+  std::int64_t index = 0;  // k of the grid
+  plan::SampleRange samples;
+  std::vector<TensorView> inputs;   // as DataSetInfo::inputs
+  std::vector<TensorView> targets;  // as DataSetInfo::targets
+};
+
+// Bytes one slot needs, every tensor aligned to 64.
+std::int64_t slot_bytes(const DataSetInfo& info, std::int64_t batch_size);
+
+class BatchReader {
+ public:
+  // Starts reading `slice` of `grid` into `slots` (>= 2 spans of slot_bytes each, zero-filled, kept
+  // alive by the caller). The reader is the only user of `data_set` until it is destroyed.
+  BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,
+              std::vector<std::span<std::byte>> slots);
+  // Stops and joins the thread.
+  ~BatchReader();
+
+  // The next batch, or nullptr after the last; the batch returned before is given back. Rethrows
+  // what the thread threw.
+  const Batch* next();
+
+  // Seconds the thread spent reading, and the consumer spent waiting in next().
+  double read_s() const;
+  double wait_s() const;
+
+ private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace tally::data

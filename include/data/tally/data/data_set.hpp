@@ -1,0 +1,86 @@
+// An HDF5 data set, opened, checked against the schema (data_tools/SCHEMA.md) and read by rows.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+
+namespace tally::data {
+
+// Attributes of an image input: model input = (u8 * scale - mean) / std per channel.
+struct ImageAttributes {
+  std::string layout;    // "HWC"
+  std::string channels;  // "RGB", "BGR" or "L"
+  double scale = 1.0;
+  std::vector<double> mean;  // [C]
+  std::vector<double> std;   // [C]
+};
+
+// One data set under /inputs, /targets or /groups.
+struct ColumnInfo {
+  std::string path;  // "/inputs/image"
+  std::string name;  // "image"
+  DType dtype = DType::u8;
+  Shape row_shape;  // without the first dimension
+  std::optional<ImageAttributes> image;
+  std::int64_t rows_per_checksum = 0;  // 0: no checksum table
+  std::int64_t row_bytes() const { return size_bytes(dtype) * num_elements(row_shape); }
+};
+
+struct DataSetInfo {
+  std::filesystem::path path;
+  std::int64_t file_bytes = 0;
+  std::string task;
+  std::int64_t num_samples = 0;
+  std::int64_t num_classes = 0;
+  std::optional<std::int64_t> ignore_index;
+  std::vector<std::string> class_names;             // empty or num_classes
+  std::vector<ColumnInfo> inputs, targets, groups;  // each in order of name
+  // Whether every input, target and group has a checksum table.
+  bool integrity_checked = false;
+};
+
+// What read_rows checks besides the checksums.
+enum class RowCheck { values, checksums_only };
+
+class DataSet {
+ public:
+  // Opens read-only without file locks and checks everything that can be checked without reading
+  // the rows. Throws Error(dataset).
+  explicit DataSet(const std::filesystem::path& path);
+  DataSet(DataSet&&) noexcept;
+  ~DataSet();
+
+  const DataSetInfo& info() const;
+
+  // sha256 over structure, attributes and checksum tables; without tables also every target and
+  // group byte and the file size. Reads what it hashes.
+  std::string identity() const;
+
+  // Rows [first, first + count) of a column into `out`; rows past the checksum block's edges are
+  // read along and checked, then dropped. Labels are checked to be in range, unless only checksums
+  // are asked for. Throws Error(dataset) naming the column, the row and the value. One thread at a
+  // time.
+  void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
+                 std::span<std::byte> out, RowCheck check = RowCheck::values);
+
+  // Bytes asked of the file so far, checksum edges included.
+  std::int64_t bytes_read() const;
+
+ private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+// Copies `source` to `target` (Error(output) if it exists), adding a checksum table to every column
+// that has none, each read back and compared. Published whole or not at all.
+void add_checksums(const std::filesystem::path& source, const std::filesystem::path& target);
+
+}  // namespace tally::data

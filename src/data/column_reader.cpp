@@ -1,0 +1,96 @@
+#include "column_reader.hpp"
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/digest/digest.hpp>
+
+#include "refuse.hpp"
+
+namespace tally::data {
+namespace {
+
+// Read at a time before the checksums are computed: small enough to be in the cache still.
+constexpr std::int64_t kPieceBytes = 256 << 10;
+
+}  // namespace
+
+ColumnReader::ColumnReader(std::filesystem::path file, hdf5::Dataset dataset, ChecksumTable table)
+    : file_(std::move(file)),
+      dataset_(std::move(dataset)),
+      table_(std::move(table)),
+      row_bytes_(dataset_.info().row_bytes()) {}
+
+void ColumnReader::read(std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+  if (first < 0 || count < 0 || first > num_rows() - count ||
+      out.size() < to_size(count * row_bytes_)) {
+    throw Error(ErrorKind::internal, format("rows {} + {} of {} were asked for in {} bytes", first,
+                                            count, dataset_.info().path, out.size()));
+  }
+  if (table_.rows_per_block == 0) return fetch(first, count, out);
+  const std::int64_t end = first + count;
+  for (std::int64_t row = first; row < end;) {
+    const auto rest = out.subspan(to_size((row - first) * row_bytes_));
+    const bool at_block = row % table_.rows_per_block == 0;
+    const bool whole = at_block && (end == num_rows() || end - row >= table_.rows_per_block);
+    row = whole ? read_whole_blocks(row, end, rest) : copy_from_edge(row, end, rest);
+  }
+}
+
+void ColumnReader::fetch(std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+  dataset_.read_rows(first, count, out);
+  bytes_read_ += count * row_bytes_;
+}
+
+// Returns the row behind the last one read. `first` begins a block that ends at or before `end`.
+std::int64_t ColumnReader::read_whole_blocks(std::int64_t first, std::int64_t end,
+                                             std::span<std::byte> out) {
+  const std::int64_t rows_per_block = std::min(table_.rows_per_block, num_rows());
+  const std::int64_t per_piece =
+      std::max<std::int64_t>(1, kPieceBytes / (rows_per_block * row_bytes_));
+  std::int64_t behind = std::min(end, first + per_piece * rows_per_block);
+  if (behind < num_rows()) behind -= (behind - first) % rows_per_block;
+  fetch(first, behind - first, out);
+  for (std::int64_t row = first; row < behind; row += rows_per_block) {
+    const std::int64_t rows = std::min(rows_per_block, behind - row);
+    verify(row / table_.rows_per_block,
+           out.subspan(to_size((row - first) * row_bytes_), to_size(rows * row_bytes_)));
+  }
+  return behind;
+}
+
+// Returns the row behind the last one copied.
+std::int64_t ColumnReader::copy_from_edge(std::int64_t first, std::int64_t end,
+                                          std::span<std::byte> out) {
+  const std::int64_t block = first / table_.rows_per_block;
+  const std::int64_t block_first = block * table_.rows_per_block;
+  const std::int64_t block_rows = std::min(table_.rows_per_block, num_rows() - block_first);
+  if (edge_block_ != block) {
+    edge_block_ = -1;
+    edge_.resize(to_size(block_rows * row_bytes_));
+    fetch(block_first, block_rows, edge_);
+    verify(block, edge_);
+    edge_block_ = block;
+  }
+  const std::int64_t behind = std::min(end, block_first + block_rows);
+  const auto rows = std::span(edge_).subspan(to_size((first - block_first) * row_bytes_),
+                                             to_size((behind - first) * row_bytes_));
+  std::ranges::copy(rows, out.begin());
+  return behind;
+}
+
+void ColumnReader::verify(std::int64_t block, std::span<const std::byte> bytes) const {
+  const std::uint32_t found = digest::crc32c(bytes);
+  const std::uint32_t expected = table_.crcs.at(to_size(block));
+  if (found == expected) return;
+  const std::int64_t first = block * table_.rows_per_block;
+  const std::int64_t last = first + static_cast<std::int64_t>(bytes.size()) / row_bytes_ - 1;
+  refuse(file_, dataset_.info().path,
+         format("rows {}..{} have the CRC-32C {:08x}, expected {:08x} (read)", first, last, found,
+                expected),
+         "The file is damaged: copy or prepare it again.");
+}
+
+}  // namespace tally::data

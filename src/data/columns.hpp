@@ -1,0 +1,15 @@
+// The datasets under /inputs, /targets and /groups.
+#pragma once
+
+#include <tally/data/data_set.hpp>
+#include <tally/hdf5/reader.hpp>
+
+namespace tally::data {
+
+// Fills inputs, targets, groups, num_samples and integrity_checked; the root is read already.
+void read_columns(const hdf5::Reader& file, DataSetInfo& info);
+
+// info's columns: inputs, targets, groups.
+std::vector<const ColumnInfo*> all_columns(const DataSetInfo& info);
+
+}  // namespace tally::data

@@ -1,0 +1,59 @@
+#include <tally/data/data_set.hpp>
+
+#include <cstring>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "columns.hpp"
+#include "data_set_body.hpp"
+#include "labels.hpp"
+#include "schema.hpp"
+
+namespace tally::data {
+
+ColumnReader& DataSet::Body::reader_of(const ColumnInfo& column) {
+  const auto found = columns.find(column.path);
+  if (found == columns.end()) {
+    throw Error(ErrorKind::internal, format("{} is no column of this data set", column.path));
+  }
+  return found->second;
+}
+
+void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
+                              std::span<std::byte> out, RowCheck check) {
+  reader_of(column).read(first, count, out);
+  if (check == RowCheck::checksums_only || !is_label(column)) return;
+  std::vector<std::int64_t> labels(to_size(count));
+  if (count > 0) std::memcpy(labels.data(), out.data(), labels.size() * sizeof(std::int64_t));
+  check_labels(info, column, first, labels);
+}
+
+DataSet::DataSet(const std::filesystem::path& path)
+    : body_(std::make_unique<Body>(Body{hdf5::Reader(path), {}, {}})) {
+  body_->info = read_schema(body_->file);
+  for (const ColumnInfo* column : all_columns(body_->info)) {
+    body_->columns.emplace(
+        column->path,
+        ColumnReader(path, body_->file.dataset(column->path),
+                     read_checksum_table(body_->file, column->path, body_->info.num_samples)));
+  }
+}
+DataSet::DataSet(DataSet&&) noexcept = default;
+DataSet::~DataSet() = default;
+
+const DataSetInfo& DataSet::info() const { return body_->info; }
+
+void DataSet::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
+                        std::span<std::byte> out, RowCheck check) {
+  body_->read_rows(column, first, count, out, check);
+}
+
+std::int64_t DataSet::bytes_read() const {
+  std::int64_t bytes = 0;
+  for (const auto& [path, column] : body_->columns) bytes += column.bytes_read();
+  return bytes;
+}
+
+}  // namespace tally::data

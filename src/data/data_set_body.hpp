@@ -1,0 +1,24 @@
+// What an open data set keeps.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <tally/data/data_set.hpp>
+#include <tally/hdf5/reader.hpp>
+
+#include "column_reader.hpp"
+
+namespace tally::data {
+
+struct DataSet::Body {
+  hdf5::Reader file;
+  DataSetInfo info;
+  std::map<std::string, ColumnReader, std::less<>> columns;  // by path
+
+  ColumnReader& reader_of(const ColumnInfo& column);
+  void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
+                 std::span<std::byte> out, RowCheck check);
+};
+
+}  // namespace tally::data

@@ -1,0 +1,136 @@
+#include <tally/data/describe.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include <tally/base/format.hpp>
+#include <tally/hdf5/reader.hpp>
+
+#include "checksum_table.hpp"
+#include "columns.hpp"
+#include "label_report.hpp"
+#include "pieces.hpp"
+#include "refuse.hpp"
+#include "schema.hpp"
+
+namespace tally::data {
+namespace {
+
+std::string storage_text(const hdf5::DatasetInfo& stored) {
+  std::string text;
+  switch (stored.storage) {
+    case hdf5::Storage::contiguous:
+      text = "contiguous";
+      break;
+    case hdf5::Storage::compact:
+      text = "compact";
+      break;
+    case hdf5::Storage::chunked:
+      text = format("chunks {}", to_string(stored.chunk_shape));
+      break;
+  }
+  for (const std::string& filter : stored.filters) text += format(", {}", filter);
+  return text;
+}
+
+std::string column_line(const hdf5::Reader& file, const ColumnInfo& column) {
+  const hdf5::Dataset dataset = file.dataset(column.path);
+  const std::string checksums = column.rows_per_checksum == 0
+                                    ? "no checksums"
+                                    : format("CRC-32C of every {} rows", column.rows_per_checksum);
+  return format("  {}  {} {}  {}, {}", column.path, name(column.dtype),
+                to_string(dataset.info().shape), storage_text(dataset.info()), checksums);
+}
+
+std::string image_line(const ImageAttributes& image) {
+  return format("    image {} {}, scale {}, mean [{}], std [{}]", image.layout, image.channels,
+                image.scale, fmt::join(image.mean, ", "), fmt::join(image.std, ", "));
+}
+
+std::string class_names_line(const DataSetInfo& info) {
+  constexpr std::size_t kMost = 10;
+  if (info.class_names.empty()) return "class names: none";
+  std::vector<std::string> names;
+  for (const std::string& name : info.class_names) {
+    if (names.size() == kMost) break;
+    names.push_back(shown(name));
+  }
+  const auto rest = info.class_names.size() - names.size();
+  return format("class names: {}{}", fmt::join(names, ", "),
+                rest == 0 ? "" : format(", … and {} more", rest));
+}
+
+std::vector<std::string> other_attributes(const hdf5::Reader& file) {
+  const std::set<std::string> known{"tally_schema", "task", "num_classes", "ignore_index"};
+  std::vector<std::string> lines;
+  for (const std::string& name : file.attribute_names("/")) {
+    if (known.contains(name)) continue;
+    lines.push_back(format("attribute {}: {}", shown(name), shown(file.attribute_text("/", name))));
+  }
+  return lines;
+}
+
+// Datasets that the schema does not know: allowed, but a misspelt group is best seen.
+std::vector<std::string> ignored_objects(const hdf5::Reader& file, const DataSetInfo& info) {
+  std::set<std::string> known{"/class_names"};
+  for (const ColumnInfo* column : all_columns(info)) known.insert(column->path);
+  std::vector<std::string> lines;
+  for (const std::string& path : file.all_paths()) {
+    if (known.contains(path) || path.starts_with(format("{}/", kChecksums))) continue;
+    if (file.kind_of(path) == hdf5::ObjectKind::group) continue;
+    lines.push_back(format("not used: {}", shown(path)));
+  }
+  return lines;
+}
+
+std::int64_t verify(DataSet& data_set) {
+  std::int64_t blocks = 0;
+  for (const ColumnInfo* column : all_columns(data_set.info())) {
+    if (column->rows_per_checksum == 0) continue;
+    for_each_piece(data_set, *column, column->rows_per_checksum, [](std::int64_t, auto) {});
+    blocks += num_blocks(data_set.info().num_samples, column->rows_per_checksum);
+  }
+  return blocks;
+}
+
+std::string integrity_line(DataSet& data_set, Verify how) {
+  const DataSetInfo& info = data_set.info();
+  const auto columns = all_columns(info);
+  const auto checked = std::ranges::count_if(
+      columns, [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
+  if (checked == 0) {
+    return "integrity: unchecked, there are no checksums (--add-checksums OUT writes a checked "
+           "copy)";
+  }
+  const std::string tables = format("{} of {} columns have checksums", checked, columns.size());
+  if (how == Verify::structure) return format("integrity: {}, not read here", tables);
+  return format("integrity: {}, all {} blocks match", tables, verify(data_set));
+}
+
+}  // namespace
+
+std::vector<std::string> describe(DataSet& data_set, Verify verify) {
+  const DataSetInfo& info = data_set.info();
+  const hdf5::Reader file(info.path);
+  std::vector<std::string> lines;
+  const auto append = [&](const std::vector<std::string>& more) {
+    lines.insert(lines.end(), more.begin(), more.end());
+  };
+  lines.push_back(format("data set '{}': schema {}, task {}, {} samples, {} classes, {} bytes",
+                         info.path.string(), kSchema, info.task, info.num_samples, info.num_classes,
+                         info.file_bytes));
+  if (info.ignore_index) lines.push_back(format("ignore_index: {}", *info.ignore_index));
+  for (const ColumnInfo* column : all_columns(info)) {
+    lines.push_back(column_line(file, *column));
+    if (column->image) lines.push_back(image_line(*column->image));
+  }
+  lines.push_back(class_names_line(info));
+  append(label_report(data_set));
+  append(other_attributes(file));
+  append(ignored_objects(file, info));
+  lines.push_back(integrity_line(data_set, verify));
+  lines.push_back(format("identity: {}", data_set.identity()));
+  return lines;
+}
+
+}  // namespace tally::data

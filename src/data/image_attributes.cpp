@@ -1,0 +1,85 @@
+#include "image_attributes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <tally/base/format.hpp>
+
+#include "refuse.hpp"
+
+namespace tally::data {
+namespace {
+
+void check_values(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
+                  const std::vector<double>& values) {
+  const std::int64_t channels = column.row_shape.back();
+  if (std::cmp_not_equal(values.size(), channels)) {
+    refuse(file.path(), column.path,
+           format("attribute '{}' has {} values, expected {} (channels)", name, values.size(),
+                  channels));
+  }
+  const auto bad = std::ranges::find_if_not(values, [](double v) { return std::isfinite(v); });
+  if (bad != values.end()) {
+    refuse(file.path(), column.path,
+           format("attribute '{}' holds {}, expected finite numbers", name, *bad));
+  }
+}
+
+void check_positive(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
+                    const std::vector<double>& values) {
+  for (const double value : values) {
+    if (value > 0.0 && std::isfinite(value)) continue;
+    refuse(file.path(), column.path,
+           format("attribute '{}' holds {}, expected finite numbers above 0", name, value));
+  }
+}
+
+std::int64_t channels_named(const hdf5::Reader& file, const ColumnInfo& column,
+                            const std::string& channels) {
+  if (channels == "RGB" || channels == "BGR") return 3;
+  if (channels == "L") return 1;
+  refuse(file.path(), column.path,
+         format("attribute 'channels' is '{}', expected 'RGB', 'BGR' or 'L'", shown(channels)));
+}
+
+void check_shape(const hdf5::Reader& file, const ColumnInfo& column, const std::string& channels) {
+  if (column.dtype != DType::u8) {
+    refuse(file.path(), column.path,
+           format("is an image of {}, expected uint8", tally::name(column.dtype)));
+  }
+  const std::int64_t expected = channels_named(file, column, channels);
+  if (column.row_shape.size() != 3 || column.row_shape.back() != expected) {
+    refuse(file.path(), column.path,
+           format("has rows of shape {}, expected [H, W, {}] ({})", to_string(column.row_shape),
+                  expected, channels));
+  }
+}
+
+}  // namespace
+
+bool is_image(const hdf5::Reader& file, const ColumnInfo& column) {
+  if (column.path == "/inputs/image" && column.dtype == DType::u8) return true;
+  return file.has_attribute(column.path, "layout");
+}
+
+ImageAttributes read_image_attributes(const hdf5::Reader& file, const ColumnInfo& column) {
+  ImageAttributes image;
+  image.layout = file.string_attribute(column.path, "layout");
+  if (image.layout != "HWC") {
+    refuse(file.path(), column.path,
+           format("attribute 'layout' is '{}', expected 'HWC'", shown(image.layout)));
+  }
+  image.channels = file.string_attribute(column.path, "channels");
+  check_shape(file, column, image.channels);
+  image.scale = file.double_attribute(column.path, "scale");
+  check_positive(file, column, "scale", {image.scale});
+  image.mean = file.doubles_attribute(column.path, "mean");
+  check_values(file, column, "mean", image.mean);
+  image.std = file.doubles_attribute(column.path, "std");
+  check_values(file, column, "std", image.std);
+  check_positive(file, column, "std", image.std);
+  return image;
+}
+
+}  // namespace tally::data

@@ -1,0 +1,18 @@
+// How this room says no.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace tally::data {
+
+// Throws Error(dataset) "data set '<path>', <object> <problem>"; without ", <object>" where that is
+// empty.
+[[noreturn]] void refuse(const std::filesystem::path& path, std::string_view object,
+                         std::string_view problem, std::string_view next_step = {});
+
+// Text from a file, for a terminal: made printable, cut where it is long.
+std::string shown(std::string_view text);
+
+}  // namespace tally::data
