@@ -1,0 +1,108 @@
+"""The house is kept; and each guard fails on a planted breach, so that its silence means something."""
+
+from pathlib import Path
+
+import pytest
+from checks import CHECKS
+from house import House
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = Path(__file__).with_name("rooms.txt")
+BY_NAME = {check.__name__: check for check in CHECKS}
+
+
+@pytest.fixture(scope="session")
+def house() -> House:
+    return House.read(TABLE)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_house_is_kept(name: str, house: House) -> None:
+    breaches = list(BY_NAME[name](ROOT, house))
+    assert not breaches, "\n" + "\n".join(breaches)
+
+
+def test_table_has_no_cycle_and_no_unknown_room(house: House) -> None:
+    order = list(house.rooms)
+    for room, uses in house.rooms.items():
+        for other in uses:
+            assert order.index(other) < order.index(room), f"{room} uses {other}, which stands below it"
+
+
+GOOD_TREE = {
+    "src/base/CMakeLists.txt": "tally_room(base SOURCES error.cpp)\n",
+    "src/base/error.cpp": '#include <unistd.h>\n\n#include <string>\n\n#include <tally/base/error.hpp>\n\n#include "parts.hpp"\n',
+    "src/base/parts.hpp": "#pragma once\n",
+    "include/base/tally/base/error.hpp": "#pragma once\n\n#include <string>\n",
+    "src/digest/CMakeLists.txt": "tally_room(digest SOURCES sha.cpp  # twin\n  USES base VENDOR OpenSSL::Crypto)\n",
+    "src/digest/sha.cpp": "#include <openssl/evp.h>\n#include <tally/digest/sha.hpp>\n#include <nlohmann/json.hpp>\n",
+    "include/digest/tally/digest/sha.hpp": "#pragma once\n#include <tally/base/error.hpp>\n",
+    "tests/digest/CMakeLists.txt": "tally_test(sha_test SOURCES sha_test.cpp USES digest)\n",
+    "tests/digest/sha_test.cpp": "#include <gtest/gtest.h>\n#if 1\n#endif\n",
+    "tests/tools/CMakeLists.txt": "add_test(NAME t COMMAND python -m pytest ${CMAKE_CURRENT_SOURCE_DIR})\n",
+    "tests/tools/test_tools.py": "\n",
+    "README.md": "Install to /usr/local, or anywhere else; work in ~/work/.\n",
+}
+
+
+def plant(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def test_good_tree_is_silent(tmp_path: Path, house: House) -> None:
+    plant(tmp_path, GOOD_TREE)
+    assert [breach for check in CHECKS for breach in check(tmp_path, house)] == []
+
+
+# check, file, its text, a part of the line that must come out
+BREACHES = [
+    ("links", "src/base/CMakeLists.txt", "tally_room(base SOURCES error.cpp USES digest)\n", "uses 'digest'"),
+    ("links", "src/base/CMakeLists.txt", "tally_room(base\n  USES\n    digest\n  VENDOR x)\n", "uses 'digest'"),
+    ("links", "src/base/CMakeLists.txt", "target_link_libraries(tally_base PUBLIC tally::exact)\n", "uses 'exact'"),
+    ("links", "src/attic/CMakeLists.txt", "tally_room(attic)\n", "src/attic: no room"),
+    ("links", "src/exact/sum.cpp", "\n", "src/exact/CMakeLists.txt: missing"),
+    ("room_includes", "src/base/error.cpp", "#include <tally/digest/sha.hpp>\n", "src/base/error.cpp:1"),
+    ("room_includes", "include/base/tally/base/error.hpp", "\n#  include <tally/comm/a.hpp>\n", "error.hpp:2"),
+    ("room_includes", "src/base/error.cpp", '#include "../digest/inner.hpp"\n', "no public header"),
+    ("room_includes", "include/base/tally/base/error.hpp", '#include "inner.hpp"\n', "no public header"),
+    ("vendor_includes", "src/base/error.cpp", "#include <mpi.h>\n", "<mpi.h> may stand in src/comm/*"),
+    ("vendor_includes", "src/digest/sha.cpp", "\n#include <torch/script.h>\n", "sha.cpp:2"),
+    ("vendor_includes", "src/digest/sha.cpp", "#include <c10/util/Half.h>\n", "src/model/*"),
+    ("vendor_includes", "src/digest/sha.cpp", "#include <hdf5.h>\n", "src/hdf5/*"),
+    ("vendor_includes", "src/digest/sha.cpp", "#include <boost/multiprecision/cpp_int.hpp>\n", "src/exact"),
+    ("vendor_includes", "src/digest/sha.cpp", "#include <boost/asio.hpp>\n", "does not name"),
+    ("vendor_includes", "src/digest/sha.cpp", "#include <fmt/format.h>\n", "format.hpp"),
+    ("vendor_includes", "src/digest/sha.cpp", "#include <nccl.h>\n", "src/comm/*"),
+    ("vendor_includes", "src/digest/sha.cpp", "#include <zlib.h>\n", "does not name"),
+    ("vendor_includes", "include/digest/tally/digest/sha.hpp", "#include <nlohmann/json.hpp>\n", "may stand in src"),
+    ("vendor_includes", "include/digest/tally/digest/sha.hpp", "#include <openssl/evp.h>\n", "src/digest/*"),
+    ("directives", "src/base/error.cpp", "int a;\n#ifdef WITH_CUDA\n#endif\n", "error.cpp:2: #ifdef"),
+    ("directives", "src/base/error.cpp", "  # if 0\n", "#if"),
+    ("directives", "src/base/error.cpp", "#define TWICE(x) x x\n", "#define"),
+    ("directives", "include/base/tally/base/error.hpp", "int a();\n", "without #pragma once"),
+    ("lengths", "src/base/error.cpp", "\n" * 301, "301 lines"),
+    ("lengths", "data_tools/tool.py", "\n" * 301, "301 lines"),
+    ("dead_files", "src/base/forgotten.cpp", "\n", "forgotten.cpp: in no CMakeLists.txt"),
+    ("dead_files", "src/base/CMakeLists.txt", "# error.cpp\ntally_room(base)\n", "error.cpp: in no"),
+    ("dead_files", "tests/digest/test_more.py", "\n", "test_more.py: in no"),
+    ("dead_files", "src/base/unused.hpp", "#pragma once\n", "unused.hpp: nobody includes it"),
+    ("dead_files", "include/base/tally/base/unused.hpp", "#pragma once\n", "unused.hpp: nobody includes it"),
+    ("unfinished", "src/base/error.cpp", "int a;  // TO" "DO: more\n", "error.cpp:1"),
+    ("unfinished", "jobs/run.sh", "# FIX" "ME\n", "run.sh:1"),
+    ("machine_paths", "docs/start.md", "cd /ro" "ot/tally\n", "start.md:1"),
+    ("machine_paths", "cmake/Find.cmake", 'set(x "/wo' 'rk/main")\n', "Find.cmake:1"),
+    ("machine_paths", "README.md", "\n/ho" "me/ada/tally\n", "README.md:2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "file", "text", "expected"), BREACHES)
+def test_planted_breach_is_found(
+    check: str, file: str, text: str, expected: str, tmp_path: Path, house: House
+) -> None:
+    plant(tmp_path, GOOD_TREE | {file: text})
+    breaches = list(BY_NAME[check](tmp_path, house))
+    assert any(expected in breach for breach in breaches), breaches
