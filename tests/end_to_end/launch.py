@@ -1,0 +1,106 @@
+"""Runs the program as a user does, alone or under mpirun, and keeps what it said."""
+
+import os
+import re
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+LINE_LIMIT_S = 60
+# Open MPI's own lines about a job that failed: blocks between dashes, and counts of such blocks.
+_DASHES = re.compile(r"^-{20,}$")
+_LAUNCHER_LINE = re.compile(r"^\[[\w.-]+:\d+\] ")
+
+
+@dataclass(frozen=True)
+class Run:
+    """How one start of the program ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def errors(self) -> list[str]:
+        return re.findall(r"tally: error\[.*", self.stderr)
+
+    @property
+    def noise(self) -> list[str]:
+        """Lines on stderr that are neither the program's own nor the launcher's."""
+        lines, in_block = [], False
+        for line in self.stderr.splitlines():
+            if _DASHES.match(line):
+                in_block = not in_block
+            elif line.strip() and not in_block and not line.startswith("tally: ") and not _LAUNCHER_LINE.match(line):
+                lines.append(line)
+        return lines
+
+    def must_succeed(self) -> "Run":
+        assert self.code == 0, f"exit {self.code}\n{self.stderr}"
+        assert not self.errors
+        return self
+
+    def must_fail(self, code: int, *texts: str) -> "Run":
+        """One line that names every text, this exit code, nothing else on stderr."""
+        assert len(self.errors) == 1, f"exit {self.code}, lines: {self.errors}\n{self.stderr}"
+        assert self.errors[0].startswith(f"tally: error[{code}]"), self.errors[0]
+        for text in texts:
+            assert text in self.errors[0], f"'{text}' is not in: {self.errors[0]}"
+        assert self.code == code, self.stderr
+        assert self.noise == []
+        assert self.stdout == ""
+        return self
+
+
+class Program:
+    """The program under test. `ranks` of None starts it without a launcher."""
+
+    def __init__(self, binary: Path, launcher: str) -> None:
+        self.binary = binary
+        self.launcher = launcher
+
+    def command(self, *arguments: object, ranks: int | None = None) -> list[str]:
+        prefix = [] if ranks is None else [self.launcher, "-n", str(ranks)]
+        return [*prefix, str(self.binary), *map(str, arguments)]
+
+    def start(self, command: list[str], cwd: Path | None = None, env: dict[str, str] | None = None,
+              **options: object) -> subprocess.Popen[str]:  # fmt: skip
+        return subprocess.Popen(
+            command, cwd=cwd, env=environment() | (env or {}), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+        )  # fmt: skip
+
+    def run_command(self, command: list[str], limit_s: float = LINE_LIMIT_S, **options: object) -> Run:
+        return finish(self.start(command, **options), limit_s)
+
+    def __call__(self, *arguments: object, ranks: int | None = None, limit_s: float = LINE_LIMIT_S,
+                 **options: object) -> Run:  # fmt: skip
+        return self.run_command(self.command(*arguments, ranks=ranks), limit_s, **options)
+
+
+def finish(process: subprocess.Popen[str], limit_s: float = LINE_LIMIT_S) -> Run:
+    """Waits for the end; a process that does not end in time is a failed test, and is ended."""
+    try:
+        stdout, stderr = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGTERM)  # the launcher then ends its ranks
+        try:
+            stdout, stderr = process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            stdout, stderr = process.communicate()
+        raise AssertionError(f"not ended after {limit_s} s: {process.args}\n{stdout}\n{stderr}") from None
+    return Run(process.returncode, stdout, stderr)
+
+
+def environment() -> dict[str, str]:
+    """This process's, without settings of tally, and with what a launcher needs as root and on few cores."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TALLY_")}
+    return kept | {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }

@@ -1,0 +1,105 @@
+"""`tally inspect`: what each kind of file holds, and a checked copy of a data set."""
+
+import json
+from pathlib import Path
+
+import h5py
+import pytest
+import small
+import torch
+from conftest import Evaluate, Result, Small
+from corrupt import flip_byte
+from launch import Program
+from safetensors.torch import save_file
+
+
+@pytest.fixture(scope="module")
+def result(small_case: Small, evaluate: Evaluate) -> Result:
+    return evaluate(small_case.model, small_case.data)
+
+
+def test_data_set(tally: Program, small_case: Small) -> None:
+    text = tally("inspect", small_case.data).must_succeed().stdout
+    for part in ("multiclass", "103", "7", "/inputs/image", "uint8", "RGB", "/targets/label", "int64", "class 0"):
+        assert part in text
+    tally("inspect", small_case.data, "--verify").must_succeed()
+
+
+def test_verify_finds_damage(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.h5"
+    damaged.write_bytes(small_case.data.read_bytes())
+    flip_byte(damaged, "/inputs/image", 5000)
+    tally("inspect", damaged).must_succeed()
+    tally("inspect", damaged, "--verify").must_fail(3, "damaged.h5", "/inputs/image")
+
+
+def test_model(tally: Program, small_case: Small) -> None:
+    text = tally("inspect", small_case.model).must_succeed().stdout
+    for part in ("TorchScript", "image", "logits", "conv.weight", "[12, 3, 3, 3]"):
+        assert part in text
+
+
+@pytest.mark.parametrize("suffix", ["pth", "safetensors"])
+def test_weights(suffix: str, tally: Program, tmp_path: Path) -> None:
+    path = tmp_path / f"weights.{suffix}"
+    state = small.TinyNet().state_dict()
+    save_file(state, path) if suffix == "safetensors" else torch.save(state, path)
+    text = tally("inspect", path).must_succeed().stdout
+    for part in ("linear.weight", "[7, 12]", "float32"):
+        assert part in text
+
+
+def test_results(tally: Program, result: Result) -> None:
+    report = tally("inspect", result.folder / "report.json").must_succeed().stdout
+    assert "accuracy" in report
+    assert result.report["digests"]["state"] in report
+    predictions = tally("inspect", result.folder / "predictions.h5").must_succeed().stdout
+    assert all(name in predictions for name in ("103", "label_rank", "int32", "confidence"))
+    metrics = tally("inspect", result.folder / "metrics.h5").must_succeed().stdout
+    assert "confusion" in metrics
+
+
+def test_files_that_are_nothing(tally: Program, tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("nothing\n")
+    plain = tmp_path / "plain.h5"
+    with h5py.File(plain, "w") as file:
+        file["values"] = [1, 2, 3]
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    for path in (text, plain, other, tmp_path / "missing"):
+        run = tally("inspect", path)
+        assert run.code in (2, 3, 4)
+        run.must_fail(run.code, path.name)
+    tally("inspect").must_fail(2, "file")
+
+
+def test_checksums_are_added(tally: Program, small_case: Small, evaluate: Evaluate, tmp_path: Path) -> None:
+    plain = small_case.samples.write(tmp_path / "plain.h5", checksums=False)
+    checked = tmp_path / "checked.h5"
+    tally("inspect", plain, "--add-checksums", checked).must_succeed()
+    with h5py.File(plain) as one, h5py.File(checked) as other:
+        for name in ("inputs/image", "targets/label", "class_names"):
+            assert (one[name][...] == other[name][...]).all()
+        assert dict(one["inputs/image"].attrs).keys() == dict(other["inputs/image"].attrs).keys()
+        assert dict(one.attrs) == dict(other.attrs)
+        assert set(other["checksums/inputs"]) == {"image"}
+    before, after = (evaluate(small_case.model, path) for path in (plain, checked))
+    assert before.digests == after.digests
+    assert after.report["inputs"]["data"]["integrity"] == "checked"
+    flip_byte(checked, "/targets/label", 0)
+    arguments = ["--model", small_case.model, "--data", checked, "--output", tmp_path / "run"]
+    tally("evaluate", *arguments).must_fail(3, "checked.h5", "/targets/label")
+
+
+def test_checksums_are_not_added_to_an_existing_file(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    target = tmp_path / "target.h5"
+    target.write_text("in the way")
+    tally("inspect", small_case.data, "--add-checksums", target).must_fail(6, "target.h5")
+    assert target.read_text() == "in the way"
+
+
+def test_card_is_shown(tally: Program, tmp_path: Path) -> None:
+    card = small.card(source={"model": "tests:a_network", "torch": torch.__version__, "weights": None})
+    model = small.save_model(small.TinyNet(), tmp_path / "net.pt", json.dumps(card))
+    assert "tests:a_network" in tally("inspect", model).must_succeed().stdout

@@ -1,0 +1,115 @@
+"""A run that is told to die, or loses a rank, ends soon and leaves no half-written result."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import odd_models
+import pytest
+import small
+from conftest import Small
+from launch import Program, finish
+
+LIMIT_S = 30
+RANKS = pytest.mark.parametrize("ranks", [None, 3], ids=["alone", "3ranks"])
+Start = Callable[..., subprocess.Popen]
+
+
+@pytest.fixture(scope="module")
+def slow_model(small_case: Small) -> Path:
+    """A batch takes about half a second."""
+    return small.save_model(odd_models.Slow(rounds=3_000), small_case.folder / "slow.pt")
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not holds():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "the run did not begin"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def start(tally: Program, slow_model: Path, small_case: Small) -> Iterator[Start]:
+    """Starts a slow run and returns when its loop has begun."""
+    started: list[subprocess.Popen] = []
+
+    def run(output: Path, *options: object, ranks: int | None = None) -> subprocess.Popen:
+        command = tally.command(
+            "evaluate", "--model", slow_model, "--data", small_case.data, "--output", output, "--batch-size", 8,
+            "--progress", "off", *options, ranks=ranks,
+        )  # fmt: skip
+        process = tally.start(command)
+        started.append(process)
+        events = output / "events.jsonl"
+        wait_until(lambda: events.exists() and "evaluate" in events.read_text(), process)
+        return process
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+@RANKS
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_told_to_die(sent: signal.Signals, ranks: int | None, start: Start, tmp_path: Path) -> None:
+    process = start(tmp_path / "results" / "run", ranks=ranks)
+    process.send_signal(sent)
+    ended = finish(process, LIMIT_S)
+    assert ended.code != 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@RANKS
+def test_told_to_die_while_replacing_a_result(
+    ranks: int | None, tally: Program, start: Start, small_case: Small, tmp_path: Path
+) -> None:
+    output = tmp_path / "run"
+    tally("evaluate", "--model", small_case.model, "--data", small_case.data, "--output", output).must_succeed()
+    kept = {name: (output / name).read_bytes() for name in ("report.json", "predictions.h5", "metrics.h5")}
+    process = start(output, "--overwrite", ranks=ranks)
+    process.send_signal(signal.SIGTERM)
+    assert finish(process, LIMIT_S).code != 0
+    assert {path.name: path.read_bytes() for path in output.iterdir() if path.name in kept} == kept
+    assert {path.name for path in output.iterdir()} <= {*kept, "events.jsonl"}
+
+
+def ranks_of(launcher: subprocess.Popen, binary: Path) -> list[int]:
+    """Process ids of the ranks, in order of rank."""
+    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+    found = {}
+    for child in map(Path("/proc").joinpath, children):
+        if os.path.realpath(child / "exe") == os.path.realpath(binary):
+            settings = (child / "environ").read_text().split("\0")
+            (rank,) = (entry for entry in settings if entry.startswith("OMPI_COMM_WORLD_RANK="))
+            found[int(rank.partition("=")[2])] = int(child.name)
+    return [found[rank] for rank in sorted(found)]
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_rank_is_killed(victim: int, tally: Program, start: Start, tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    process = start(output, ranks=3)
+    ranks = ranks_of(process, tally.binary)
+    assert len(ranks) == 3
+    os.kill(ranks[victim], signal.SIGKILL)
+    assert finish(process, LIMIT_S).code != 0
+    assert not (output / "report.json").exists()
+    # A killed rank 0 cannot clean up behind itself.
+    assert victim == 0 or not output.exists()
+
+
+def test_two_runs_want_one_folder(tally: Program, start: Start, small_case: Small, tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    first = start(output)
+    second = ["--model", small_case.model, "--data", small_case.data, "--output", output]
+    tally("evaluate", *second).must_fail(6, str(output))
+    assert first.poll() is None
+    first.send_signal(signal.SIGTERM)
+    finish(first, LIMIT_S)
+    assert not output.exists()

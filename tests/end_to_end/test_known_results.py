@@ -1,0 +1,105 @@
+"""Real networks over real data give the figures that are known for them, and the same bits on any number of ranks."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from conftest import Evaluate, Result
+from launch import Program
+from prepared import Prepared
+
+# network: correct, top-5, loss
+KNOWN = {
+    "mnist_convnet": (9914, 10000, 0.032569),
+    "cifar_resnet20": (915, 998, 0.384205),
+    "cifar_resnet32": (928, 999, 0.314642),
+    "squeezenet1_1": (946, 1181, 1.17738),
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(data_dir: Path, cache_dir: Path) -> Prepared:
+    return Prepared(data_dir, cache_dir)
+
+
+def check_known(result: Result, network: str) -> None:
+    correct, correct_top5, loss = KNOWN[network]
+    total = result.report["samples"]["total"]
+    assert result.report["samples"] | {"coverage": None} == {
+        "total": total, "evaluated": total, "ignored": 0, "exactly_once": True, "coverage": None,
+    }  # fmt: skip
+    assert round(result.value("accuracy") * total) == pytest.approx(correct, abs=1)
+    assert round(result.value("accuracy_top5") * total) == pytest.approx(correct_top5, abs=1)
+    assert result.value("loss") == pytest.approx(loss, abs=2e-5)
+
+
+def check_same_digests(results: list[Result]) -> None:
+    for one, other in itertools.pairwise(results):
+        assert one.digests == other.digests
+        assert one.report["digests"]["class"] == other.report["digests"]["class"]
+        assert one.report["metrics"] == other.report["metrics"]
+        columns = [(result.folder / "predictions.h5").read_bytes() for result in (one, other)]
+        assert columns[0] == columns[1]
+
+
+@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet20"])
+def test_small_networks_on_1_2_3_5_and_8_ranks(network: str, prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model(network), prepared.data_of(network)
+    results = [evaluate(model, data, ranks=ranks) for ranks in (1, 2, 3, 5, 8)]
+    check_known(results[0], network)
+    check_same_digests(results)
+
+
+def test_squeezenet_on_1_and_3_ranks(prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model("squeezenet1_1"), prepared.data_of("squeezenet1_1")
+    results = [evaluate(model, data, ranks=ranks, limit_s=200) for ranks in (1, 3)]
+    check_known(results[0], "squeezenet1_1")
+    check_same_digests(results)
+
+
+@pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
+@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet32"])
+def test_weights_given_to_a_model_of_other_weights(
+    network: str, suffix: str, prepared: Prepared, evaluate: Evaluate
+) -> None:
+    model, data = prepared.untrained_model(network), prepared.data_of(network)
+    weights = prepared.weights(network, suffix)
+    result = evaluate(model, data, "--weights", weights, ranks=2)
+    check_known(result, network)
+    assert result.report["inputs"]["weights"]["path"] == str(weights)
+
+
+def test_weights_make_the_difference(prepared: Prepared, evaluate: Evaluate) -> None:
+    network = "cifar_resnet20"
+    data = prepared.data_of(network)
+    untrained = evaluate(prepared.untrained_model(network), data)
+    assert untrained.value("accuracy") < 0.3
+    swapped = evaluate(prepared.untrained_model(network), data, "--weights", prepared.weights(network, ".safetensors"))
+    own = evaluate(prepared.trained_model(network), data)
+    check_known(swapped, network)
+    # Other model bytes, so another class, but the same arithmetic.
+    assert swapped.digests == own.digests
+    assert swapped.report["digests"]["class"] != own.report["digests"]["class"]
+
+
+def test_batch_size_changes_the_grid_but_not_the_result(prepared: Prepared, evaluate: Evaluate) -> None:
+    network = "cifar_resnet20"
+    model, data = prepared.trained_model(network), prepared.data_of(network)
+    result = evaluate(model, data, "--batch-size", 7, ranks=2)
+    check_known(result, network)
+    assert result.report["plan"]["batches"] == 143
+
+
+def test_the_original_checkpoint_as_weights(prepared: Prepared, evaluate: Evaluate) -> None:
+    # Of PyTorch before 1.6: a training checkpoint in the old form, its names begin with "module.".
+    original = prepared.data_dir / "cifar10-nets" / "resnet20-12fca82f.th"
+    network = "cifar_resnet20"
+    result = evaluate(prepared.untrained_model(network), prepared.data_of(network), "--weights", original)
+    check_known(result, network)
+
+
+def test_torchscript_of_pytorch_1_1_is_refused(prepared: Prepared, tally: Program, tmp_path: Path) -> None:
+    model = prepared.data_dir / "mnist-convnet" / "mnist_cnn.pt"
+    arguments = ["--model", model, "--data", prepared.data_of("mnist_convnet"), "--output", tmp_path / "run"]
+    tally("evaluate", *arguments, ranks=2).must_fail(4, "mnist_cnn.pt", "export_model.py")
+    assert not (tmp_path / "run").exists()
