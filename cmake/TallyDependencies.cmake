@@ -14,5 +14,5 @@ set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(Isal REQUIRED)
 find_package(LibTorch 2.11 REQUIRED)
-find_program(TALLY_PYTHON python3 HINTS $ENV{TALLY_PYTHON}
+find_program(TALLY_PYTHON python3
              DOC "Python of the set-up environment, for data tools and tests")
