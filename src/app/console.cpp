@@ -61,9 +61,7 @@ int run_job(EvaluateMode mode, const std::vector<std::string>& arguments, int& a
   } catch (const comm::AgreedFailure& failure) {
     return exit_code(failure.kind);
   } catch (...) {
-    const Error error = current_error();
-    comm::print_failure(world, error);
-    comm::abort_job(exit_code(error.kind()));
+    comm::fail_job(world, current_error());
   }
 }
 

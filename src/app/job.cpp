@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
 
 #include <tally/base/build_info.hpp>
 #include <tally/base/checked_cast.hpp>
@@ -126,6 +128,36 @@ void note_idle_cores(const comm::Communicator& comm, Job& job) {
                              used, cores, cores / job.config.threads));
 }
 
+std::string spill_folder(const config::RunConfig& config) {
+  if (!config.spill_dir.empty()) return config.spill_dir;
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+// The folder may be needed only hours later, once the records outgrow their memory.
+void check_spill_folder(const config::RunConfig& config) {
+  const std::string folder = spill_folder(config);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(folder, ignored) &&
+      ::access(folder.c_str(), W_OK | X_OK) == 0) {
+    return;
+  }
+  throw Error(
+      ErrorKind::output,
+      format("the folder '{}' for records that outgrow memory is no writable folder", folder),
+      "Name one on a local disk with --spill-dir.");
+}
+
+// Rooms below know tensors, not files: their failures get the name of the model file here.
+void naming_model(const std::string& model, const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::model) throw;
+    throw Error(ErrorKind::model, format("model '{}': {}", model, error.what()));
+  }
+}
+
 // What the data set alone and what the model alone cannot tell: do they fit each other?
 void fit_together(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
@@ -133,9 +165,12 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   comm::agree_on(comm, [&] {
     job.task = make_task(job.config, info, predictor.card());
     check_state_size(*job.task->layout());
-    job.routes = evaluate::make_routes(info, predictor.card(), job.config.batch_size, job.device);
-    job.task->check_output_shape(
-        evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor));
+    if (!job.task->columns().empty()) check_spill_folder(job.config);
+    naming_model(job.config.model, [&] {
+      job.routes = evaluate::make_routes(info, predictor.card(), job.config.batch_size, job.device);
+      job.task->check_output_shape(
+          evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor));
+    });
   });
   job.notes.insert(job.notes.end(), job.routes.notes.begin(), job.routes.notes.end());
 }
@@ -181,12 +216,6 @@ class ReaderSource : public evaluate::BatchSource {
  private:
   data::BatchReader& reader_;
 };
-
-std::string spill_folder(const config::RunConfig& config) {
-  if (!config.spill_dir.empty()) return config.spill_dir;
-  const char* folder = std::getenv("TMPDIR");
-  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
-}
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #include "watcher.hpp"
 
-#include <tally/base/checked_cast.hpp>
+#include <cmath>
 
 namespace tally::app {
 namespace {
@@ -22,7 +22,7 @@ void Watcher::batch_done(std::int64_t samples_done, const exact::State& state) {
   const double share = static_cast<double>(samples_done) / static_cast<double>(own_samples_);
   const auto scaled = samples_done == own_samples_
                           ? total_samples_
-                          : static_cast<std::int64_t>(share * static_cast<double>(total_samples_));
+                          : std::llround(share * static_cast<double>(total_samples_));
   if (!any_metrics_ || since_metrics_.elapsed_s() >= kMetricsInterval ||
       samples_done == own_samples_) {
     refresh_metrics(samples_done, scaled, state);

@@ -8,6 +8,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host.hpp>
+#include <tally/comm/runtime.hpp>
 
 namespace tally::comm {
 namespace {
@@ -39,18 +40,18 @@ std::string excerpt(std::string_view text, std::size_t first_difference) {
                 text.size() - begin > kLength ? "…" : "");
 }
 
-}  // namespace
-
-std::string failure_line(const Error& error, int rank, int world_size, std::string_view host) {
-  const std::string who = world_size > 1 ? format(" rank {} on {}", rank, host) : "";
-  return format("tally: error[{}]{}: {}", exit_code(error.kind()), who, one_line(error.what()));
-}
-
 void print_failure(const Communicator& comm, const Error& error) {
   const std::string line = failure_line(error, comm.rank(), comm.world_size(), host_name()) + "\n";
   // One write, so that lines of several ranks do not mix; nothing can be done where it fails.
   while (::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
   }
+}
+
+}  // namespace
+
+std::string failure_line(const Error& error, int rank, int world_size, std::string_view host) {
+  const std::string who = world_size > 1 ? format(" rank {} on {}", rank, host) : "";
+  return format("tally: error[{}]{}: {}", exit_code(error.kind()), who, one_line(error.what()));
 }
 
 void agree(const Communicator& comm, const std::optional<Error>& mine) {
@@ -61,6 +62,13 @@ void agree(const Communicator& comm, const std::optional<Error>& mine) {
   if (worst == 0) return;
   if (worst / kCodes == ranks_from_end) print_failure(comm, *mine);
   throw AgreedFailure{static_cast<ErrorKind>(worst % kCodes)};
+}
+
+void fail_job(const Communicator& comm, const Error& error) {
+  const int code = exit_code(error.kind());
+  const int first = comm.claim_failure(code);
+  if (first == 0) print_failure(comm, error);
+  abort_job(first == 0 ? code : first);
 }
 
 void agree_on(const Communicator& comm, const std::function<void()>& step) {

@@ -1,6 +1,7 @@
 #include <tally/comm/communicator.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -75,6 +76,13 @@ std::int64_t Communicator::sum(std::int64_t value) const {
 }
 
 void Communicator::barrier() const { body_->check(MPI_Barrier(body_->comm.get()), "MPI_Barrier"); }
+
+int Communicator::claim_failure(int code) const {
+  if (body_->failure_code == nullptr) return 0;
+  int first = 0;
+  std::atomic_ref(*body_->failure_code).compare_exchange_strong(first, code);
+  return first;
+}
 
 void Communicator::set_max_piece(std::int64_t elements) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 30;

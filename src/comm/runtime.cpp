@@ -1,5 +1,6 @@
 #include <tally/comm/runtime.hpp>
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <sstream>
@@ -36,6 +37,26 @@ void require_funneled(int provided) {
               "Use an MPI library built with thread support.");
 }
 
+// Collective over the ranks of the node. Not having it is no reason to fail: then two ranks that
+// fail at once may both print their line.
+void share_failure_code(Communicator::Body& body, MPI_Comm node) {
+  MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+  const MPI_Aint num_bytes = body.local_rank == 0 ? sizeof(int) : 0;
+  int* mine = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  if (MPI_Win_allocate_shared(num_bytes, sizeof(int), MPI_INFO_NULL, node, &mine, &window) !=
+      MPI_SUCCESS) {
+    return;
+  }
+  body.failure_window = UniqueWindow(window);
+  MPI_Aint size = 0;
+  int unit = 0;
+  body.check(MPI_Win_shared_query(window, 0, &size, &unit, &body.failure_code),
+             "MPI_Win_shared_query");
+  if (body.local_rank == 0) std::atomic_ref(*body.failure_code).store(0);
+  body.check(MPI_Barrier(node), "MPI_Barrier");
+}
+
 // Collective over all ranks of the job. A communicator of our own, so that no message of the host
 // program can meet one of ours.
 std::unique_ptr<Communicator> duplicate_world() {
@@ -54,6 +75,7 @@ std::unique_ptr<Communicator> duplicate_world() {
   const UniqueComm node_owner(node);
   body->check(MPI_Comm_rank(node, &body->local_rank), "MPI_Comm_rank");
   body->check(MPI_Comm_size(node, &body->local_world_size), "MPI_Comm_size");
+  share_failure_code(*body, node);
   return std::make_unique<Communicator>(std::move(body));
 }
 

@@ -1,4 +1,4 @@
-// Dies as asked, so that a test can see how the launcher ends: `canary pass|agreed|unwinding`.
+// Dies as asked, so that a test can see how the launcher ends: `canary pass|agreed|unwinding|together`.
 #include <cstdio>
 #include <string>
 
@@ -19,6 +19,12 @@ void run(const Communicator& world, const std::string& how) {
     });
   }
   if (how == "unwinding" && is_last) throw Error(ErrorKind::model, "planted");
+  // All fail at once, with different codes, after nobody agreed on anything.
+  if (how == "together") {
+    world.barrier();
+    const auto kind = is_last ? ErrorKind::numeric : ErrorKind::dataset;
+    fail_job(world, Error(kind, "planted"));
+  }
   world.barrier();
 }
 

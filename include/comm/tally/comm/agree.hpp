@@ -20,8 +20,10 @@ struct AgreedFailure {
 // one.
 std::string failure_line(const Error& error, int rank, int world_size, std::string_view host);
 
-// Not collective. Puts this rank's failure line on stderr in one write: before abort_job().
-void print_failure(const Communicator& comm, const Error& error);
+// Not collective. Ends the job because of a failure that nobody can agree on, for the peers compute
+// or wait in a collective: the first rank of a node that comes here prints its line, and all that
+// do end the job with that rank's code.
+[[noreturn]] void fail_job(const Communicator& comm, const Error& error);
 
 // Collective. Passes if no rank failed; otherwise the first failing rank prints its line on stderr
 // and every rank throws AgreedFailure with that rank's kind.

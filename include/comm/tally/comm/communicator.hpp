@@ -44,6 +44,10 @@ class Communicator {
                    std::span<std::byte> received) const;
   void barrier() const;
 
+  // Not collective. Claims that this rank's failure, with this exit code (not 0), ends the job: 0
+  // if it is the first to do so on its node, else the code of the first.
+  int claim_failure(int code) const;
+
   // Largest number of elements (bytes, rows) in one MPI call, 1 to 2^30, the same on every rank.
   // The default, 2^28, suits everything but tests of the splitting.
   void set_max_piece(std::int64_t elements);
