@@ -36,7 +36,9 @@ void Watcher::refresh_metrics(std::int64_t samples_done, std::int64_t scaled,
   copy.canonicalise();
   const auto results = task_.finalize(copy);
   for (const auto& metric : results.metrics) {
-    if (metric.name == "accuracy") accuracy_ = metric.value;
+    // Of a part of the samples it would not be the number that the report will say.
+    const bool sees_all = own_samples_ == total_samples_;
+    if (sees_all && metric.name == "accuracy") accuracy_ = metric.value;
   }
   events_.progress(scaled, total_samples_, static_cast<double>(scaled) / since_start_.elapsed_s(),
                    results.metrics, samples_done);

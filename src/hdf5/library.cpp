@@ -23,14 +23,21 @@ herr_t first_description(unsigned, const H5E_error2_t* error, void* text) {
   return 1;
 }
 
+bool set_up_library() {
+  // At exit HDF5 1.10 touches files whose closing failed, and crashes: the exit code would be lost.
+  // Nothing needs that pass, every handle here has an owner. It fails where HDF5 was in use before.
+  H5dont_atexit();
+  // A filter's number in a file must never load a shared object.
+  return H5open() >= 0 && H5PLset_loading_state(0) >= 0;
+}
+
 }  // namespace
 
 std::unique_lock<std::recursive_mutex> lock_library() {
   static std::recursive_mutex mutex;
   std::unique_lock lock(mutex);
-  // A filter's number in a file must never load a shared object.
-  static const bool plugins_off = H5open() >= 0 && H5PLset_loading_state(0) >= 0;
-  if (!plugins_off) throw Error(ErrorKind::environment, "the HDF5 library cannot be initialised");
+  static const bool ready = set_up_library();
+  if (!ready) throw Error(ErrorKind::environment, "the HDF5 library cannot be initialised");
   thread_local const bool silent = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   static_cast<void>(silent);
   return lock;

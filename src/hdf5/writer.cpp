@@ -20,6 +20,11 @@ struct Writer::Body {
     Shape shape;
   };
 
+  explicit Body(Subject about) : subject(std::move(about)) {}
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+  ~Body();
+
   Subject subject;
   File file;
   std::map<std::string, Open, std::less<>> datasets;
@@ -61,6 +66,16 @@ Properties plain_storage(const Subject& subject, std::string_view path) {
 
 }  // namespace
 
+// A file that cannot be flushed is left open: closing it would fail half way and leave HDF5 1.10
+// with an identifier of freed memory. The program is about to end with the error that was thrown.
+Writer::Body::~Body() {
+  if (!file) return;
+  const auto lock = lock_library();
+  if (H5Fflush(file.get(), H5F_SCOPE_GLOBAL) >= 0) return;
+  for (auto& [path, dataset] : datasets) dataset.id.release();
+  file.release();
+}
+
 DatasetId Writer::Body::create(std::string_view path, hid_t type, const Shape& shape) {
   const Space space = make_space(shape);
   const Properties links = with_groups(subject, path);
@@ -99,7 +114,7 @@ void Writer::Body::attach(std::string_view object, std::string_view name, hid_t 
 }
 
 Writer::Writer(const std::filesystem::path& path, Mode mode, ErrorKind kind, std::string_view what)
-    : body_(std::make_unique<Body>(Body{{kind, std::string(what), path}, File(), {}})) {
+    : body_(std::make_unique<Body>(Subject{kind, std::string(what), path})) {
   const auto lock = lock_library();
   const Properties access = write_access(body_->subject);
   const std::string name = path.string();

@@ -1,4 +1,5 @@
-// Dies as asked, so that a test can see how the launcher ends: `canary pass|agreed|unwinding|together`.
+// Dies as asked, so that a test can see how the launcher ends: `canary
+// pass|agreed|unwinding|together`.
 #include <cstdio>
 #include <string>
 

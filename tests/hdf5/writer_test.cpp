@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -132,7 +133,9 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
-TEST(Writer, AFullDiskIsAnErrorWhereverItFills) {
+// Writes files under every limit below their size; each must be refused. Ends the process, because
+// what HDF5 does after a failed write shows at exit.
+[[noreturn]] void fill_the_disk() {
   const raw::TemporaryFolder folder;
   const std::vector<std::uint8_t> large(200'000, 9);
   const auto write = [&](const fs::path& path) {
@@ -145,12 +148,22 @@ TEST(Writer, AFullDiskIsAnErrorWhereverItFills) {
   write(folder / "whole.h5");
   const auto whole = fs::file_size(folder / "whole.h5");
   for (rlim_t limit = 0; limit < whole; limit += 4001) {
-    const fs::path path = folder / ("cut" + std::to_string(limit) + ".h5");
+    const fs::path path = folder / std::to_string(limit);
     const FileSizeLimit full(limit);
     expect_error(ErrorKind::output, {path.filename().string()}, [&] { write(path); });
   }
-  const FileSizeLimit enough(whole);
-  EXPECT_NO_THROW(write(folder / "fits.h5"));
+  {
+    const FileSizeLimit enough(whole);
+    EXPECT_NO_THROW(write(folder / "fits.h5"));
+  }
+  EXPECT_EQ(Reader(folder / "fits.h5").dataset("/large").read_all<std::uint8_t>(), large);
+  fs::remove_all(folder.path());
+  std::exit(testing::Test::HasFailure() ? 1 : 6);
+}
+
+TEST(WriterDeathTest, AFullDiskIsAnErrorWhereverItFillsAndTheExitCodeStands) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process in which HDF5 was not used before
+  EXPECT_EXIT(fill_the_disk(), testing::ExitedWithCode(6), "");
 }
 
 }  // namespace

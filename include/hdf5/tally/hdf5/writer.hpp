@@ -3,7 +3,7 @@
 //
 // The caller gives a temporary path, calls close(), and publishes the file (tally::publish_file).
 // Every call is checked, close() too: a full disk is an Error(kind), never a valid-looking file.
-// A Writer destroyed without close() leaves an unusable file, which the caller removes.
+// A Writer destroyed without close() leaves an unfinished file, which the caller removes.
 #pragma once
 
 #include <cstddef>
