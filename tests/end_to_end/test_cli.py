@@ -150,10 +150,14 @@ def test_threads_are_taken(small_case: Small, evaluate: Evaluate) -> None:
 
 def test_progress_lines(small_case: Small, tally: Program, tmp_path: Path) -> None:
     options = arguments(small_case, "--batch-size", 8, "--output", tmp_path / "run")
-    run = tally("evaluate", *options, "--progress", "log", ranks=2).must_succeed()
-    shown = [line for line in run.stderr.splitlines() if "103/103" in line]
-    assert len(shown) == 1
-    assert "accuracy" in shown[0]
+    for ranks in (1, 2):
+        run = tally("evaluate", *options, "--progress", "log", "--overwrite", ranks=ranks).must_succeed()
+        shown = [line for line in run.stderr.splitlines() if "103/103" in line]
+        assert len(shown) == 1
+        # Of rank 0's share alone it would not be the accuracy that the report gives.
+        accuracy = json.loads((tmp_path / "run" / "report.json").read_text())["metrics"]["accuracy"]
+        assert shown[0].endswith(f"accuracy {accuracy['value']:.4f}") == (ranks == 1)
+        assert ("accuracy" in shown[0]) == (ranks == 1)
     quiet = tally("evaluate", *options, "--progress", "off", "--overwrite", ranks=2).must_succeed()
     assert "103/103" not in quiet.stderr
 
