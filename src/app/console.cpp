@@ -74,7 +74,7 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
   if (arguments[0] == "evaluate") return run_job(EvaluateMode::evaluate, rest, argc, argv);
   if (arguments[0] == "check") return run_job(EvaluateMode::check, rest, argc, argv);
   if (arguments[0] == "inspect") {
-    run_inspect(rest);
+    if (speaks_before_mpi()) run_inspect(rest);  // one process does it, however many were started
     return 0;
   }
   throw Error(ErrorKind::usage, format("'{}' is no command of tally", arguments[0]),
@@ -87,7 +87,10 @@ int run_command(const std::vector<std::string>& arguments, int& argc, char**& ar
   try {
     return dispatch(arguments, argc, argv);
   } catch (...) {
-    return report_alone(current_error());
+    // Where MPI is up already, the peers must not wait for this rank.
+    const int code = report_alone(current_error());
+    std::fflush(stdout);
+    comm::abort_job(code);
   }
 }
 

@@ -69,6 +69,7 @@ LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
   comm::agree_on(comm, [&] { loaded.predictor = model::load_predictor(model.named(), options); });
   loaded.model = model.file;
   if (weights) loaded.weights = weights->file;
+  if (card) loaded.card_digest = card->file.digest;
   return loaded;
 }
 

@@ -27,6 +27,7 @@ struct LoadedModel {
   std::unique_ptr<model::Predictor> predictor;
   report::InputFile model;
   std::optional<report::InputFile> weights;
+  std::string card_digest;  // of a card beside the model file; empty without one
 };
 
 // Collective. Rank 0 reads the files, all get the bytes, every rank loads them.

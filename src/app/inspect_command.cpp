@@ -1,5 +1,6 @@
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -33,7 +34,7 @@ InspectOptions parse(const std::vector<std::string>& arguments) {
       options.verify = data::Verify::everything;
     } else if (word == "--add-checksums" && i + 1 < arguments.size()) {
       options.add_checksums = arguments[++i];
-    } else if (word.starts_with("--") || !options.file.empty()) {
+    } else if (word.starts_with("-") || !options.file.empty()) {
       throw Error(ErrorKind::usage, format("tally inspect does not take '{}'", word),
                   "See 'tally inspect --help'.");
     } else {
@@ -49,6 +50,8 @@ InspectOptions parse(const std::vector<std::string>& arguments) {
 // HDF5 files may be larger than memory: only their signature is looked at here.
 bool is_hdf5(const std::string& path) {
   constexpr std::array<char, 8> kSignature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would block
   std::array<char, 8> head{};
   std::ifstream file(path, std::ios::binary);
   return file.read(head.data(), head.size()) && head == kSignature;
@@ -56,12 +59,12 @@ bool is_hdf5(const std::string& path) {
 
 std::vector<std::string> describe_hdf5(const InspectOptions& options) {
   const hdf5::Reader reader(options.file);
-  if (reader.has_attribute("/", "tally_schema")) {
-    data::DataSet data_set(options.file);
-    return data::describe(data_set, options.verify);
+  if (reader.has_attribute("/", "tally_predictions")) return predictions::describe(options.file);
+  if (reader.has_attribute("/", "tally_metrics")) {
+    return report::describe_metrics_file(options.file);
   }
-  if (reader.exists("/index")) return predictions::describe(options.file);
-  return report::describe_metrics_file(options.file);
+  data::DataSet data_set(options.file);
+  return data::describe(data_set, options.verify);
 }
 
 std::vector<std::string> describe(const InspectOptions& options) {

@@ -4,14 +4,17 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace tally::app {
 namespace {
 
 struct Doomed {
   std::vector<std::string> files, folders;
+  std::vector<std::pair<std::string, std::string>> renames;  // from, to
 };
 
 // A signal handler can reach nothing but static storage. It reads the list and calls only
@@ -22,6 +25,7 @@ static_assert(std::atomic<const Doomed*>::is_always_lock_free);
 extern "C" void remove_and_die(int signal_number) {
   if (const Doomed* list = doomed.load()) {
     for (const auto& file : list->files) ::unlink(file.c_str());
+    for (const auto& [from, to] : list->renames) ::rename(from.c_str(), to.c_str());
     for (const auto& folder : list->folders) ::rmdir(folder.c_str());
   }
   std::signal(signal_number, SIG_DFL);
@@ -31,12 +35,17 @@ extern "C" void remove_and_die(int signal_number) {
 }  // namespace
 
 void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
-                         const std::vector<std::filesystem::path>& folders) {
+                         const std::vector<std::filesystem::path>& folders,
+                         const std::vector<Rename>& renames) {
   auto list = std::make_unique<Doomed>();
   for (const auto& file : files) list->files.push_back(file.string());
   for (const auto& folder : folders) list->folders.push_back(folder.string());
+  for (const auto& [from, to] : renames) list->renames.emplace_back(from.string(), to.string());
   const bool any = !files.empty() || !folders.empty();
-  const std::unique_ptr<const Doomed> previous(doomed.exchange(any ? list.release() : nullptr));
+  // The list before is kept: a handler on another thread may be reading it. A run has three.
+  static std::vector<std::unique_ptr<const Doomed>> lists;
+  lists.push_back(std::move(list));
+  doomed.store(any ? lists.back().get() : nullptr);
   for (const int signal_number : {SIGINT, SIGTERM}) {
     std::signal(signal_number, any ? remove_and_die : SIG_DFL);
   }

@@ -7,9 +7,15 @@
 
 namespace tally::app {
 
-// From now on SIGINT and SIGTERM remove these files, then these folders if they are empty, and end
-// the process as they would have. Replaces an earlier list; empty lists restore the default.
+struct Rename {
+  std::filesystem::path from, to;
+};
+
+// From now on SIGINT and SIGTERM remove these files, undo what was set aside, remove these folders
+// if they are empty, and end the process as they would have. Replaces an earlier list; empty lists
+// restore the default.
 void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
-                         const std::vector<std::filesystem::path>& folders);
+                         const std::vector<std::filesystem::path>& folders,
+                         const std::vector<Rename>& renames = {});
 
 }  // namespace tally::app

@@ -1,5 +1,6 @@
 #include "job.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,11 +81,10 @@ metrics::OutputKind output_kind(const config::RunConfig& config,
 }
 
 std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
-                                       const data::DataSetInfo& info,
-                                       const std::optional<model::ModelCard>& card) {
+                                       const data::DataSetInfo& info, metrics::OutputKind outputs) {
   tasks::TaskOptions options;
   options.task = config.task.empty() ? info.task : config.task;
-  options.outputs = output_kind(config, card);
+  options.outputs = outputs;
   options.metrics = {info.num_classes, info.ignore_index, config.confusion_max_classes,
                      config.metrics};
   options.targets.clear();
@@ -119,9 +119,11 @@ void note_balance(Job& job, int world_size) {
                     : std::string()));
 }
 
-// A rank uses --threads cores; the rest of what the launcher gave it stands idle.
+// A rank uses --threads cores; the rest of those it may run on stand idle.
 void note_idle_cores(const comm::Communicator& comm, Job& job) {
-  const auto cores = sysconf(_SC_NPROCESSORS_ONLN);
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const std::int64_t cores = CPU_COUNT(&allowed);
   const auto used = std::int64_t{comm.local_world_size()} * job.config.threads;
   if (job.device.kind != DeviceKind::cpu || used >= cores) return;
   job.notes.push_back(format("{} of {} cores are used; a rank per core (mpirun -n {}) is faster",
@@ -163,7 +165,8 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
   auto& predictor = *job.model.predictor;
   comm::agree_on(comm, [&] {
-    job.task = make_task(job.config, info, predictor.card());
+    job.outputs = output_kind(job.config, predictor.card());
+    job.task = make_task(job.config, info, job.outputs);
     check_state_size(*job.task->layout());
     if (!job.task->columns().empty()) check_spill_folder(job.config);
     naming_model(job.config.model, [&] {
@@ -173,6 +176,9 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     });
   });
   job.notes.insert(job.notes.end(), job.routes.notes.begin(), job.routes.notes.end());
+  if (!info.groups.empty()) {
+    job.notes.emplace_back("figures per subgroup (/groups) are not computed by this version");
+  }
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct Job {
   device::Device device;
   OpenedData data;
   LoadedModel model;
+  metrics::OutputKind outputs = metrics::OutputKind::logits;  // in force
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;
   std::unique_ptr<comm::Reducer> reducer;
@@ -44,7 +45,7 @@ struct Job {
 Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
                 Phases& phases);
 
-// Bytes of one rank's share of the predictions, for the plan.
+// Bytes of one sample's saved columns, for the plan.
 std::int64_t record_bytes(const tasks::Task& task);
 
 // What `tally check` prints.

@@ -11,7 +11,8 @@ namespace {
 // glibc gives large blocks back to the kernel after each use; the page faults that follow cost more
 // than a network's arithmetic. Keeping them halves the time of a convolutional network.
 void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  // Older versions refuse more than 32 MiB.
+  if (mallopt(M_MMAP_THRESHOLD, 1 << 30) == 0) mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, -1);
 }
 

@@ -10,9 +10,8 @@
 
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
-
-#include "interrupt.hpp"
 
 namespace tally::app {
 namespace {
@@ -22,8 +21,6 @@ namespace fs = std::filesystem;
 [[noreturn]] void refuse(const fs::path& path, std::string_view why, std::string_view next_step) {
   throw Error(ErrorKind::output, format("output folder '{}' {}", path.string(), why), next_step);
 }
-
-fs::path partial(const fs::path& path) { return path.string() + format(".partial-{}", ::getpid()); }
 
 }  // namespace
 
@@ -51,22 +48,24 @@ OutputFolder::~OutputFolder() {
   if (!unfinished_) return;
   std::error_code ignored;
   for (const auto& file : unfinished_files()) fs::remove(file, ignored);
+  for (const auto& [aside, original] : earlier_events()) fs::rename(aside, original, ignored);
   for (const auto& folder : created_folders_) ::rmdir(folder.c_str());
   remove_on_interrupt({}, {});
 }
 
 std::vector<fs::path> OutputFolder::unfinished_files() const {
-  std::vector<fs::path> files{events(), partial(report()), partial(predictions()),
-                              partial(metrics())};
-  if (publishing_) files.insert(files.end(), {predictions(), metrics()});
+  std::vector<fs::path> files{events(), partial_path(report()), partial_path(predictions()),
+                              partial_path(metrics())};
+  if (publishing_) files.insert(files.end(), {report(), predictions(), metrics()});
   return files;
 }
 
 void OutputFolder::create() {
   create_folders();
-  unfinished_ = true;
-  remove_on_interrupt(unfinished_files(), created_folders_);
+  if (overwrite_) set_events_aside();
   claim();
+  unfinished_ = true;
+  remove_on_interrupt(unfinished_files(), created_folders_, earlier_events());
 }
 
 void OutputFolder::create_folders() {
@@ -76,25 +75,37 @@ void OutputFolder::create_folders() {
     missing.push_back(at);
   }
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
-    if (::mkdir(folder->c_str(), 0777) != 0 && errno != EEXIST) {
+    const bool made_here = ::mkdir(folder->c_str(), 0777) == 0;
+    if (!made_here && errno != EEXIST) {
       const auto why = std::generic_category().message(errno);
       for (const auto& made : created_folders_) ::rmdir(made.c_str());
       created_folders_.clear();
       refuse(path_, format("cannot be created ({})", why), "Name another one with --output.");
     }
-    created_folders_.insert(created_folders_.begin(), *folder);
+    if (made_here) created_folders_.insert(created_folders_.begin(), *folder);
+  }
+}
+
+std::vector<Rename> OutputFolder::earlier_events() const {
+  if (!earlier_events_aside_) return {};
+  return {{partial_path(path_ / "earlier-events.jsonl"), events()}};
+}
+
+// An earlier result keeps its events until it is replaced.
+void OutputFolder::set_events_aside() {
+  earlier_events_aside_ = true;
+  for (const auto& [aside, original] : earlier_events()) {
+    earlier_events_aside_ = ::rename(original.c_str(), aside.c_str()) == 0;
   }
 }
 
 void OutputFolder::claim() {
-  const int exclusive = overwrite_ ? O_TRUNC : O_EXCL;
-  const int file = ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | exclusive, 0666);
+  const int file = ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666);
   if (file < 0) {
     const int error = errno;
     // Somebody else's file, or none: nothing of ours to remove.
-    unfinished_ = false;
     for (const auto& folder : created_folders_) ::rmdir(folder.c_str());
-    remove_on_interrupt({}, {});
+    for (const auto& [aside, original] : earlier_events()) ::rename(aside.c_str(), original.c_str());
     if (error == EEXIST) refuse(path_, "is in use by another run", "Name another --output.");
     refuse(path_, format("is not writable ({})", std::generic_category().message(error)),
            "Name another one with --output.");
@@ -112,6 +123,8 @@ void OutputFolder::begin_publishing() {
              "Name another --output.");
     }
   }
+  for (const auto& [aside, original] : earlier_events()) fs::remove(aside, error);
+  earlier_events_aside_ = false;
   publishing_ = true;
   remove_on_interrupt(unfinished_files(), created_folders_);
 }

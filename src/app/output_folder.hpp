@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace tally::app {
 
 // "tally-<UTC time>-<job or process id>"
@@ -39,6 +41,9 @@ class OutputFolder {
  private:
   void create_folders();
   void claim();
+  void set_events_aside();
+  // The events of the earlier result, set aside until it is replaced.
+  std::vector<Rename> earlier_events() const;
   // The files of a run that is not complete.
   std::vector<std::filesystem::path> unfinished_files() const;
 
@@ -46,6 +51,7 @@ class OutputFolder {
   bool overwrite_;
   bool unfinished_ = false;
   bool publishing_ = false;
+  bool earlier_events_aside_ = false;
   std::vector<std::filesystem::path> created_folders_;  // innermost first
 };
 

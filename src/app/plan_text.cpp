@@ -38,7 +38,9 @@ std::string plan_text(const Job& job, int world_size) {
   if (job.model.weights) text += line("weights", job.model.weights->path);
   text += line("data", format("{} ({}, {})", info.path.string(), human_bytes(info.file_bytes),
                               info.integrity_checked ? "with checksums" : "without checksums"));
-  text += line("task", format("{}, {} classes", info.task, info.num_classes));
+  text +=
+      line("task", format("{}, {} classes", job.config.task.empty() ? info.task : job.config.task,
+                          info.num_classes));
   text += line("samples", format("{} of {}", grid.num_samples(), info.num_samples));
   text += line("batches", format("{} of {} samples", grid.num_batches(), grid.batch_size()));
   text += line("ranks", format("{}, {} to {} batches each, balance {:.3f}", world_size, last, first,

@@ -48,7 +48,12 @@ std::string digest_class(const Job& job) {
   line("weights", job.model.weights ? job.model.weights->digest : "");
   line("data", job.data.file.digest);
   line("samples", job.grid->num_samples());
-  line("outputs", job.config.outputs);
+  line("weights key", job.config.weights_key);
+  line("outputs", name(job.outputs));
+  for (const auto& note : job.routes.notes) line("normalisation", note);
+  line("card", job.model.card_digest);
+  const char* isa = std::getenv("ONEDNN_MAX_CPU_ISA");
+  line("isa limit", isa == nullptr ? "" : isa);
   line("state", job.task->layout()->description());
   for (const auto& column : job.task->columns()) line("column", column.name);
   return digest::sha256_hex(text);

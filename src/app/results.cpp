@@ -6,6 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host.hpp>
+#include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/windowed_gather.hpp>
 #include <tally/digest/digest.hpp>
@@ -104,7 +105,9 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                                    const std::filesystem::path& path) {
   if (mine.log.columns().empty()) return std::nullopt;
   std::optional<predictions::PredictionsWriter> writer;
-  if (comm.is_root()) writer.emplace(path, mine.log.columns(), job.grid->num_samples());
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) writer.emplace(path, mine.log.columns(), job.grid->num_samples());
+  });
   comm::gather_in_order(
       comm, rows_of(mine.log), job.config.gather_window_bytes,
       [&](std::int64_t column, std::int64_t num_rows, std::span<const std::byte> rows) {
@@ -150,7 +153,9 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
   report.environment = environment_of(comm);
   if (!report.comparable) {
     report.notes.emplace_back(
-        "the ranks ran on different processors: the digests are not comparable with other runs");
+        "the ranks differ in what the digests depend on (processor, libraries or environment): "
+        "the digests are not comparable with other runs");
+    log::warning(report.notes.back());
   }
   return report;
 }

@@ -80,6 +80,10 @@ std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::stri
   return bytes;
 }
 
+fs::path partial_path(const fs::path& path) {
+  return path.string() + format(".partial-{}", ::getpid());
+}
+
 void publish_file(const fs::path& temporary, const fs::path& path) {
   sync_path(temporary, O_RDWR);
   if (::rename(temporary.c_str(), path.c_str()) != 0) output_failure(path, "rename", errno);
@@ -87,7 +91,7 @@ void publish_file(const fs::path& temporary, const fs::path& path) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
-  const fs::path temporary = path.string() + format(".partial-{}", ::getpid());
+  const fs::path temporary = partial_path(path);
   try {
     {
       const File file = open_for_output(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);

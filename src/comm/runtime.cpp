@@ -44,10 +44,12 @@ void share_failure_code(Communicator::Body& body, MPI_Comm node) {
   const MPI_Aint num_bytes = body.local_rank == 0 ? sizeof(int) : 0;
   int* mine = nullptr;
   MPI_Win window = MPI_WIN_NULL;
-  if (MPI_Win_allocate_shared(num_bytes, sizeof(int), MPI_INFO_NULL, node, &mine, &window) !=
-      MPI_SUCCESS) {
-    return;
-  }
+  int has_window = MPI_Win_allocate_shared(num_bytes, sizeof(int), MPI_INFO_NULL, node, &mine,
+                                           &window) == MPI_SUCCESS
+                       ? 1
+                       : 0;
+  body.check(MPI_Allreduce(MPI_IN_PLACE, &has_window, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
+  if (has_window == 0) return;
   body.failure_window = UniqueWindow(window);
   MPI_Aint size = 0;
   int unit = 0;

@@ -23,11 +23,12 @@ namespace fs = std::filesystem;
 // A file beside the target that is gone unless it was published.
 class TemporaryCopy {
  public:
-  TemporaryCopy(const fs::path& source, const fs::path& target)
-      : path_(target.string() + format(".partial-{}", ::getpid())) {
+  TemporaryCopy(const fs::path& source, const fs::path& target) : path_(partial_path(target)) {
     std::error_code error;
-    if (fs::exists(path_, error) || !fs::copy_file(source, path_, error)) {
+    const bool exists = fs::exists(path_, error);
+    if (exists || !fs::copy_file(source, path_, error)) {
       const std::string reason = error ? error.message() : "it exists";
+      if (!exists) ::unlink(path_.c_str());  // what was copied until the disk was full
       throw Error(ErrorKind::output, format("cannot write '{}' ({})", path_.string(), reason),
                   "Check the folder's permissions and free space.");
     }

@@ -107,6 +107,11 @@ void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
   if (!file.exists(path)) {
     refuse(file.path(), path, format("is missing; the task {} needs it", info.task));
   }
+  // Scored row by row, several rows of one unit would count several times.
+  if (file.exists("/targets/unit")) {
+    refuse(file.path(), "/targets/unit",
+           format("is there, but {} is scored by rows in this version", info.task));
+  }
   check_one_value_per_row(file, file.dataset(path).info());
   info.targets.push_back(open_column(file, path, info, {Element::i64}));
 }

@@ -32,6 +32,17 @@ Error misfit(const data::ColumnInfo& column, const model::TensorSpec& wanted, co
       "Give a model and a data set that belong together."};
 }
 
+// Numbers may be widened, and floating ones rounded to the model's precision, but integers and
+// fractions are not turned into one another behind the user's back.
+bool converts(DType from, DType to) {
+  const auto is_floating = [](DType dtype) {
+    return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 ||
+           dtype == DType::f64;
+  };
+  if (is_floating(from) || is_floating(to)) return is_floating(from) && is_floating(to);
+  return size_bytes(from) < size_bytes(to) || from == to;
+}
+
 void check_fit(const data::ColumnInfo& column, const model::TensorSpec& wanted,
                std::int64_t batch_size) {
   const Shape given = with_rows(batch_size, model_row_shape(column));
@@ -40,6 +51,12 @@ void check_fit(const data::ColumnInfo& column, const model::TensorSpec& wanted,
       std::equal(given.begin(), given.end(), wanted.shape.begin(),
                  [](std::int64_t have, std::int64_t want) { return want < 0 || want == have; });
   if (!fits) throw misfit(column, wanted, given);
+  if (!column.image && !converts(column.dtype, wanted.dtype)) {
+    throw Error(ErrorKind::model,
+                format("the model expects input '{}' as {}, {} holds {}", wanted.name,
+                       name(wanted.dtype), column.path, name(column.dtype)),
+                "Store the input in the model's element type.");
+  }
 }
 
 void check_card(const data::DataSetInfo& info, const model::ModelCard& card,

@@ -77,7 +77,7 @@ void verify(const std::filesystem::path& file, const std::vector<Column>& column
 struct PredictionsWriter::Body {
   Body(std::filesystem::path final_path, std::int64_t rows)
       : path(std::move(final_path)),
-        temporary(path.string() + format(".partial-{}", ::getpid())),
+        temporary(partial_path(path)),
         num_rows(rows),
         file(create_file(temporary)) {}
   Body(const Body&) = delete;

@@ -35,7 +35,7 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
 }  // namespace
 
 void write_metrics_file(const RunReport& report, const std::filesystem::path& path) {
-  const std::filesystem::path temporary = path.string() + format(".partial-{}", ::getpid());
+  const std::filesystem::path temporary = partial_path(path);
   hdf5::Writer writer(temporary, hdf5::Writer::Mode::create, ErrorKind::output, "metrics file");
   try {
     write_content(writer, report);
@@ -67,7 +67,7 @@ std::vector<std::string> describe_metrics_file(const std::filesystem::path& path
   if (!reader.exists(kConfusion)) {
     lines.push_back(
         format("no confusion matrix was kept for {} classes "
-               "(--confusion-max-classes)",
+               "(--metrics, --confusion-max-classes)",
                grouped(reader.int64_attribute("/", "num_classes"))));
   }
   return lines;

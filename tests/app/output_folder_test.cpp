@@ -77,6 +77,20 @@ TEST_F(OutputFolderTest, AnEarlierResultIsRefusedOrReplaced) {
   }
 }
 
+TEST_F(OutputFolderTest, AFailedReplacementLeavesTheEarlierResultWhole) {
+  fs::create_directory(root_ / "run");
+  put(root_ / "run" / "report.json");
+  put(root_ / "run" / "events.jsonl");
+  {
+    OutputFolder folder(root_ / "run", true);
+    folder.create();
+    EXPECT_EQ(fs::file_size(folder.events()), 0u);
+  }
+  EXPECT_TRUE(fs::exists(root_ / "run" / "report.json"));
+  EXPECT_EQ(fs::file_size(root_ / "run" / "events.jsonl"), 1u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_ / "run"), fs::directory_iterator()), 2);
+}
+
 TEST_F(OutputFolderTest, ASecondRunOnTheSameFolderIsRefused) {
   OutputFolder first(root_ / "run", false);
   OutputFolder second(root_ / "run", false);

@@ -49,6 +49,12 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"no_label",
                {"/targets/label is missing; the task multiclass needs it"},
                [](hid_t f) { raw::remove(f, "/targets/label"); }},
+        Change{"units",
+               {"/targets/unit is there, but multiclass is scored by rows"},
+               [](hid_t f) {
+                 raw::dataset(f, "/targets/unit", H5T_STD_I64LE, {10},
+                              std::vector<std::int64_t>(10).data());
+               }},
         Change{"no_targets",
                {"/targets/label is missing"},
                [](hid_t f) { raw::remove(f, "/targets"); }},

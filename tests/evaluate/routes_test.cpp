@@ -71,6 +71,16 @@ TEST(Routes, FollowTheCardsNames) {
   EXPECT_EQ(made.routes[1].source, 0u);
 }
 
+TEST(Routes, IntegersAndFractionsAreNotMixed) {
+  auto info = image_set();
+  info.inputs = {{"/inputs/a", "a", DType::f32, {2}, std::nullopt, 0}};
+  model::ModelCard card;
+  card.inputs = {{"a", DType::i64, {-1, 2}, ""}};
+  EXPECT_THAT(message(info, card), HasSubstr("holds float32"));
+  card.inputs[0].dtype = DType::f16;
+  EXPECT_EQ(message(info, card), "");
+}
+
 TEST(Routes, OneInputOnBothSidesNeedsNoName) {
   auto card = image_card();
   card.inputs[0].name = "x";

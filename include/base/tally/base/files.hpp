@@ -15,6 +15,10 @@ namespace tally {
 std::vector<std::byte> read_file(const std::filesystem::path& path, ErrorKind kind,
                                  std::string_view what);
 
+// Where a file lies until it is complete: beside `path`, named for this process. Whoever cleans up
+// after a run relies on it.
+std::filesystem::path partial_path(const std::filesystem::path& path);
+
 // Writes beside `path`, syncs, renames, syncs the folder. Throws Error(output); then `path` is as
 // it was and nothing else is left.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
