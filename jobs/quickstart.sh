@@ -87,7 +87,7 @@ evaluate() {
 main() {
   local settings
   parse_options "$@"
-  settings=$("$tally_root/jobs/setup.sh" --program --print)
+  settings=$("$tally_root/jobs/setup.sh" --print)
   eval "$settings"
   mkdir -p "$folder"
   prepare_data

@@ -6,7 +6,7 @@
 #   --print         say nothing on stdout but the settings of TALLY_BIN (the program) and TALLY_PYTHON
 #                   (an interpreter with torch), for:  eval "$(jobs/setup.sh --print)"
 #                   (after a failure it prints 'false', so that eval fails too)
-#   --program       build the program only, without the tests
+#   --tests         build the tests too
 #   --preset NAME   build this preset of CMakePresets.json: release (default), debug, asan
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
@@ -24,13 +24,13 @@ source "$tally_root/jobs/lib/packages.sh"
 source "$tally_root/jobs/lib/python_env.sh"
 source "$tally_root/jobs/lib/build.sh"
 
-print='' preset=release target=all policy=install wants_build=yes groups=(build)
+print='' preset=release target=tally_program policy=install wants_build=yes groups=(build)
 
 parse_options() {
   while (($# > 0)); do
     case $1 in
       --print) print=yes ;;
-      --program) target=tally_program ;;
+      --tests) target=all ;;
       --preset)
         preset=${2:-}
         shift

@@ -9,6 +9,6 @@ if [[ ${1:-} == --help ]]; then
   show_help
   exit 0
 fi
-settings=$("$tally_root/jobs/setup.sh" --print)
+settings=$("$tally_root/jobs/setup.sh" --print --tests)
 eval "$settings"
 exec ctest --test-dir "$(dirname "$TALLY_BIN")" --output-on-failure --parallel "$(nproc)" "$@"
