@@ -41,13 +41,13 @@ config::RunConfig read_settings(const comm::Communicator& comm,
     log::warning(format("environment variable {} is no option of tally and is ignored", variable));
   }
   std::string text = format("tally {} {}\n", build_info().version, build_info().revision);
-  for (const auto& [name, value] : parsed.config.settings) text += name + " = " + value + "\n";
+  for (const auto& [name, value] : parsed.config.settings) text += format("{} = {}\n", name, value);
   comm::agree_same(comm, ErrorKind::usage, "the program or its settings", text);
   return parsed.config;
 }
 
 std::string choose_output(const comm::Communicator& comm, const config::RunConfig& config) {
-  const auto output = comm.broadcast(config.output.empty() ? default_output_name() : config.output);
+  auto output = comm.broadcast(config.output.empty() ? default_output_name() : config.output);
   comm::agree_on(comm, [&] {
     if (comm.is_root()) OutputFolder(output, config.overwrite);
   });

@@ -83,7 +83,7 @@ Normalisation from_data(const data::ImageAttributes& image) {
 Normalisation wanted_normalisation(const data::ImageAttributes& image,
                                    const std::optional<model::ModelCard>& card,
                                    std::vector<std::string>& notes) {
-  const Normalisation stored = from_data(image);
+  Normalisation stored = from_data(image);
   if (!card || !card->normalisation) return stored;
   const auto& own = *card->normalisation;
   Normalisation wanted{own.scale, own.mean, own.std, own.channels};
