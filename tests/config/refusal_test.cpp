@@ -104,8 +104,8 @@ const std::vector<Refusal> kOnCommandLine{
      "option --gather-window = '0' (command line), expected a number of bytes of at least 1, as "
      "65536, 64MiB or 1GiB"},
     {{"--config", "/nonexistent/run.ini"},
-     "cannot read config file '/nonexistent/run.ini' (No such file or directory)"},
-    {{"--config", "/"}, "cannot read config file '/' (not a regular file)"},
+     "cannot read config file '/nonexistent/run.ini' (No such file or directory). Check the path."},
+    {{"--config", "/"}, "cannot read config file '/' (not a regular file). Check the path."},
 };
 
 TEST(Refusal, OnTheCommandLine) {

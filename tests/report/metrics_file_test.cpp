@@ -46,7 +46,7 @@ TEST(MetricsFile, WithoutAMatrixSaysSo) {
   write_metrics_file(report, folder / "metrics.h5");
   EXPECT_THAT(hdf5::Reader(folder / "metrics.h5").children("/"), ElementsAre());
   EXPECT_EQ(describe_metrics_file(folder / "metrics.h5").back(),
-            "no confusion matrix was kept for 30,000 classes (--confusion-max-classes)");
+            "no confusion matrix was kept for 30,000 classes (--metrics, --confusion-max-classes)");
 }
 
 TEST(MetricsFile, AFailureLeavesNothing) {
