@@ -105,7 +105,8 @@ void OutputFolder::claim() {
     const int error = errno;
     // Somebody else's file, or none: nothing of ours to remove.
     for (const auto& folder : created_folders_) ::rmdir(folder.c_str());
-    for (const auto& [aside, original] : earlier_events()) ::rename(aside.c_str(), original.c_str());
+    for (const auto& [aside, original] : earlier_events())
+      ::rename(aside.c_str(), original.c_str());
     if (error == EEXIST) refuse(path_, "is in use by another run", "Name another --output.");
     refuse(path_, format("is not writable ({})", std::generic_category().message(error)),
            "Name another one with --output.");

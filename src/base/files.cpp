@@ -60,8 +60,7 @@ fs::path folder_of(const fs::path& path) {
 
 std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::string_view what) {
   const auto fail = [&](const std::string& why) -> Error {
-    return {kind, format("cannot read {} '{}' ({})", what, path.string(), why),
-            "Check the path."};
+    return {kind, format("cannot read {} '{}' ({})", what, path.string(), why), "Check the path."};
   };
   // Not blocking: a named pipe is refused below instead of waited for.
   const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
