@@ -15,10 +15,12 @@ function(tally_install_beside library)
 endfunction()
 
 tally_install_beside(${Isal_LIBRARY})
-find_library(TALLY_FMT_LIBRARY fmt)
-if(TALLY_FMT_LIBRARY)
-  tally_install_beside(${TALLY_FMT_LIBRARY})
-endif()
+foreach(name IN ITEMS fmt spdlog)
+  find_library(TALLY_${name}_LIBRARY ${name})
+  if(TALLY_${name}_LIBRARY)
+    tally_install_beside(${TALLY_${name}_LIBRARY})
+  endif()
+endforeach()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/data_tools/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tally/data_tools
         USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)

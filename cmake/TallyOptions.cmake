@@ -13,7 +13,8 @@ option(TALLY_WERROR "Treat warnings in our own code as errors" ON)
 
 find_program(TALLY_CCACHE ccache)
 if(TALLY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TALLY_CCACHE})
+  # Without these two, ccache refuses whatever uses a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${TALLY_CCACHE})
 endif()
 
 add_library(tally_build_flags INTERFACE)

@@ -26,6 +26,17 @@ def output_of(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
+def without_precompiled_headers(build: Path) -> list[dict]:
+    """The compile commands as if each file included what it needs itself, which is thereby checked too:
+    clang cannot read what another compiler precompiled."""
+    database = json.loads((build / "compile_commands.json").read_text())
+    for entry in database:
+        entry["command"] = re.sub(r"(-Winvalid-pch )?-include \S*/cmake_pch\.hxx ", "", entry["command"])
+    (build / "tidy").mkdir(exist_ok=True)
+    (build / "tidy" / "compile_commands.json").write_text(json.dumps(database))
+    return database
+
+
 def included_files(build: Path) -> dict[str, list[str]]:
     """By object file: what its last build included."""
     deps: dict[str, list[str]] = {}
@@ -72,7 +83,7 @@ def check(tool: str, build: Path, entry: dict, deadline: float) -> str | None:
     """What clang-tidy objects to, empty if nothing; None when there was no time left to start."""
     if time.monotonic() > deadline:
         return None
-    result = subprocess.run([tool, "-p", str(build), "--quiet", entry["file"]],
+    result = subprocess.run([tool, "-p", str(build / "tidy"), "--quiet", entry["file"]],
                             capture_output=True, text=True, check=False)
     text = [line for line in (result.stdout + result.stderr).splitlines() if not NOISE.match(line)]
     return "\n".join(text) or "clang-tidy failed without a message" if result.returncode else ""
@@ -94,7 +105,7 @@ def main() -> int:
     CACHE.mkdir(parents=True, exist_ok=True)
     forget_old_passes()
 
-    database = json.loads((build / "compile_commands.json").read_text())
+    database = without_precompiled_headers(build)
     settings = output_of(options.tool, "--version").encode() + (ROOT / ".clang-tidy").read_bytes()
     deps = included_files(build)
     marks = {entry["file"]: pass_mark(build, entry, deps, settings) for entry in database

@@ -1,0 +1,1 @@
+// The owner of the precompiled headers needs one file to compile: cmake/TallyRoom.cmake lists them.

@@ -1,0 +1,1 @@
+// The owner of the tests' precompiled headers needs one file to compile: cmake/TallyTest.cmake lists them.
