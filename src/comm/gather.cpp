@@ -61,8 +61,9 @@ void Communicator::gather_rows(std::span<const std::byte> mine, std::int64_t row
   }
   if (num_rows * row_bytes == 0) return;
   const UniqueType row = row_type(*body_, row_bytes);
-  for (const RowWindow& window : row_windows(rows_per_rank, 1, body_->max_piece)) {
-    gather_window(*body_, window, mine.data(), received.data(), row_bytes, row.get());
+  RowWindows windows(rows_per_rank, 1, body_->max_piece);
+  while (const auto window = windows.next()) {
+    gather_window(*body_, *window, mine.data(), received.data(), row_bytes, row.get());
   }
 }
 

@@ -15,24 +15,23 @@ RowRange part_of(const RowRange& window, std::int64_t first, std::int64_t count)
 
 }  // namespace
 
-std::vector<RowWindow> row_windows(std::span<const std::int64_t> rows_per_rank,
-                                   std::int64_t row_bytes, std::int64_t window_bytes) {
-  const std::int64_t num_rows =
-      std::accumulate(rows_per_rank.begin(), rows_per_rank.end(), std::int64_t{0});
-  const std::int64_t max_rows =
-      std::max<std::int64_t>(1, window_bytes / std::max<std::int64_t>(1, row_bytes));
-  std::vector<RowWindow> windows;
-  for (std::int64_t first = 0; first < num_rows; first += max_rows) {
-    RowWindow window{.rows = {first, std::min(max_rows, num_rows - first)}, .parts = {}};
-    window.parts.reserve(rows_per_rank.size());
-    std::int64_t rank_first = 0;
-    for (const std::int64_t count : rows_per_rank) {
-      window.parts.push_back(part_of(window.rows, rank_first, count));
-      rank_first += count;
-    }
-    windows.push_back(std::move(window));
+RowWindows::RowWindows(std::span<const std::int64_t> rows_per_rank, std::int64_t row_bytes,
+                       std::int64_t window_bytes)
+    : rows_per_rank_(rows_per_rank.begin(), rows_per_rank.end()),
+      num_rows_(std::accumulate(rows_per_rank.begin(), rows_per_rank.end(), std::int64_t{0})),
+      max_rows_(std::max<std::int64_t>(1, window_bytes / std::max<std::int64_t>(1, row_bytes))) {}
+
+std::optional<RowWindow> RowWindows::next() {
+  if (first_ >= num_rows_) return std::nullopt;
+  RowWindow window{.rows = {first_, std::min(max_rows_, num_rows_ - first_)}, .parts = {}};
+  window.parts.reserve(rows_per_rank_.size());
+  std::int64_t rank_first = 0;
+  for (const std::int64_t count : rows_per_rank_) {
+    window.parts.push_back(part_of(window.rows, rank_first, count));
+    rank_first += count;
   }
-  return windows;
+  first_ += window.rows.count;
+  return window;
 }
 
 }  // namespace tally::comm

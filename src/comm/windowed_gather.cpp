@@ -52,38 +52,41 @@ class RootSink {
   std::optional<Error> failure_;
 };
 
+// Collective. One window, a column at a time.
+void gather_window(const Communicator& comm, const RowSource& source, const RowWindow& window,
+                   RootSink& sink) {
+  std::vector<Bytes> mine;
+  // Room for the widest column; empty on the other ranks.
+  Bytes received;
+  std::optional<Error> failure = sink.failure();
+  if (!failure) {
+    try {
+      mine = read_part(source, window.parts[to_size(comm.rank())]);
+      if (comm.is_root() && !source.row_bytes.empty()) {
+        received.reserve(to_size(window.rows.count * std::ranges::max(source.row_bytes)));
+      }
+    } catch (...) {
+      failure = current_error();
+    }
+  }
+  agree(comm, failure);
+  const auto counts = counts_of(window);
+  for (std::size_t c = 0; c < mine.size(); ++c) {
+    if (comm.is_root()) received.resize(to_size(window.rows.count * source.row_bytes[c]));
+    comm.gather_rows(mine[c], source.row_bytes[c], counts, received);
+    if (comm.is_root()) sink.pass(checked_cast<std::int64_t>(c), window.rows.count, received);
+  }
+}
+
 }  // namespace
 
 void gather_in_order(const Communicator& comm, const RowSource& source, std::int64_t window_bytes,
                      const RowSink& sink) {
   const std::int64_t all_bytes =
       std::accumulate(source.row_bytes.begin(), source.row_bytes.end(), std::int64_t{0});
-  const auto rows_per_rank = comm.all_gather(source.num_rows);
+  RowWindows windows(comm.all_gather(source.num_rows), all_bytes, window_bytes);
   RootSink root_sink(sink);
-  for (const RowWindow& window : row_windows(rows_per_rank, all_bytes, window_bytes)) {
-    std::vector<Bytes> mine;
-    // Room for the widest column; empty on the other ranks.
-    Bytes received;
-    std::optional<Error> failure = root_sink.failure();
-    if (!failure) {
-      try {
-        mine = read_part(source, window.parts[to_size(comm.rank())]);
-        if (comm.is_root() && !source.row_bytes.empty()) {
-          received.reserve(to_size(window.rows.count * std::ranges::max(source.row_bytes)));
-        }
-      } catch (...) {
-        failure = current_error();
-      }
-    }
-    agree(comm, failure);
-    for (std::size_t c = 0; c < mine.size(); ++c) {
-      if (comm.is_root()) received.resize(to_size(window.rows.count * source.row_bytes[c]));
-      comm.gather_rows(mine[c], source.row_bytes[c], counts_of(window), received);
-      if (comm.is_root()) {
-        root_sink.pass(checked_cast<std::int64_t>(c), window.rows.count, received);
-      }
-    }
-  }
+  while (const auto window = windows.next()) gather_window(comm, source, *window, root_sink);
   agree(comm, root_sink.failure());
 }
 

@@ -12,8 +12,16 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+std::vector<RowWindow> row_windows(const std::vector<std::int64_t>& rows_per_rank,
+                                   std::int64_t row_bytes, std::int64_t window_bytes) {
+  RowWindows windows(rows_per_rank, row_bytes, window_bytes);
+  std::vector<RowWindow> all;
+  while (auto window = windows.next()) all.push_back(std::move(*window));
+  return all;
+}
+
 TEST(RowWindows, CutsAcrossRanks) {
-  const auto windows = row_windows(std::vector<std::int64_t>{3, 0, 4}, 10, 25);
+  const auto windows = row_windows({3, 0, 4}, 10, 25);
 
   ASSERT_THAT(windows, SizeIs(4));
   EXPECT_EQ(windows[1].rows, (RowRange{2, 2}));
@@ -24,20 +32,20 @@ TEST(RowWindows, CutsAcrossRanks) {
 }
 
 TEST(RowWindows, NoRowsNoWindows) {
-  EXPECT_THAT(row_windows(std::vector<std::int64_t>{}, 8, 64), IsEmpty());
-  EXPECT_THAT(row_windows(std::vector<std::int64_t>{0, 0}, 8, 64), IsEmpty());
+  EXPECT_THAT(row_windows({}, 8, 64), IsEmpty());
+  EXPECT_THAT(row_windows({0, 0}, 8, 64), IsEmpty());
 }
 
 TEST(RowWindows, AWindowHoldsAtLeastOneRow) {
-  EXPECT_THAT(row_windows(std::vector<std::int64_t>{5}, 100, 64), SizeIs(5));
-  EXPECT_THAT(row_windows(std::vector<std::int64_t>{5}, 100, 0), SizeIs(5));
-  EXPECT_THAT(row_windows(std::vector<std::int64_t>{5}, 0, 2), SizeIs(3));  // rows of no bytes
+  EXPECT_THAT(row_windows({5}, 100, 64), SizeIs(5));
+  EXPECT_THAT(row_windows({5}, 100, 0), SizeIs(5));
+  EXPECT_THAT(row_windows({5}, 0, 2), SizeIs(3));  // rows of no bytes
 }
 
 TEST(RowWindows, CountsBeyond32BitsAreCutIntoInts) {
   const std::int64_t many = (std::int64_t{1} << 33) + 5;
   const std::int64_t piece = std::int64_t{1} << 28;
-  const auto windows = row_windows(std::vector<std::int64_t>{many, many}, 1, piece);
+  const auto windows = row_windows({many, many}, 1, piece);
 
   ASSERT_THAT(windows, SizeIs(65));  // 2^34 + 10 rows
   EXPECT_EQ(windows.back().rows, (RowRange{std::int64_t{1} << 34, 10}));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,8 +20,21 @@ struct RowWindow {
 };
 
 // The rows of rank 0 come first, then those of rank 1, and so on. Each window but the last holds as
-// many rows as fit into `window_bytes`, at least one. No rows, no windows.
-std::vector<RowWindow> row_windows(std::span<const std::int64_t> rows_per_rank,
-                                   std::int64_t row_bytes, std::int64_t window_bytes);
+// many rows as fit into `window_bytes`, at least one. No rows, no windows. One window is held at a
+// time: with thousands of ranks there may be millions.
+class RowWindows {
+ public:
+  RowWindows(std::span<const std::int64_t> rows_per_rank, std::int64_t row_bytes,
+             std::int64_t window_bytes);
+
+  // The next window, empty after the last.
+  std::optional<RowWindow> next();
+
+ private:
+  std::vector<std::int64_t> rows_per_rank_;
+  std::int64_t num_rows_;
+  std::int64_t max_rows_;
+  std::int64_t first_ = 0;
+};
 
 }  // namespace tally::comm
