@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
@@ -12,6 +14,9 @@
 
 namespace tally::comm {
 namespace {
+
+// How long a rank that lost the claim waits to be ended by the rank that won it.
+constexpr std::chrono::seconds kPatience{5};
 
 // Room for an exit code below a rank in one integer.
 constexpr std::int64_t kCodes = 256;
@@ -67,8 +72,13 @@ void agree(const Communicator& comm, const std::optional<Error>& mine) {
 void fail_job(const Communicator& comm, const Error& error) {
   const int code = exit_code(error.kind());
   const int first = comm.claim_failure(code);
-  if (first == 0) print_failure(comm, error);
-  abort_job(first == 0 ? code : first);
+  if (first == 0) {
+    print_failure(comm, error);
+    abort_job(code);
+  }
+  // The first one's abort ends this process too; an abort from here could come before its line.
+  std::this_thread::sleep_for(kPatience);
+  abort_job(first);
 }
 
 void agree_on(const Communicator& comm, const std::function<void()>& step) {
