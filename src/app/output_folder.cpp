@@ -6,12 +6,12 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
 
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/unique_descriptor.hpp>
 
 namespace tally::app {
 namespace {
@@ -77,7 +77,7 @@ void OutputFolder::create_folders() {
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
     const bool made_here = ::mkdir(folder->c_str(), 0777) == 0;
     if (!made_here && errno != EEXIST) {
-      const auto why = std::generic_category().message(errno);
+      const auto why = errno_text(errno);
       for (const auto& made : created_folders_) ::rmdir(made.c_str());
       created_folders_.clear();
       refuse(path_, format("cannot be created ({})", why), "Name another one with --output.");
@@ -100,18 +100,18 @@ void OutputFolder::set_events_aside() {
 }
 
 void OutputFolder::claim() {
-  const int file = ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666);
-  if (file < 0) {
+  const UniqueDescriptor file(
+      ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666));
+  if (!file) {
     const int error = errno;
     // Somebody else's file, or none: nothing of ours to remove.
     for (const auto& folder : created_folders_) ::rmdir(folder.c_str());
     for (const auto& [aside, original] : earlier_events())
       ::rename(aside.c_str(), original.c_str());
     if (error == EEXIST) refuse(path_, "is in use by another run", "Name another --output.");
-    refuse(path_, format("is not writable ({})", std::generic_category().message(error)),
+    refuse(path_, format("is not writable ({})", errno_text(error)),
            "Name another one with --output.");
   }
-  ::close(file);
 }
 
 void OutputFolder::begin_publishing() {

@@ -5,39 +5,29 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/unique_handle.hpp>
+#include <tally/base/unique_descriptor.hpp>
 
 namespace tally {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct FileDescriptor {
-  using Handle = int;
-  static Handle invalid() noexcept { return -1; }
-  static void close(Handle fd) noexcept { ::close(fd); }
-};
-using File = UniqueHandle<FileDescriptor>;
-
-std::string reason(int error) { return std::generic_category().message(error); }
-
 [[noreturn]] void output_failure(const fs::path& path, const char* call, int error) {
   throw Error(ErrorKind::output,
-              format("cannot write '{}' ({}: {})", path.string(), call, reason(error)),
+              format("cannot write '{}' ({}: {})", path.string(), call, errno_text(error)),
               "Check the folder's permissions and free space.");
 }
 
-File open_for_output(const fs::path& path, int flags) {
-  File file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+UniqueDescriptor open_for_output(const fs::path& path, int flags) {
+  UniqueDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
   if (!file) output_failure(path, "open", errno);
   return file;
 }
 
-void write_all(const File& file, const fs::path& path, std::string_view content) {
+void write_all(const UniqueDescriptor& file, const fs::path& path, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(file.get(), content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
@@ -47,7 +37,7 @@ void write_all(const File& file, const fs::path& path, std::string_view content)
 }
 
 void sync_path(const fs::path& path, int flags) {
-  const File file = open_for_output(path, flags);
+  const UniqueDescriptor file = open_for_output(path, flags);
   // Some file systems cannot sync a folder; that is no reason to refuse to write there.
   if (::fsync(file.get()) != 0 && errno != EINVAL) output_failure(path, "fsync", errno);
 }
@@ -63,17 +53,17 @@ std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::stri
     return {kind, format("cannot read {} '{}' ({})", what, path.string(), why), "Check the path."};
   };
   // Not blocking: a named pipe is refused below instead of waited for.
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) throw fail(reason(errno));
+  const UniqueDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) throw fail(errno_text(errno));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw fail(reason(errno));
+  if (::fstat(file.get(), &status) != 0) throw fail(errno_text(errno));
   if (!S_ISREG(status.st_mode)) throw fail("not a regular file");
   std::vector<std::byte> bytes(to_size(status.st_size));
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw fail(reason(errno));
+    if (got < 0) throw fail(errno_text(errno));
     if (got == 0) throw fail("it became shorter while it was read");
     done += to_size(got);
   }
@@ -94,7 +84,8 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   const fs::path temporary = partial_path(path);
   try {
     {
-      const File file = open_for_output(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+      const UniqueDescriptor file =
+          open_for_output(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
       write_all(file, temporary, content);
     }
     publish_file(temporary, path);

@@ -9,6 +9,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/unique_descriptor.hpp>
 
 #include "attributes.hpp"
 #include "dataset_body.hpp"
@@ -40,7 +41,7 @@ std::int64_t size_of_file(const Subject& subject) {
   struct stat status {};
   if (::stat(subject.path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) fail(subject, "", "does not exist", "Check the path.");
-    fail(subject, "", format("cannot be read ({})", std::generic_category().message(errno)));
+    fail(subject, "", format("cannot be read ({})", errno_text(errno)));
   }
   if (S_ISDIR(status.st_mode)) fail(subject, "", "is a folder, expected an HDF5 file");
   if (!S_ISREG(status.st_mode)) fail(subject, "", "is not a regular file");

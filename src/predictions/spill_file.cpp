@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <tally/base/checked_cast.hpp>
@@ -25,11 +24,7 @@ namespace {
               "Choose a folder on a local disk with free space by --spill-dir.");
 }
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
 }  // namespace
-
-void DescriptorTraits::close(Handle descriptor) noexcept { ::close(descriptor); }
 
 UniqueDescriptor open_nameless(const std::filesystem::path& folder) {
   return UniqueDescriptor(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -46,14 +41,14 @@ SpillFile::SpillFile(std::filesystem::path folder)
     : folder_(std::move(folder)), descriptor_(open_nameless(folder_)) {
   // Which error says "not possible here" depends on the kernel and the file system.
   if (!descriptor_) descriptor_ = open_and_unlink(folder_);
-  if (!descriptor_) fail(folder_, "kept in", "open", reason(errno));
+  if (!descriptor_) fail(folder_, "kept in", "open", errno_text(errno));
 }
 
 void SpillFile::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(descriptor_.get(), bytes.data(), bytes.size(), num_bytes_);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(folder_, "kept in", "write", reason(errno));
+    if (written < 0) fail(folder_, "kept in", "write", errno_text(errno));
     num_bytes_ += written;
     bytes = bytes.subspan(to_size(written));
   }
@@ -63,7 +58,7 @@ void SpillFile::read(std::int64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     const ssize_t got = ::pread(descriptor_.get(), out.data(), out.size(), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(folder_, "read back from", "read", reason(errno));
+    if (got < 0) fail(folder_, "read back from", "read", errno_text(errno));
     if (got == 0) fail(folder_, "read back from", "read", "the file became shorter");
     offset += got;
     out = out.subspan(to_size(got));

@@ -6,16 +6,9 @@
 #include <filesystem>
 #include <span>
 
-#include <tally/base/unique_handle.hpp>
+#include <tally/base/unique_descriptor.hpp>
 
 namespace tally::predictions {
-
-struct DescriptorTraits {
-  using Handle = int;
-  static Handle invalid() noexcept { return -1; }
-  static void close(Handle descriptor) noexcept;
-};
-using UniqueDescriptor = UniqueHandle<DescriptorTraits>;
 
 // Where the file system can make files without a name; else an invalid handle and errno.
 UniqueDescriptor open_nameless(const std::filesystem::path& folder);

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/base/unique_handle.hpp>
+#include <tally/base/unique_descriptor.hpp>
 #include <tally/metrics/results.hpp>
 
 namespace tally::report {
@@ -26,12 +26,6 @@ class EventWriter {
   void finished(std::string_view status);
 
  private:
-  struct FileDescriptor {
-    using Handle = int;
-    static Handle invalid() noexcept { return -1; }
-    static void close(Handle fd) noexcept;
-  };
-
   bool is_due(std::int64_t samples_done, std::int64_t total);
   // One whole line in one write, so that a follower sees no half of one. Error(output) the first
   // time it fails; after that the log is closed and nothing is written.
@@ -40,7 +34,7 @@ class EventWriter {
   std::filesystem::path path_;
   std::function<double()> elapsed_s_;
   std::optional<double> progress_at_s_;
-  UniqueHandle<FileDescriptor> file_;
+  UniqueDescriptor file_;
 };
 
 }  // namespace tally::report

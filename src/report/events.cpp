@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
@@ -24,13 +23,11 @@ constexpr double kProgressInterval = 1.0;
 Error failure(const std::filesystem::path& path, const char* call, int error) {
   return {ErrorKind::output,
           format("cannot write events file '{}' ({}: {})", printable(path.string()), call,
-                 std::generic_category().message(error)),
+                 errno_text(error)),
           "Check the folder's permissions and free space."};
 }
 
 }  // namespace
-
-void EventWriter::FileDescriptor::close(Handle fd) noexcept { ::close(fd); }
 
 EventWriter::EventWriter(const std::filesystem::path& path, std::function<double()> elapsed_s)
     : path_(path),
