@@ -128,16 +128,6 @@ Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
 Writer::~Writer() = default;
 
-void Writer::create_group(std::string_view path) {
-  const auto lock = lock_library();
-  if (has_object(body_->file.get(), body_->subject, path)) return;
-  const Properties links = with_groups(body_->subject, path);
-  const std::string name(path);
-  const Object group(
-      check(H5Gcreate2(body_->file.get(), name.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT),
-            body_->subject, path, "created"));
-}
-
 void Writer::create_dataset(std::string_view path, Element element, const Shape& shape) {
   const auto lock = lock_library();
   DatasetId id = body_->create(path, type_id(element), shape);

@@ -154,6 +154,4 @@ void PredictionsWriter::publish(const std::map<std::string, std::string>& attrib
   body_->published = true;
 }
 
-const std::filesystem::path& PredictionsWriter::temporary_path() const { return body_->temporary; }
-
 }  // namespace tally::predictions

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
 
@@ -42,10 +43,10 @@ TEST(PredictionsWriter, WhatWasAppendedIsRead) {
   {
     PredictionsWriter writer(path, kSpecs, 3);
     append_all(writer);
-    EXPECT_TRUE(std::filesystem::exists(writer.temporary_path()));
+    EXPECT_TRUE(std::filesystem::exists(partial_path(path)));
     EXPECT_FALSE(std::filesystem::exists(path));
     writer.publish({{"model", "net.pt"}, {"digest", writer.digest()}});
-    EXPECT_FALSE(std::filesystem::exists(writer.temporary_path()));
+    EXPECT_FALSE(std::filesystem::exists(partial_path(path)));
   }
   const hdf5::Reader reader(path);
   EXPECT_THAT(reader.children("/"), ElementsAre("logits", "prediction"));
@@ -114,7 +115,7 @@ TEST(PredictionsWriter, LeavesNothingUnlessPublished) {
   {
     PredictionsWriter writer(folder.path() / "p.h5", kSpecs, 3);
     const PredictionsWriter moved = std::move(writer);
-    EXPECT_TRUE(std::filesystem::exists(moved.temporary_path()));
+    EXPECT_TRUE(std::filesystem::exists(partial_path(folder.path() / "p.h5")));
   }
   EXPECT_TRUE(folder.is_empty());
 }

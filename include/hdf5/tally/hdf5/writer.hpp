@@ -35,12 +35,8 @@ class Writer {
   Writer& operator=(Writer&&) noexcept;
   ~Writer();
 
-  // Missing groups on the way to an object are made by every call that creates one; this makes an
-  // empty group, or does nothing if it is there.
-  void create_group(std::string_view path);
-
   // A dataset to be filled by write_rows; rows never written are undefined. A shape of {} is a
-  // scalar. Not for text.
+  // scalar. Not for text. Here and below, missing groups on the way to the object are made.
   void create_dataset(std::string_view path, Element element, const Shape& shape);
   void create_dataset(std::string_view path, DType dtype, const Shape& shape) {
     create_dataset(path, element_of(dtype), shape);

@@ -35,9 +35,6 @@ class PredictionsWriter {
   // syncs, renames. Error(output) when anything fails; Error(internal) for incomplete columns.
   void publish(const std::map<std::string, std::string>& attributes);
 
-  // The temporary file, for whoever must remove it when the process is told to die.
-  const std::filesystem::path& temporary_path() const;
-
  private:
   struct Body;
   std::unique_ptr<Body> body_;
