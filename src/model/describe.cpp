@@ -64,8 +64,8 @@ Lines describe_model(const NamedBytes& file) {
   summarise("buffers", buffers);
   for (const auto* list : {&parameters, &buffers}) {
     for (const auto& entry : *list) {
-      lines.push_back(format("  {} {} {}", entry.name, c10::toString(entry.tensor.scalar_type()),
-                             shape_text(entry.tensor)));
+      lines.push_back(
+          format("  {} {} {}", entry.name, dtype_name(entry.tensor), shape_text(entry.tensor)));
     }
   }
   return lines;

@@ -84,7 +84,7 @@ class ScriptPredictor final : public Predictor {
   void check_output(const at::Tensor& output, std::int64_t rows) const {
     if (!output.is_floating_point()) {
       throw error(format("returned {} {}, expected floating-point scores", shape_text(output),
-                         c10::toString(output.scalar_type())));
+                         dtype_name(output)));
     }
     if (output.dim() == 0 || output.size(0) != rows) {
       throw error(format("returned {} for {} samples, expected one row for each",

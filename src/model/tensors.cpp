@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <ATen/ops/from_blob.h>
+#include <c10/core/ScalarType.h>
 
 #include <tally/base/error.hpp>
 
@@ -91,6 +92,10 @@ at::Tensor wrap(const StoredTensor& stored) {
 
 TensorView view_of(const at::Tensor& tensor) {
   return contiguous_view(tensor.data_ptr(), DType::f32, tensor.sizes().vec());
+}
+
+std::string dtype_name(const at::Tensor& tensor) {
+  return c10::getDtypeNames(tensor.scalar_type()).first;
 }
 
 std::string shape_text(const at::Tensor& tensor) { return to_string(tensor.sizes()); }

@@ -1,6 +1,8 @@
 // Between torch's tensors and the plain ones that other rooms see.
 #pragma once
 
+#include <string>
+
 #include <ATen/core/Tensor.h>
 
 #include <tally/base/tensor_view.hpp>
@@ -19,6 +21,8 @@ at::Tensor wrap(const StoredTensor& stored);
 // Of a contiguous float32 tensor on the CPU; valid as long as the tensor.
 TensorView view_of(const at::Tensor& tensor);
 
+// "float32", as Python calls it.
+std::string dtype_name(const at::Tensor& tensor);
 // "[64, 3, 32, 32]"
 std::string shape_text(const at::Tensor& tensor);
 

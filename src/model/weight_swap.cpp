@@ -75,7 +75,7 @@ std::string list_first(std::string_view what, const std::vector<std::string>& na
 std::string mismatch(const std::string& name, const Pair& pair) {
   const auto& [target, source] = pair;
   const auto kind = [](const at::Tensor& t) {
-    return format("{} {}", shape_text(t), c10::toString(t.scalar_type()));
+    return format("{} {}", shape_text(t), dtype_name(t));
   };
   const bool same_kind = target.is_floating_point() == source.is_floating_point();
   if (target.sizes() == source.sizes() && same_kind) return {};
@@ -87,8 +87,7 @@ void copy_all(const std::vector<Pair>& pairs, const std::string& file_name) {
   const c10::InferenceMode guard;
   for (const auto& [target, source] : pairs) {
     if (target.scalar_type() != source.scalar_type()) {
-      ++conversions[format("{} to {}", c10::toString(source.scalar_type()),
-                           c10::toString(target.scalar_type()))];
+      ++conversions[format("{} to {}", dtype_name(source), dtype_name(target))];
     }
     target.copy_(source);
   }

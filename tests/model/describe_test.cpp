@@ -18,7 +18,7 @@ TEST(DescribeTest, AModel) {
   // 3*8*9+8, 2*8, 8*16*9+16, 400*10+10
   EXPECT_THAT(lines, Contains("parameters: 5418 values in 8 tensors, 21672 bytes"));
   EXPECT_THAT(lines, Contains("buffers: 17 values in 3 tensors, 72 bytes"));
-  EXPECT_THAT(lines, Contains("  fc.weight Float [10, 400]"));
+  EXPECT_THAT(lines, Contains("  fc.weight float32 [10, 400]"));
   EXPECT_THAT(describe_file(File("net_no_card.pt")), Contains("model card: none"));
 }
 

@@ -143,7 +143,7 @@ TEST(PredictorTest, WhatAModelMayNotReturn) {
   EXPECT_THAT(message("ReturnsDict.pt"), HasSubstr("returned Dict[str, Tensor], expected one"));
   EXPECT_THAT(message("WrongRows.pt"), HasSubstr("returned [15, 10] for 16 samples"));
   EXPECT_THAT(message("Scalar.pt"), HasSubstr("returned [] for 16 samples"));
-  EXPECT_THAT(message("Classes.pt"), HasSubstr("returned [16] Long, expected floating-point"));
+  EXPECT_THAT(message("Classes.pt"), HasSubstr("returned [16] int64, expected floating-point"));
 }
 
 TEST(PredictorTest, AModelThatRaisesIsToldInOneLine) {

@@ -41,7 +41,7 @@ TEST(WeightSwapTest, ConversionsAreNoted) {
   testing::internal::CaptureStderr();
   const auto predictor = load("net.pt", "bfloat16.pth");
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("10 tensors converted from BFloat16 to Float"));
+              HasSubstr("10 tensors converted from bfloat16 to float32"));
   EXPECT_THAT(run(*predictor), ContainerEq(read_floats("bfloat16.f32")));
 }
 
@@ -64,14 +64,15 @@ std::string misfit(const std::string& weights, const std::string& model = "net.p
 TEST(WeightSwapTest, MisfitsAreListed) {
   EXPECT_THAT(misfit("missing.pth"), HasSubstr("2 missing: fc.bias, fc.weight."));
   EXPECT_THAT(misfit("unexpected.pth"), HasSubstr("1 unexpected: head.weight."));
-  EXPECT_THAT(misfit("misshaped.pth"),
-              HasSubstr("2 of another shape or type: fc.bias [7] Float (the model's: [10] Float)"));
-  EXPECT_THAT(misfit("integers.pth"), HasSubstr("bn.weight [8] Long (the model's: [8] Float)"));
+  EXPECT_THAT(
+      misfit("misshaped.pth"),
+      HasSubstr("2 of another shape or type: fc.bias [7] float32 (the model's: [10] float32)"));
+  EXPECT_THAT(misfit("integers.pth"), HasSubstr("bn.weight [8] int64 (the model's: [8] float32)"));
 }
 
 TEST(WeightSwapTest, NothingIsBroadcast) {
   EXPECT_THAT(misfit("broadcastable.pth"),
-              HasSubstr("bn.weight [1] Float (the model's: [8] Float)"));
+              HasSubstr("bn.weight [1] float32 (the model's: [8] float32)"));
 }
 
 TEST(WeightSwapTest, ATypeThatIsNotReadIsMissing) {
