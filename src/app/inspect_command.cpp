@@ -16,6 +16,7 @@
 #include <tally/report/run_report.hpp>
 
 #include "commands.hpp"
+#include "interrupt.hpp"
 
 namespace tally::app {
 namespace {
@@ -44,6 +45,10 @@ InspectOptions parse(const std::vector<std::string>& arguments) {
   if (options.file.empty()) {
     throw Error(ErrorKind::usage, "tally inspect needs a file", "See 'tally inspect --help'.");
   }
+  if (options.add_checksums && options.verify == data::Verify::everything) {
+    throw Error(ErrorKind::usage, "--verify and --add-checksums exclude each other",
+                "The copy is verified in any case.");
+  }
   return options;
 }
 
@@ -57,8 +62,16 @@ bool is_hdf5(const std::string& path) {
   return file.read(head.data(), head.size()) && head == kSignature;
 }
 
+void check_nothing_to_verify(const InspectOptions& options) {
+  if (options.verify == data::Verify::structure) return;
+  throw Error(ErrorKind::usage, format("--verify is for data sets, '{}' is none", options.file));
+}
+
 std::vector<std::string> describe_hdf5(const InspectOptions& options) {
   const hdf5::Reader reader(options.file);
+  const bool is_result =
+      reader.has_attribute("/", "tally_predictions") || reader.has_attribute("/", "tally_metrics");
+  if (is_result) check_nothing_to_verify(options);
   if (reader.has_attribute("/", "tally_predictions")) return predictions::describe(options.file);
   if (reader.has_attribute("/", "tally_metrics")) {
     return report::describe_metrics_file(options.file);
@@ -69,6 +82,7 @@ std::vector<std::string> describe_hdf5(const InspectOptions& options) {
 
 std::vector<std::string> describe(const InspectOptions& options) {
   if (is_hdf5(options.file)) return describe_hdf5(options);
+  check_nothing_to_verify(options);
   if (options.file.ends_with(".json")) return report::describe_report(options.file);
   const auto bytes = read_file(options.file, ErrorKind::usage, "file");
   return model::describe_file({options.file, bytes});
@@ -79,6 +93,7 @@ std::vector<std::string> describe(const InspectOptions& options) {
 void run_inspect(const std::vector<std::string>& arguments) {
   const auto options = parse(arguments);
   if (options.add_checksums) {
+    remove_on_interrupt({partial_path(*options.add_checksums)}, {});
     data::add_checksums(options.file, *options.add_checksums);
     log::note(
         format("'{}' is a copy of '{}' with checksums", *options.add_checksums, options.file));

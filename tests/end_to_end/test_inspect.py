@@ -59,6 +59,13 @@ def test_results(tally: Program, result: Result) -> None:
     assert "confusion" in metrics
 
 
+def test_only_data_sets_are_verified(tally: Program, small_case: Small, result: Result, tmp_path: Path) -> None:
+    for path in (small_case.model, result.folder / "predictions.h5", result.folder / "report.json"):
+        tally("inspect", path, "--verify").must_fail(2, "--verify", path.name)
+    tally("inspect", small_case.data, "--verify", "--add-checksums", tmp_path / "copy.h5").must_fail(2, "--verify")
+    assert not list(tmp_path.iterdir())
+
+
 def test_files_that_are_nothing(tally: Program, tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("nothing\n")
