@@ -45,9 +45,6 @@ struct Job {
 Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
                 Phases& phases);
 
-// Bytes of one sample's saved columns, for the plan.
-std::int64_t record_bytes(const tasks::Task& task);
-
 // What `tally check` prints.
 std::string plan_text(const Job& job, int world_size);
 
@@ -58,6 +55,10 @@ struct LoopResult {
   evaluate::LoopTimes times;
   double read_s = 0, wait_s = 0;
 };
+
+// The folder for records that outgrow memory may be needed only hours later: Error(output) now if
+// it is no writable folder.
+void check_spill_folder(const config::RunConfig& config);
 
 // Evaluates this rank's slice. No communication: what it throws must end the whole job.
 LoopResult run_loop(Job& job, evaluate::Observer& observer);

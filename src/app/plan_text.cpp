@@ -16,6 +16,13 @@ std::string human_bytes(std::int64_t bytes) {
   return unit == 0 ? format("{} B", bytes) : format("{:.1f} {}", value, kUnits[unit]);
 }
 
+// Of one sample's saved columns.
+std::int64_t record_bytes(const tasks::Task& task) {
+  std::int64_t bytes = 0;
+  for (const auto& column : task.columns()) bytes += column.row_bytes();
+  return bytes;
+}
+
 std::string column_names(const tasks::Task& task) {
   std::vector<std::string> names;
   for (const auto& column : task.columns()) names.push_back(column.name);
@@ -32,6 +39,7 @@ std::string plan_text(const Job& job, int world_size) {
   };
   const auto first = grid.slice_of(0, world_size).count;
   const auto last = grid.slice_of(world_size - 1, world_size).count;
+  const auto share = first == last ? format("{}", first) : format("{} to {}", last, first);
   std::string text = "Plan (nothing was evaluated or written)\n";
   text +=
       line("model", format("{} ({})", job.model.model.path, human_bytes(job.model.model.bytes)));
@@ -43,7 +51,7 @@ std::string plan_text(const Job& job, int world_size) {
                           info.num_classes));
   text += line("samples", format("{} of {}", grid.num_samples(), info.num_samples));
   text += line("batches", format("{} of {} samples", grid.num_batches(), grid.batch_size()));
-  text += line("ranks", format("{}, {} to {} batches each, balance {:.3f}", world_size, last, first,
+  text += line("ranks", format("{}, {} batches each, balance {:.3f}", world_size, share,
                                grid.balance(world_size)));
   text += line("device", format("{} ({}), {} thread(s) per rank", name(job.device.kind),
                                 job.device.model, job.config.threads));

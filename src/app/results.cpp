@@ -120,13 +120,15 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
 
 std::map<std::string, std::string> prediction_attributes(const Job& job,
                                                          const std::string& digest) {
-  return {{"tally_version", std::string(build_info().version)},
-          {"model", job.model.model.path},
-          {"model_sha256", job.model.model.digest},
-          {"weights_sha256", job.model.weights ? job.model.weights->digest : ""},
-          {"data", job.data.file.path},
-          {"data_identity", job.data.file.digest},
-          {"digest", digest}};
+  std::map<std::string, std::string> attributes{
+      {"tally_version", std::string(build_info().version)},
+      {"model", job.model.model.path},
+      {"model_sha256", job.model.model.digest},
+      {"data", job.data.file.path},
+      {"data_identity", job.data.file.digest},
+      {"digest", digest}};
+  if (job.model.weights) attributes["weights_sha256"] = job.model.weights->digest;
+  return attributes;
 }
 
 report::RunReport make_report(const comm::Communicator& comm, const Job& job,

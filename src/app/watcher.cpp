@@ -1,12 +1,15 @@
 #include "watcher.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tally::app {
 namespace {
 
-// Finalising touches every class: once a second is enough for a person and costs nothing.
+// Once a second is enough for a person; but finalising touches every class, and where that takes
+// long it may take one part in a hundred of the time.
 constexpr double kMetricsInterval = 1.0;
+constexpr double kTimesItsCost = 100;
 
 }  // namespace
 
@@ -23,7 +26,7 @@ void Watcher::batch_done(std::int64_t samples_done, const exact::State& state) {
   const auto scaled = samples_done == own_samples_
                           ? total_samples_
                           : std::llround(share * static_cast<double>(total_samples_));
-  if (!any_metrics_ || since_metrics_.elapsed_s() >= kMetricsInterval ||
+  if (!any_metrics_ || since_metrics_.elapsed_s() >= metrics_interval_s_ ||
       samples_done == own_samples_) {
     refresh_metrics(samples_done, scaled, state);
   }
@@ -32,6 +35,7 @@ void Watcher::batch_done(std::int64_t samples_done, const exact::State& state) {
 
 void Watcher::refresh_metrics(std::int64_t samples_done, std::int64_t scaled,
                               const exact::State& state) {
+  const Stopwatch cost;
   exact::State copy = state;
   copy.canonicalise();
   const auto results = task_.finalize(copy);
@@ -43,6 +47,7 @@ void Watcher::refresh_metrics(std::int64_t samples_done, std::int64_t scaled,
   events_.progress(scaled, total_samples_, static_cast<double>(scaled) / since_start_.elapsed_s(),
                    results.metrics, samples_done);
   any_metrics_ = true;
+  metrics_interval_s_ = std::max(kMetricsInterval, kTimesItsCost * cost.elapsed_s());
   since_metrics_ = Stopwatch();
 }
 

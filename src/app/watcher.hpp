@@ -38,6 +38,7 @@ class Watcher : public evaluate::Observer {
   Stopwatch since_start_;
   Stopwatch since_metrics_;
   bool any_metrics_ = false;
+  double metrics_interval_s_ = 0;
   std::optional<double> accuracy_;
 };
 
