@@ -47,7 +47,10 @@ def add_output_options(parser: argparse.ArgumentParser, what: str) -> None:
 
 def add_image_options(parser: argparse.ArgumentParser, default: ImageEncoding | None) -> None:
     """--channels --scale --mean --std; `default` is only for the help text."""
-    group = parser.add_argument_group("normalisation", "model input = (u8 * scale - mean) / std, per channel")
+    what = "model input = (u8 * scale - mean) / std, per channel"
+    if default is None:
+        what += "; none is written unless --mean and --std are given or the module has a card of its own"
+    group = parser.add_argument_group("normalisation", what)
 
     def shown(value: object) -> str:
         return "" if default is None else f" (default {value})"
@@ -55,7 +58,7 @@ def add_image_options(parser: argparse.ArgumentParser, default: ImageEncoding | 
     def listed(values: tuple[float, ...]) -> str:
         return ",".join(f"{value:g}" for value in values)
 
-    order, scale, mean, std = "", "", "", ""
+    order, scale, mean, std = " (default RGB, or L for one channel)", " (default 1/255)", "", ""
     if default is not None:
         order, scale = shown(default.channels), shown(f"{default.scale:.6g}")
         mean, std = shown(listed(default.mean)), shown(listed(default.std))

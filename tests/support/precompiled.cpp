@@ -1,1 +1,2 @@
-// The owner of the tests' precompiled headers needs one file to compile: cmake/TallyTest.cmake lists them.
+// The owner of the tests' precompiled headers needs one file to compile: cmake/TallyTest.cmake
+// lists them.
