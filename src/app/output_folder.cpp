@@ -1,6 +1,7 @@
 #include "output_folder.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,15 +12,26 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/unique_descriptor.hpp>
 
 namespace tally::app {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kEarlierEvents = "earlier-events.jsonl";
+
 [[noreturn]] void refuse(const fs::path& path, std::string_view why, std::string_view next_step) {
   throw Error(ErrorKind::output, format("output folder '{}' {}", path.string(), why), next_step);
+}
+
+// False where another run holds the lock. A file system without locks lets everybody through.
+bool lock_file(const UniqueDescriptor& file) {
+  return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+// "report.json.partial-4711" for "report.json": what a run that was killed left of it.
+bool is_partial_of(const fs::path& file, const fs::path& name) {
+  return file.filename().string().starts_with(name.filename().string() + ".partial-");
 }
 
 }  // namespace
@@ -49,7 +61,7 @@ OutputFolder::~OutputFolder() {
   std::error_code ignored;
   for (const auto& file : unfinished_files()) fs::remove(file, ignored);
   for (const auto& [aside, original] : earlier_events()) fs::rename(aside, original, ignored);
-  for (const auto& folder : created_folders_) ::rmdir(folder.c_str());
+  remove_created_folders();
   remove_on_interrupt({}, {});
 }
 
@@ -62,6 +74,8 @@ std::vector<fs::path> OutputFolder::unfinished_files() const {
 
 void OutputFolder::create() {
   create_folders();
+  if (overwrite_) claim_earlier_result();
+  remove_leftovers();
   if (overwrite_) set_events_aside();
   claim();
   unfinished_ = true;
@@ -78,17 +92,40 @@ void OutputFolder::create_folders() {
     const bool made_here = ::mkdir(folder->c_str(), 0777) == 0;
     if (!made_here && errno != EEXIST) {
       const auto why = errno_text(errno);
-      for (const auto& made : created_folders_) ::rmdir(made.c_str());
-      created_folders_.clear();
+      remove_created_folders();
       refuse(path_, format("cannot be created ({})", why), "Name another one with --output.");
     }
     if (made_here) created_folders_.insert(created_folders_.begin(), *folder);
   }
 }
 
+void OutputFolder::remove_created_folders() {
+  for (const auto& folder : created_folders_) ::rmdir(folder.c_str());
+  created_folders_.clear();
+}
+
+// Where a run is still writing here, its events are locked.
+void OutputFolder::claim_earlier_result() {
+  earlier_lock_ = UniqueDescriptor(::open(events().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (earlier_lock_ && !lock_file(earlier_lock_)) give_way();
+}
+
+// Nobody else writes here by now, so that half-written files belong to a run that was killed; so do
+// the present events, if that run had set earlier ones aside.
+void OutputFolder::remove_leftovers() {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path_, ignored)) {
+    const fs::path& file = entry.path();
+    if (is_partial_of(file, kEarlierEvents)) fs::rename(file, events(), ignored);
+    for (const auto& name : {report(), predictions(), metrics()}) {
+      if (is_partial_of(file, name)) fs::remove(file, ignored);
+    }
+  }
+}
+
 std::vector<Rename> OutputFolder::earlier_events() const {
   if (!earlier_events_aside_) return {};
-  return {{partial_path(path_ / "earlier-events.jsonl"), events()}};
+  return {{partial_path(path_ / kEarlierEvents), events()}};
 }
 
 // An earlier result keeps its events until it is replaced.
@@ -100,18 +137,19 @@ void OutputFolder::set_events_aside() {
 }
 
 void OutputFolder::claim() {
-  const UniqueDescriptor file(
-      ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666));
-  if (!file) {
-    const int error = errno;
-    // Somebody else's file, or none: nothing of ours to remove.
-    for (const auto& folder : created_folders_) ::rmdir(folder.c_str());
-    for (const auto& [aside, original] : earlier_events())
-      ::rename(aside.c_str(), original.c_str());
-    if (error == EEXIST) refuse(path_, "is in use by another run", "Name another --output.");
-    refuse(path_, format("is not writable ({})", errno_text(error)),
-           "Name another one with --output.");
-  }
+  lock_ = UniqueDescriptor(::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666));
+  const int error = lock_ ? 0 : errno;
+  if (error == EEXIST || (error == 0 && !lock_file(lock_))) give_way();
+  if (error == 0) return;
+  remove_created_folders();
+  for (const auto& [aside, original] : earlier_events()) ::rename(aside.c_str(), original.c_str());
+  refuse(path_, format("is not writable ({})", errno_text(error)),
+         "Name another one with --output.");
+}
+
+// The folder is another run's: nothing in it is ours to remove or to put back.
+void OutputFolder::give_way() {
+  refuse(path_, "is in use by another run", "Name another --output.");
 }
 
 void OutputFolder::begin_publishing() {

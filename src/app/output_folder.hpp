@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <tally/base/unique_descriptor.hpp>
+
 #include "interrupt.hpp"
 
 namespace tally::app {
@@ -22,7 +24,8 @@ class OutputFolder {
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  // Creates the folder and claims it: of two runs that want it, one is refused. Throws
+  // Creates the folder and claims it: of two runs that want it, one is refused, with `overwrite`
+  // too (where the file system has locks). Removes what a killed run left half-written. Throws
   // Error(output).
   void create();
   // This run's files are about to get their final names. An earlier result goes, its report first,
@@ -40,8 +43,12 @@ class OutputFolder {
 
  private:
   void create_folders();
-  void claim();
+  void remove_created_folders();
+  void claim_earlier_result();
+  void remove_leftovers();
   void set_events_aside();
+  void claim();
+  [[noreturn]] void give_way();
   // The events of the earlier result, set aside until it is replaced.
   std::vector<Rename> earlier_events() const;
   // The files of a run that is not complete.
@@ -53,6 +60,9 @@ class OutputFolder {
   bool publishing_ = false;
   bool earlier_events_aside_ = false;
   std::vector<std::filesystem::path> created_folders_;  // innermost first
+  // Locked as long as they are open: the events of the earlier result until they are set aside,
+  // this run's own until it ends, however it ends.
+  UniqueDescriptor earlier_lock_, lock_;
 };
 
 }  // namespace tally::app

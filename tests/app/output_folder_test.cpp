@@ -99,6 +99,32 @@ TEST_F(OutputFolderTest, ASecondRunOnTheSameFolderIsRefused) {
   EXPECT_TRUE(fs::exists(first.events())) << "the loser must not remove the winner's files";
 }
 
+TEST_F(OutputFolderTest, ARunInProgressIsNotOverwritten) {
+  OutputFolder first(root_ / "run", false);
+  first.create();
+  EXPECT_EQ(kind_of_failure(root_ / "run", true), ErrorKind::output);
+  EXPECT_TRUE(fs::exists(first.events()));
+  first.keep();
+}
+
+TEST_F(OutputFolderTest, WhatAKilledRunLeftIsRemoved) {
+  fs::create_directory(root_ / "run");
+  put(root_ / "run" / "report.json");
+  std::ofstream(root_ / "run" / "events.jsonl") << "of the killed run";
+  put(root_ / "run" / "earlier-events.jsonl.partial-1");
+  put(root_ / "run" / "predictions.h5.partial-1");
+  put(root_ / "run" / "notes.partial-1");
+  {
+    OutputFolder folder(root_ / "run", true);
+    folder.create();
+    EXPECT_FALSE(fs::exists(root_ / "run" / "predictions.h5.partial-1"));
+  }
+  EXPECT_EQ(fs::file_size(root_ / "run" / "events.jsonl"), 1u) << "the earlier result's";
+  EXPECT_TRUE(fs::exists(root_ / "run" / "report.json"));
+  EXPECT_TRUE(fs::exists(root_ / "run" / "notes.partial-1"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_ / "run"), fs::directory_iterator()), 3);
+}
+
 TEST_F(OutputFolderTest, APathBelowAFileIsRefused) {
   put(root_ / "file");
   EXPECT_EQ(kind_of_failure(root_ / "file", false), ErrorKind::output);

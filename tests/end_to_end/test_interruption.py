@@ -109,7 +109,19 @@ def test_two_runs_want_one_folder(tally: Program, start: Start, small_case: Smal
     first = start(output)
     second = ["--model", small_case.model, "--data", small_case.data, "--output", output]
     tally("evaluate", *second).must_fail(6, str(output))
+    tally("evaluate", *second, "--overwrite").must_fail(6, "in use by another run", str(output))
     assert first.poll() is None
     first.send_signal(signal.SIGTERM)
     finish(first, LIMIT_S)
     assert not output.exists()
+
+
+def test_told_to_die_while_adding_checksums(tally: Program, tmp_path: Path) -> None:
+    samples = small.make_set(num_samples=100)
+    many = small.SmallSet(samples.images.repeat(15_000, axis=0), samples.labels.repeat(15_000))
+    data = many.write(tmp_path / "plain.h5", checksums=False)
+    process = tally.start(tally.command("inspect", data, "--add-checksums", tmp_path / "checked.h5"))
+    wait_until(lambda: len(list(tmp_path.iterdir())) > 1, process)
+    process.send_signal(signal.SIGTERM)
+    assert finish(process, LIMIT_S).code == -signal.SIGTERM
+    assert list(tmp_path.iterdir()) == [data]
