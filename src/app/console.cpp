@@ -1,6 +1,8 @@
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -14,13 +16,19 @@
 namespace tally::app {
 namespace {
 
-// Rank 0 as far as the launcher's variables say: texts that need no MPI are printed once.
-bool speaks_before_mpi() {
+// How long a rank whose MPI does not start leaves the word to rank 0, which may see the same.
+constexpr std::chrono::seconds kPatience{5};
+
+// As far as the launcher's variables say; 0 without a launcher.
+int launcher_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(variable)) return std::string_view(rank) == "0";
+    if (const char* rank = std::getenv(variable)) return std::atoi(rank);
   }
-  return true;
+  return 0;
 }
+
+// Texts that need no MPI are printed once.
+bool speaks_before_mpi() { return launcher_rank() == 0; }
 
 void print_once(const std::string& text) {
   if (speaks_before_mpi()) std::fputs(text.c_str(), stdout);
@@ -41,14 +49,19 @@ std::optional<std::string> plain_answer(const std::vector<std::string>& argument
   return std::nullopt;
 }
 
-int report_alone(const Error& error) {
-  if (speaks_before_mpi()) {
-    std::fputs((comm::failure_line(error, 0, 1, host_name()) + "\n").c_str(), stderr);
+// A failure that no communicator can tell the others: every rank has it, or the start of MPI
+// failed, here perhaps alone.
+void report_alone(const Error& error) {
+  const int rank = launcher_rank();
+  if (rank != 0) {
+    if (!comm::mpi_is_up()) return;
+    std::this_thread::sleep_for(kPatience);  // rank 0's abort ends this process too
   }
-  return exit_code(error.kind());
+  const int world_size = rank == 0 ? 1 : rank + 1;  // at least
+  std::fputs((comm::failure_line(error, rank, world_size, host_name()) + "\n").c_str(), stderr);
 }
 
-// The one place that decides how a rank dies: after a failure that was agreed on every rank leaves
+// How a rank dies: after a failure that was agreed on every rank leaves
 // MPI and returns the same code; any other failure ends the job at once, for the peers may already
 // wait in a collective.
 int run_job(EvaluateMode mode, const std::vector<std::string>& arguments, int& argc, char**& argv) {
@@ -88,9 +101,10 @@ int run_command(const std::vector<std::string>& arguments, int& argc, char**& ar
     return dispatch(arguments, argc, argv);
   } catch (...) {
     // Where MPI is up already, the peers must not wait for this rank.
-    const int code = report_alone(current_error());
+    const Error error = current_error();
+    report_alone(error);
     std::fflush(stdout);
-    comm::abort_job(code);
+    comm::abort_job(exit_code(error.kind()));
   }
 }
 

@@ -13,14 +13,6 @@
 namespace tally::comm {
 namespace {
 
-bool is_up() {
-  int was_initialized = 0;
-  int was_finalized = 0;
-  MPI_Initialized(&was_initialized);
-  MPI_Finalized(&was_finalized);
-  return was_initialized != 0 && was_finalized == 0;
-}
-
 // Open MPI's and MPICH's own default ends the job inside the failing call, without our line.
 void return_errors() {
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
@@ -86,7 +78,7 @@ const char* environment(const char* variable) { return std::getenv(variable); }
 }  // namespace
 
 Runtime::Runtime(int* argc, char*** argv) : exceptions_at_start_(std::uncaught_exceptions()) {
-  if (is_up()) {
+  if (mpi_is_up()) {
     owner_ = Owner::host_program;
   } else {
     int provided = 0;
@@ -120,8 +112,16 @@ std::string Runtime::library_version() {
   return version;
 }
 
+bool mpi_is_up() {
+  int was_initialized = 0;
+  int was_finalized = 0;
+  MPI_Initialized(&was_initialized);
+  MPI_Finalized(&was_finalized);
+  return was_initialized != 0 && was_finalized == 0;
+}
+
 void abort_job(int code) {
-  if (is_up()) MPI_Abort(MPI_COMM_WORLD, code);
+  if (mpi_is_up()) MPI_Abort(MPI_COMM_WORLD, code);
   std::_Exit(code);
 }
 

@@ -42,6 +42,9 @@ class Runtime {
 std::optional<std::string> separate_jobs_problem(int world_size,
                                                  const char* (*get)(const char* variable));
 
+// Between MPI_Init and MPI_Finalize.
+bool mpi_is_up();
+
 // Ends every rank of the job with this code (MPI_Abort); only this process where MPI is not up.
 // Does not return.
 [[noreturn]] void abort_job(int code);
