@@ -23,7 +23,7 @@ namespace {
 
 struct InspectOptions {
   std::string file;
-  data::Verify verify = data::Verify::structure;
+  bool verify = false;
   std::optional<std::string> add_checksums;
 };
 
@@ -32,7 +32,7 @@ InspectOptions parse(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     if (word == "--verify") {
-      options.verify = data::Verify::everything;
+      options.verify = true;
     } else if (word == "--add-checksums" && i + 1 < arguments.size()) {
       options.add_checksums = arguments[++i];
     } else if (word.starts_with("-") || !options.file.empty()) {
@@ -45,7 +45,7 @@ InspectOptions parse(const std::vector<std::string>& arguments) {
   if (options.file.empty()) {
     throw Error(ErrorKind::usage, "tally inspect needs a file", "See 'tally inspect --help'.");
   }
-  if (options.add_checksums && options.verify == data::Verify::everything) {
+  if (options.add_checksums && options.verify) {
     throw Error(ErrorKind::usage, "--verify and --add-checksums exclude each other",
                 "The copy is verified in any case.");
   }
@@ -62,30 +62,32 @@ bool is_hdf5(const std::string& path) {
   return file.read(head.data(), head.size()) && head == kSignature;
 }
 
-void check_nothing_to_verify(const InspectOptions& options) {
-  if (options.verify == data::Verify::structure) return;
-  throw Error(ErrorKind::usage, format("--verify is for data sets, '{}' is none", options.file));
+using Lines = std::vector<std::string>;
+
+void print(const Lines& lines) {
+  for (const auto& line : lines) std::fputs((line + "\n").c_str(), stdout);
 }
 
-std::vector<std::string> describe_hdf5(const InspectOptions& options) {
-  const hdf5::Reader reader(options.file);
-  const bool is_result =
-      reader.has_attribute("/", "tally_predictions") || reader.has_attribute("/", "tally_metrics");
-  if (is_result) check_nothing_to_verify(options);
-  if (reader.has_attribute("/", "tally_predictions")) return predictions::describe(options.file);
-  if (reader.has_attribute("/", "tally_metrics")) {
-    return report::describe_metrics_file(options.file);
-  }
+void inspect_data_set(const InspectOptions& options) {
   data::DataSet data_set(options.file);
-  return data::describe(data_set, options.verify);
+  Lines lines = data::describe(data_set);
+  if (options.verify) lines.push_back(data::verify(data_set));
+  print(lines);
 }
 
-std::vector<std::string> describe(const InspectOptions& options) {
-  if (is_hdf5(options.file)) return describe_hdf5(options);
-  check_nothing_to_verify(options);
-  if (options.file.ends_with(".json")) return report::describe_report(options.file);
-  const auto bytes = read_file(options.file, ErrorKind::usage, "file");
-  return model::describe_file({options.file, bytes});
+Lines describe_result(const std::string& file) {
+  const hdf5::Reader reader(file);
+  if (reader.has_attribute("/", "tally_predictions")) return predictions::describe(file);
+  if (reader.has_attribute("/", "tally_metrics")) return report::describe_metrics_file(file);
+  return {};
+}
+
+// Of every kind of file but a data set; empty for what may be one.
+Lines describe(const std::string& file) {
+  if (is_hdf5(file)) return describe_result(file);
+  if (file.ends_with(".json")) return report::describe_report(file);
+  const auto bytes = read_file(file, ErrorKind::usage, "file");
+  return model::describe_file({file, bytes});
 }
 
 }  // namespace
@@ -99,7 +101,12 @@ void run_inspect(const std::vector<std::string>& arguments) {
         format("'{}' is a copy of '{}' with checksums", *options.add_checksums, options.file));
     return;
   }
-  for (const auto& line : describe(options)) std::fputs((line + "\n").c_str(), stdout);
+  const Lines lines = describe(options.file);
+  if (lines.empty()) return inspect_data_set(options);
+  if (options.verify) {
+    throw Error(ErrorKind::usage, format("--verify is for data sets, '{}' is none", options.file));
+  }
+  print(lines);
 }
 
 }  // namespace tally::app

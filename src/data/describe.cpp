@@ -1,6 +1,7 @@
 #include <tally/data/describe.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include <tally/base/format.hpp>
@@ -9,6 +10,7 @@
 #include "checksum_table.hpp"
 #include "columns.hpp"
 #include "label_report.hpp"
+#include "labels.hpp"
 #include "pieces.hpp"
 #include "refuse.hpp"
 #include "schema.hpp"
@@ -83,33 +85,31 @@ std::vector<std::string> ignored_objects(const hdf5::Reader& file, const DataSet
   return lines;
 }
 
-std::int64_t verify(DataSet& data_set) {
-  std::int64_t blocks = 0;
-  for (const ColumnInfo* column : all_columns(data_set.info())) {
-    if (column->rows_per_checksum == 0) continue;
-    for_each_piece(data_set, *column, column->rows_per_checksum, [](std::int64_t, auto) {});
-    blocks += num_blocks(data_set.info().num_samples, column->rows_per_checksum);
-  }
-  return blocks;
+std::int64_t num_checked(const DataSetInfo& info) {
+  return std::ranges::count_if(
+      all_columns(info), [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
 }
 
-std::string integrity_line(DataSet& data_set, Verify how) {
-  const DataSetInfo& info = data_set.info();
-  const auto columns = all_columns(info);
-  const auto checked = std::ranges::count_if(
-      columns, [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
-  if (checked == 0) {
+std::string integrity_line(const DataSetInfo& info) {
+  if (num_checked(info) == 0) {
     return "integrity: unchecked, there are no checksums (--add-checksums OUT writes a checked "
            "copy)";
   }
-  const std::string tables = format("{} of {} columns have checksums", checked, columns.size());
-  if (how == Verify::structure) return format("integrity: {}, not read here", tables);
-  return format("integrity: {}, all {} blocks match", tables, verify(data_set));
+  return format("integrity: {} of {} columns have checksums (--verify compares them)",
+                num_checked(info), all_columns(info).size());
+}
+
+void check_piece(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
+                 std::span<const std::byte> bytes) {
+  if (!is_label(column)) return;
+  std::vector<std::int64_t> labels(bytes.size() / sizeof(std::int64_t));
+  std::memcpy(labels.data(), bytes.data(), labels.size() * sizeof(std::int64_t));
+  check_labels(info, column, first, labels);
 }
 
 }  // namespace
 
-std::vector<std::string> describe(DataSet& data_set, Verify verify) {
+std::vector<std::string> describe(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   const hdf5::Reader file(info.path);
   std::vector<std::string> lines;
@@ -128,9 +128,25 @@ std::vector<std::string> describe(DataSet& data_set, Verify verify) {
   append(label_report(data_set));
   append(other_attributes(file));
   append(ignored_objects(file, info));
-  lines.push_back(integrity_line(data_set, verify));
+  lines.push_back(integrity_line(info));
   lines.push_back(format("identity: {}", data_set.identity()));
   return lines;
+}
+
+std::string verify(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  std::int64_t blocks = 0;
+  for (const ColumnInfo* column : all_columns(info)) {
+    const std::int64_t rows = column->rows_per_checksum;
+    for_each_piece(data_set, *column, std::max<std::int64_t>(rows, 1),
+                   [&](std::int64_t first, std::span<const std::byte> bytes) {
+                     check_piece(info, *column, first, bytes);
+                   });
+    if (rows > 0) blocks += num_blocks(info.num_samples, rows);
+  }
+  const std::string sums = blocks == 0 ? "there are no checksums to compare with"
+                                       : format("{} blocks match their checksums", blocks);
+  return format("verified: all {} rows read, labels in range, {}", info.num_samples, sums);
 }
 
 }  // namespace tally::data

@@ -23,7 +23,7 @@ TEST(Describe, TellsStructureCountsAndIntegrity) {
     raw::dataset(file, "/group/camera", H5T_STD_I32LE, {2}, notes);
   });
   DataSet data_set(folder / "a.h5");
-  const auto lines = describe(data_set, Verify::everything);
+  const auto lines = describe(data_set);
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("task multiclass"), HasSubstr("11 samples"),
                                     HasSubstr("5 classes"))));
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("/inputs/image  uint8 [11, 4, 3, 3]"),
@@ -35,7 +35,9 @@ TEST(Describe, TellsStructureCountsAndIntegrity) {
   EXPECT_THAT(lines, Contains("  class 4 'class4': 2"));
   EXPECT_THAT(lines, Contains("attribute source: camera\\x0aroll"));
   EXPECT_THAT(lines, Contains("not used: /group/camera"));
-  EXPECT_THAT(lines, Contains("integrity: 3 of 3 columns have checksums, all 9 blocks match"));
+  EXPECT_THAT(lines, Contains("integrity: 3 of 3 columns have checksums (--verify compares them)"));
+  EXPECT_EQ(verify(data_set),
+            "verified: all 11 rows read, labels in range, 9 blocks match their checksums");
   EXPECT_THAT(lines, Contains("identity: " + data_set.identity()));
 }
 
@@ -54,7 +56,7 @@ TEST(Describe, ListsLabelsOutOfRangeInsteadOfFailing) {
     raw::attribute(file, "/", "ignore_index", H5T_STD_I64LE, {}, &ignored);
   });
   DataSet data_set(folder / "a.h5");
-  const auto lines = describe(data_set, Verify::structure);
+  const auto lines = describe(data_set);
   EXPECT_THAT(lines, Contains(HasSubstr("; 2 ignored")));
   EXPECT_THAT(lines, Contains("labels out of range: 13"));
   EXPECT_THAT(lines, Contains("  /targets/label[5] = 70, expected 0..4 or ignore_index -1"));
@@ -62,13 +64,24 @@ TEST(Describe, ListsLabelsOutOfRangeInsteadOfFailing) {
   EXPECT_THAT(lines, Not(Contains(HasSubstr("[15] = 70"))));
   EXPECT_THAT(lines, Contains("  … and 3 more"));
   EXPECT_THAT(lines, Contains(HasSubstr("integrity: unchecked")));
+  expect_error(ErrorKind::dataset, {"/targets/label[5]", "= 70"}, [&] { verify(data_set); });
+}
+
+TEST(Verify, ReadsAlsoWhatHasNoChecksums) {
+  const raw::TemporaryFolder folder;
+  SampleFile{.num_samples = 11, .rows_per_block = 0}.write(folder / "a.h5");
+  DataSet data_set(folder / "a.h5");
+  EXPECT_EQ(verify(data_set),
+            "verified: all 11 rows read, labels in range, there are no checksums to compare with");
+  const auto row_bytes = data_set.info().inputs.front().row_bytes();
+  EXPECT_GE(data_set.bytes_read(), 11 * row_bytes);
 }
 
 TEST(Describe, ManyClassesAreBounded) {
   const raw::TemporaryFolder folder;
   SampleFile{.num_samples = 5, .num_classes = 1000}.write(folder / "a.h5");
   DataSet data_set(folder / "a.h5");
-  const auto lines = describe(data_set, Verify::structure);
+  const auto lines = describe(data_set);
   EXPECT_LT(lines.size(), 40U);
   EXPECT_THAT(lines, Contains(HasSubstr("5 of 1000 classes occur")));
   EXPECT_THAT(lines, Contains("  … and 980 more classes"));
@@ -85,10 +98,9 @@ TEST(Describe, DamageIsFoundWhenEverythingIsRead) {
     H5Dclose(id);
   });
   DataSet data_set(folder / "a.h5");
-  EXPECT_THAT(describe(data_set, Verify::structure),
-              Contains("integrity: 3 of 3 columns have checksums, not read here"));
-  expect_error(ErrorKind::dataset, {"/inputs/image rows 0..3"},
-               [&] { describe(data_set, Verify::everything); });
+  EXPECT_THAT(describe(data_set),
+              Contains("integrity: 3 of 3 columns have checksums (--verify compares them)"));
+  expect_error(ErrorKind::dataset, {"/inputs/image rows 0..3"}, [&] { verify(data_set); });
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ def test_verify_finds_damage(tally: Program, small_case: Small, tmp_path: Path) 
     flip_byte(damaged, "/inputs/image", 5000)
     tally("inspect", damaged).must_succeed()
     tally("inspect", damaged, "--verify").must_fail(3, "damaged.h5", "/inputs/image")
+    tally("inspect", tmp_path / "typo.h5", "--verify").must_fail(2, "typo.h5", "No such file")
 
 
 def test_model(tally: Program, small_case: Small) -> None:

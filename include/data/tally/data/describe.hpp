@@ -8,14 +8,12 @@
 
 namespace tally::data {
 
-enum class Verify {
-  structure,   // reads the targets only
-  everything,  // reads everything and compares every checksum
-};
-
 // Lines for people: structure, normalisation, class counts (bounded), labels out of range with
-// their index, integrity, identity. Throws Error(dataset) where a block does not match its
-// checksum.
-std::vector<std::string> describe(DataSet& data_set, Verify verify);
+// their index, checksums, identity. Reads the targets only.
+std::vector<std::string> describe(DataSet& data_set);
+
+// Reads everything; a line that says what that proves. Throws Error(dataset) at the first label out
+// of range and where a block does not match its checksum.
+std::string verify(DataSet& data_set);
 
 }  // namespace tally::data
