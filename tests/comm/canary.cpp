@@ -1,7 +1,9 @@
 // Dies as asked, so that a test can see how the launcher ends: `canary
-// pass|agreed|unwinding|together`.
+// pass|agreed|unwinding|together|slow_to_speak`.
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
@@ -25,6 +27,16 @@ void run(const Communicator& world, const std::string& how) {
     world.barrier();
     const auto kind = is_last ? ErrorKind::numeric : ErrorKind::dataset;
     fail_job(world, Error(kind, "planted"));
+  }
+  // Rank 0 fails first and is slow to say so; the others fail before it has spoken.
+  if (how == "slow_to_speak") {
+    const Error error(ErrorKind::dataset, "planted");
+    if (world.is_root()) world.claim_failure(exit_code(error.kind()));
+    world.barrier();
+    if (!world.is_root()) fail_job(world, Error(ErrorKind::numeric, "planted"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::fprintf(stderr, "%s\n", failure_line(error, 0, 1, "").c_str());
+    abort_job(exit_code(error.kind()));
   }
   world.barrier();
 }

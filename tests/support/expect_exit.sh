@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # expect_exit.sh CODES PATTERN COMMAND…: the command ends with one of CODES ("3" or "3|7") and exactly
-# one line of its output matches PATTERN (an extended regular expression).
+# one line of its output matches PATTERN (an extended regular expression). A code in that line, as in
+# "tally: error[3]", is the one it ends with.
 set -uo pipefail
 
 wanted=$1
@@ -16,5 +17,10 @@ fi
 matches=$(grep -Ec -- "$pattern" <<<"$output")
 if [[ $matches -ne 1 ]]; then
   echo "$matches lines match '$pattern', expected 1"
+  exit 1
+fi
+told=$(grep -E -- "$pattern" <<<"$output" | sed -nE 's/^tally: error\[([0-9]+)\].*/\1/p')
+if [[ -n $told && $told != "$code" ]]; then
+  echo "exit $code, the line says $told"
   exit 1
 fi
