@@ -1,6 +1,5 @@
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include <sys/mman.h>
 
@@ -45,20 +44,10 @@ Device choose_device(DeviceRequest request, int /*local_rank*/) {
 
 HostBuffer::HostBuffer(std::int64_t num_bytes, const Device& /*device*/) {
   const auto size = to_size(num_bytes);
-  if (size > 0) data_ = allocate(size);
+  if (size > 0) memory_ = UniqueHandle<MemoryTraits>(allocate(size));
   num_bytes_ = num_bytes;
 }
 
-HostBuffer::HostBuffer(HostBuffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), num_bytes_(std::exchange(other.num_bytes_, 0)) {}
-
-HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
-  HostBuffer taken(std::move(other));
-  std::swap(data_, taken.data_);
-  std::swap(num_bytes_, taken.num_bytes_);
-  return *this;
-}
-
-HostBuffer::~HostBuffer() { std::free(data_); }
+void HostBuffer::MemoryTraits::close(Handle memory) noexcept { std::free(memory); }
 
 }  // namespace tally::device

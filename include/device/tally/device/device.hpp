@@ -10,6 +10,7 @@
 #include <string>
 
 #include <tally/base/tensor_view.hpp>
+#include <tally/base/unique_handle.hpp>
 
 namespace tally::device {
 
@@ -29,16 +30,19 @@ class HostBuffer {
  public:
   HostBuffer() = default;
   HostBuffer(std::int64_t num_bytes, const Device& device);
-  HostBuffer(HostBuffer&& other) noexcept;
-  HostBuffer& operator=(HostBuffer&& other) noexcept;
-  ~HostBuffer();
 
-  std::byte* data() const { return data_; }
-  std::int64_t num_bytes() const { return num_bytes_; }
-  std::span<std::byte> bytes() const { return {data_, static_cast<std::size_t>(num_bytes_)}; }
+  std::byte* data() const { return memory_.get(); }
+  std::int64_t num_bytes() const { return memory_ ? num_bytes_ : 0; }
+  std::span<std::byte> bytes() const { return {data(), static_cast<std::size_t>(num_bytes())}; }
 
  private:
-  std::byte* data_ = nullptr;
+  struct MemoryTraits {
+    using Handle = std::byte*;
+    static Handle invalid() noexcept { return nullptr; }
+    static void close(Handle memory) noexcept;
+  };
+
+  UniqueHandle<MemoryTraits> memory_;
   std::int64_t num_bytes_ = 0;
 };
 
