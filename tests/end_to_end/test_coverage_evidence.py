@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -78,13 +79,27 @@ def test_limit_takes_the_first_samples(limit: int, small_case: Small, evaluate: 
     np.testing.assert_array_equal(index, np.arange(expected))
 
 
-def test_a_small_window_and_a_small_log_give_the_same_file(small_case: Small, evaluate: Evaluate) -> None:
+def test_a_small_window_gives_the_same_file(small_case: Small, evaluate: Evaluate) -> None:
     options = ["--save", "labels,logits,probabilities,topk", "--batch-size", 8]
     wide = evaluate(small_case.model, small_case.data, *options, ranks=3)
     narrow = evaluate(small_case.model, small_case.data, *options, "--gather-window", 64, ranks=3)
     assert wide.digests == narrow.digests
     files = [(result.folder / "predictions.h5").read_bytes() for result in (wide, narrow)]
     assert files[0] == files[1]
+
+
+def test_records_that_outgrow_memory_are_the_same(small_case: Small, evaluate: Evaluate, tmp_path: Path) -> None:
+    """A rank keeps 64 MiB of records in memory: one rank has more than that here, three have less."""
+    num_classes = 200_000
+    assert small.NUM_SAMPLES * num_classes * 4 > 64 * 2**20 > (small.NUM_SAMPLES // 3 + 8) * num_classes * 4
+    samples = replace(small_case.samples, num_classes=num_classes)
+    data = samples.write(tmp_path / "many.h5")
+    card = json.dumps(small.card(num_classes))
+    model = small.save_model(small.TinyNet(num_classes), tmp_path / "many.pt", card)
+    options = ["--save", "labels,logits", "--batch-size", 8, "--spill-dir", tmp_path]
+    one, three = (evaluate(model, data, *options, ranks=ranks) for ranks in (1, 3))
+    assert one.digests == three.digests
+    assert {path.name for path in tmp_path.iterdir()} >= {"many.h5", "many.pt"}
 
 
 def test_data_sets_without_checksums_are_said_to_be_unchecked(
