@@ -1,6 +1,7 @@
 #include <tally/base/error.hpp>
 
 #include <new>
+#include <system_error>
 
 #include <tally/base/format.hpp>
 
@@ -15,6 +16,8 @@ std::string sentence(std::string_view problem, std::string_view next_step) {
 
 Error::Error(ErrorKind kind, std::string_view problem, std::string_view next_step)
     : std::runtime_error(sentence(problem, next_step)), kind_(kind) {}
+
+std::string errno_text(int error) { return std::generic_category().message(error); }
 
 Error current_error() {
   try {

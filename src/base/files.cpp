@@ -49,22 +49,30 @@ fs::path folder_of(const fs::path& path) {
 }  // namespace
 
 std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::string_view what) {
-  const auto fail = [&](const std::string& why) -> Error {
-    return {kind, format("cannot read {} '{}' ({})", what, path.string(), why), "Check the path."};
+  const auto fail = [&](const std::string& why, std::string_view next_step) -> Error {
+    return {kind, format("cannot read {} '{}' ({})", what, path.string(), why), next_step};
+  };
+  const auto fail_with = [&](int error) -> Error {
+    const bool is_path = error == ENOENT || error == ENOTDIR;
+    const std::string_view next_step = is_path           ? "Check the path."
+                                       : error == EACCES ? "Check its permissions."
+                                                         : "Check the file system.";
+    return fail(errno_text(error), next_step);
   };
   // Not blocking: a named pipe is refused below instead of waited for.
   const UniqueDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) throw fail(errno_text(errno));
+  if (!file) throw fail_with(errno);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw fail(errno_text(errno));
-  if (!S_ISREG(status.st_mode)) throw fail("not a regular file");
+  if (::fstat(file.get(), &status) != 0) throw fail_with(errno);
+  if (!S_ISREG(status.st_mode)) throw fail("not a regular file", "Check the path.");
   std::vector<std::byte> bytes(to_size(status.st_size));
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw fail(errno_text(errno));
-    if (got == 0) throw fail("it became shorter while it was read");
+    if (got < 0) throw fail_with(errno);
+    if (got == 0)
+      throw fail("it became shorter while it was read", "Run again once it is complete.");
     done += to_size(got);
   }
   return bytes;

@@ -2,12 +2,8 @@
 
 #include <unistd.h>
 
-#include <system_error>
-
 namespace tally {
 
 void DescriptorTraits::close(Handle descriptor) noexcept { ::close(descriptor); }
-
-std::string errno_text(int error) { return std::generic_category().message(error); }
 
 }  // namespace tally

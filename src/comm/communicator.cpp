@@ -32,12 +32,6 @@ void broadcast_resizing(const Communicator& comm, const Communicator::Body& body
   });
 }
 
-template <class T>
-T reduced(const Communicator::Body& body, T value, MPI_Datatype type, MPI_Op op) {
-  body.check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, op, body.comm.get()), "MPI_Allreduce");
-  return value;
-}
-
 }  // namespace
 
 Communicator::Communicator(std::unique_ptr<Body> body) : body_(std::move(body)) {}
@@ -65,14 +59,10 @@ void Communicator::sum_in_place(std::span<std::int64_t> values) const {
   });
 }
 
-double Communicator::max(double value) const { return reduced(*body_, value, MPI_DOUBLE, MPI_MAX); }
-
 std::int64_t Communicator::max(std::int64_t value) const {
-  return reduced(*body_, value, MPI_INT64_T, MPI_MAX);
-}
-
-std::int64_t Communicator::sum(std::int64_t value) const {
-  return reduced(*body_, value, MPI_INT64_T, MPI_SUM);
+  body_->check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, body_->comm.get()),
+               "MPI_Allreduce");
+  return value;
 }
 
 void Communicator::barrier() const { body_->check(MPI_Barrier(body_->comm.get()), "MPI_Barrier"); }

@@ -9,7 +9,6 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/unique_descriptor.hpp>
 
 #include "attributes.hpp"
 #include "dataset_body.hpp"

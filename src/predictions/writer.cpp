@@ -56,7 +56,7 @@ hdf5::Writer create_file(const std::filesystem::path& file) {
   }
 }
 
-// What the rename would make final must be what was written.
+// What the rename makes final must be a file that opens and has all columns.
 void verify(const std::filesystem::path& file, const std::vector<Column>& columns) {
   const hdf5::Reader reader(file, ErrorKind::output, kWhat);
   for (const Column& column : columns) {

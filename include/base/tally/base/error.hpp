@@ -36,4 +36,7 @@ class Error : public std::runtime_error {
 // Call from a catch block only.
 Error current_error();
 
+// What the system says of an error number: "No space left on device".
+std::string errno_text(int error);
+
 }  // namespace tally

@@ -1,7 +1,5 @@
-// Owner of a POSIX file descriptor, and the text of errno.
+// Owner of a POSIX file descriptor.
 #pragma once
-
-#include <string>
 
 #include <tally/base/unique_handle.hpp>
 
@@ -13,8 +11,5 @@ struct DescriptorTraits {
   static void close(Handle descriptor) noexcept;
 };
 using UniqueDescriptor = UniqueHandle<DescriptorTraits>;
-
-// What the system says of an error number: "No space left on device".
-std::string errno_text(int error);
 
 }  // namespace tally

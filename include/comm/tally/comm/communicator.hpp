@@ -30,9 +30,7 @@ class Communicator {
   std::string broadcast(std::string text) const;
   // Collective. Sums element by element over ranks, in place, in pieces, any size.
   void sum_in_place(std::span<std::int64_t> values) const;
-  double max(double value) const;
   std::int64_t max(std::int64_t value) const;
-  std::int64_t sum(std::int64_t value) const;
   // Collective. Every rank's text, in rank order, on rank 0 (empty elsewhere).
   std::vector<std::string> gather(std::string_view text) const;
   // Collective. Every rank's value, in rank order, on every rank.
