@@ -35,7 +35,10 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 
 
 def sizes(text: str) -> tuple[int, ...]:
-    return tuple(positive(part) for part in text.split(","))
+    try:
+        return tuple(positive(part) for part in text.split(","))
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form C,H,W, such as 3,224,224") from None
 
 
 def make_parser() -> argparse.ArgumentParser:

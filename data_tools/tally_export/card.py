@@ -78,13 +78,27 @@ def _asked_normalisation(
     return image_encoding(args, default)
 
 
+def _input_shape(
+    args: argparse.Namespace, given: dict[str, Any], found: FoundModel
+) -> tuple[tuple[int, ...], bool]:
+    """Of one sample, and whether it is one of many sizes of image."""
+    shape = args.input_shape or given.get("shape") or found.input_shape
+    if isinstance(shape, list) and shape[:1] == ["batch"]:
+        shape = shape[1:]
+    if shape is None or list(shape[1:]) == ["height", "width"]:
+        return try_image_shapes(found.module)
+    if not all(isinstance(size, int) and size > 0 for size in shape):
+        raise ModelError(
+            f"the module's tally_card has the input shape {shape}, expected the sizes of one sample as in "
+            '[3, 224, 224], or [3, "height", "width"]'
+        )
+    return tuple(shape), False
+
+
 def describe(args: argparse.Namespace, own: dict[str, Any], found: FoundModel) -> Description:
     """Options win over the module's own card, then what the library says, then what trying shows."""
     given, returned = _only_entry(own, "inputs"), _only_entry(own, "outputs")
-    shape, any_size = args.input_shape or given.get("shape") or found.input_shape, False
-    if shape is None:
-        shape, any_size = try_image_shapes(found.module)
-    shape = tuple(shape)
+    shape, any_size = _input_shape(args, given, found)
     kind = args.outputs or returned.get("kind", "logits")
     if kind not in KINDS:
         raise ModelError(

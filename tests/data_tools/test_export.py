@@ -50,6 +50,20 @@ class Pooled(nn.Module):
     def forward(self, image):
         return self.conv(image).mean((2, 3))
 
+def any_size_with_card(*shape):
+    net = Pooled()
+    net.tally_card = {"inputs": [{"name": "pixels", "shape": list(shape)}]}
+    return net
+
+def with_words():
+    return any_size_with_card(3, "height", "width")
+
+def with_batch():
+    return any_size_with_card("batch", 3, 32, 32)
+
+def with_wrong_words():
+    return any_size_with_card(3, "high", "wide")
+
 class Pair(Net):
     def forward(self, image):
         return super().forward(image), image
@@ -192,6 +206,14 @@ def test_any_size_and_dtype(tmp_path: Path, succeed: Tool, net_file: Path) -> No
     }
     assert card["outputs"][0]["dtype"] == "bfloat16"
     assert exported(torch.zeros(2, 3, 17, 40, dtype=torch.bfloat16)).shape == (2, 5)
+
+
+def test_input_shape_of_the_own_card(tmp_path: Path, succeed: Tool, fail: Tool, net_file: Path) -> None:
+    _, card = export(succeed, tmp_path / "words.pt", f"{net_file}:with_words")
+    assert card["inputs"][0]["shape"] == ["batch", 3, "height", "width"]
+    _, card = export(succeed, tmp_path / "batch.pt", f"{net_file}:with_batch")
+    assert card["inputs"][0]["shape"] == ["batch", 3, 32, 32]
+    fail(NAME, "--model", f"{net_file}:with_wrong_words", code=4, says="input shape [3, 'high', 'wide']")
 
 
 def test_tied_weights_and_fixed_buffers(tmp_path: Path, succeed: Tool, net_file: Path) -> None:
