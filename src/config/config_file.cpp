@@ -15,12 +15,14 @@ namespace {
 
 namespace po = boost::program_options;
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kForm = "Lines of a config file have the form 'batch-size = 32'.";
 
 std::string text_of(const std::string& path) {
   const auto bytes = read_file(path, ErrorKind::usage, "config file");
   std::string text(bytes.size(), '\0');
   std::ranges::transform(bytes, text.begin(), [](std::byte b) { return static_cast<char>(b); });
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   if (text.find('\0') != std::string::npos) {
     throw Error(ErrorKind::usage, format("config file '{}' is not a text file", printable(path)),
                 kForm);
@@ -31,10 +33,9 @@ std::string text_of(const std::string& path) {
 // The parser drops all behind any '#'; a path that holds one must not be cut without a word.
 void check_comment(std::string_view line, std::string_view where) {
   const auto hash = line.find('#');
-  if (hash == std::string_view::npos || hash == 0) return;
-  if (line[hash - 1] == ' ' || line[hash - 1] == '\t') return;
-  throw Error(ErrorKind::usage, format("a '#' inside a value ({})", where),
-              "Put a blank before a comment; give a value that holds '#' on the command line.");
+  if (hash == std::string_view::npos || line.find_first_not_of(" \t") == hash) return;
+  throw Error(ErrorKind::usage, format("a '#' behind a value ({})", where),
+              "Give comments lines of their own, and a value that holds '#' on the command line.");
 }
 
 // The options of one line: none or one. Line by line, so that messages can name the line.
@@ -59,7 +60,7 @@ void check_key(const OptionTable& table, const std::string& key, std::string_vie
   }
   if (find(table, key) != nullptr) return;
   throw Error(ErrorKind::usage, format("unknown option '{}' ({})", printable(key), where),
-              suggestion(table, key));
+              suggestion(table, key, ""));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ const Option* find(const OptionTable& table, std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-std::string suggestion(const OptionTable& table, std::string_view word) {
+std::string suggestion(const OptionTable& table, std::string_view word, std::string_view prefix) {
   const std::string wanted = spelled(word);
   const auto nearest = std::ranges::min_element(
       table, {}, [&](const Option& option) { return distance(wanted, option.name); });
@@ -55,7 +55,7 @@ std::string suggestion(const OptionTable& table, std::string_view word) {
   if (nearest == table.end() || distance(wanted, nearest->name) > tolerated) {
     return "--help lists the options.";
   }
-  return format("Did you mean '--{}'?", nearest->name);
+  return format("Did you mean '{}{}'?", prefix, nearest->name);
 }
 
 }  // namespace tally::config

@@ -39,8 +39,10 @@ inline constexpr std::string_view kConfigOption = "config";
 // Null if the table has no option of that name.
 const Option* find(const OptionTable& table, std::string_view name);
 
-// "Did you mean '--batch-size'?" for the known name nearest to `word`, else how to list them all.
-std::string suggestion(const OptionTable& table, std::string_view word);
+// "Did you mean '--batch-size'?" (as it is written where `prefix` stands before a name) for the
+// known name nearest to `word`, else how to list them all.
+std::string suggestion(const OptionTable& table, std::string_view word,
+                       std::string_view prefix = "--");
 
 // The help: a heading for each group, one option per paragraph, at most 90 columns wide.
 std::string options_help(const OptionTable& table);

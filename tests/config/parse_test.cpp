@@ -126,7 +126,8 @@ TEST(Parse, SettingsComeBackThroughAConfigFile) {
 
 TEST(Parse, ConfigFileTakesCommentsBlanksAndWindowsLines) {
   const TemporaryFile file(
-      "# a run\r\n\r\n  model=m.pt # trusted\r\ndata =  d e.h5  \r\noverwrite = true\r\nlimit=3");
+      "# a run\r\n\r\n  model=m.pt\r\n  # trusted\r\ndata =  d e.h5  \r\noverwrite = "
+      "true\r\nlimit=3");
   const RunConfig config = parse_run_options({"--config", file.path()}, {}).config;
   EXPECT_EQ(config.model, "m.pt");
   EXPECT_EQ(config.data, "d e.h5");

@@ -146,8 +146,7 @@ struct FileRefusal {
 };
 
 const std::vector<FileRefusal> kInFile{
-    {"\n# x\nbatchsize = 3\n", "unknown option 'batchsize' ('",
-     "':3). Did you mean '--batch-size'?"},
+    {"\n# x\nbatchsize = 3\n", "unknown option 'batchsize' ('", "':3). Did you mean 'batch-size'?"},
     {"batch-size = 12x\n", "option --batch-size = '12x' ('",
      "':1), expected a whole number from 1 to 16777216"},
     {"batch-size =\n", "option --batch-size = '' ('",
@@ -159,8 +158,11 @@ const std::vector<FileRefusal> kInFile{
     {"= 3\n", "unknown option '' ('", "':1). --help lists the options."},
     {"[run]\nlimit = 3\n", "'[run]' ('",
      "':1) is no 'name = value'. Lines of a config file have the form 'batch-size = 32'."},
-    {"weights = a#b\n", "a '#' inside a value ('",
-     "':1). Put a blank before a comment; give a value that holds '#' on the command line."},
+    {"weights = a#b\n", "a '#' behind a value ('",
+     "':1). Give comments lines of their own, and a value that holds '#' on the command line."},
+    {"weights = a #1.pth\n", "a '#' behind a value ('",
+     "':1). Give comments lines of their own, and a value that holds '#' on the command line."},
+    {"--batch-size = 3\n", "unknown option '--batch-size' ('", "':1). Did you mean 'batch-size'?"},
     {"config = other.ini\n", "a config file cannot name another one ('", "':1)"},
     {std::string("limit = 3\0\n", 11), "config file '",
      "' is not a text file. Lines of a config file have the form 'batch-size = 32'."},
