@@ -55,12 +55,19 @@ double BatchGrid::balance(int world_size) const {
          (static_cast<double>(most) * static_cast<double>(world_size));
 }
 
+// In samples, where a short last batch counts as what it is. Rank 0 has most.
+static double sample_balance(const BatchGrid& grid, int world_size) {
+  const std::int64_t most = grid.samples_of(grid.slice_of(0, world_size)).count;
+  return static_cast<double>(grid.num_samples()) /
+         (static_cast<double>(most) * static_cast<double>(world_size));
+}
+
 std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size,
                                               double target) {
   // Sizes above the number of samples all make the same single batch.
   const std::int64_t largest = std::min(grid.batch_size() - 1, grid.num_samples());
   for (std::int64_t size = largest; size >= 1; --size) {
-    if (BatchGrid(grid.num_samples(), size).balance(world_size) >= target) return size;
+    if (sample_balance(BatchGrid(grid.num_samples(), size), world_size) >= target) return size;
   }
   return std::nullopt;
 }

@@ -105,8 +105,15 @@ TEST(BetterBatchSize, IsTheLargestSmallerOneThatReachesTheTarget) {
   ASSERT_TRUE(size.has_value());
   EXPECT_GE(BatchGrid(grid.num_samples(), *size).balance(64), 0.95);
   for (std::int64_t other = *size + 1; other < 512; ++other) {
-    EXPECT_LT(BatchGrid(grid.num_samples(), other).balance(64), 0.95);
+    const BatchGrid larger(grid.num_samples(), other);
+    const auto most = larger.samples_of(larger.slice_of(0, 64)).count;
+    EXPECT_LT(static_cast<double>(grid.num_samples()) / static_cast<double>(64 * most), 0.95);
   }
+}
+
+TEST(BetterBatchSize, CountsSamplesNotBatches) {
+  // 30 would make 30, 30 and 1.
+  EXPECT_EQ(better_batch_size(BatchGrid(61, 64), 3, 0.95), 21);
 }
 
 TEST(BetterBatchSize, IsNoneWhereNothingHelps) {
@@ -115,8 +122,8 @@ TEST(BetterBatchSize, IsNoneWhereNothingHelps) {
 }
 
 TEST(BetterBatchSize, LooksBelowBatchesLargerThanTheSet) {
-  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 2, 0.95), 9);
-  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 3, 0.95), 4);
+  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 2, 0.95), 5);
+  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 3, 0.95), std::nullopt);
 }
 
 }  // namespace
