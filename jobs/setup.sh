@@ -57,12 +57,12 @@ print_settings() {
 
 main() {
   local python
-  parse_options "$@"
   exec 3>&1
-  if [[ -n $print ]]; then
+  if [[ " $* " == *' --print '* ]]; then  # before the options are looked at: they may be wrong
     exec 1>&2
     trap 'if (($? != 0)); then echo false >&3; fi' EXIT
   fi
+  parse_options "$@"
   python=$(environment_dir)/bin/python
   ensure_packages "$policy" "${groups[@]}"
   ensure_environment "$policy"

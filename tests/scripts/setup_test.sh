@@ -31,6 +31,11 @@ says_what_is_missing_without_apt() {
   [[ ! -e $TALLY_ENV ]] || fail "an environment was made although packages are missing"
 }
 
+tells_eval_of_wrong_usage() {
+  expect_exit 2 setup --print --no-such-option
+  expect_line "$scratch/out" "false"
+}
+
 says_so_without_root() {
   local bin
   bin=$(fake_bin ninja sudo)
@@ -160,6 +165,7 @@ reports_a_distribution_that_is_too_old
 keeps_going_without_compiler_cache
 prints_quoted_settings_only
 makes_eval_fail_when_it_fails
+tells_eval_of_wrong_usage
 makes_one_environment_for_two
 starts_an_interrupted_environment_afresh
 never_deletes_a_stranger_folder
