@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tally::app {
@@ -22,11 +23,14 @@ struct Doomed {
 std::atomic<const Doomed*> doomed = nullptr;
 static_assert(std::atomic<const Doomed*>::is_always_lock_free);
 
+constexpr std::string_view kLine = "tally: interrupted; the incomplete result was removed\n";
+
 extern "C" void remove_and_die(int signal_number) {
   if (const Doomed* list = doomed.load()) {
     for (const auto& file : list->files) ::unlink(file.c_str());
     for (const auto& [from, to] : list->renames) ::rename(from.c_str(), to.c_str());
     for (const auto& folder : list->folders) ::rmdir(folder.c_str());
+    [[maybe_unused]] const auto told = ::write(STDERR_FILENO, kLine.data(), kLine.size());
   }
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);

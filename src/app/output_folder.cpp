@@ -48,11 +48,15 @@ OutputFolder::OutputFolder(fs::path path, bool overwrite)
     refuse(path_, "is a file", "Name a folder with --output.");
   }
   if (overwrite_) return;
-  for (const auto& file : {report(), predictions(), metrics(), events()}) {
+  for (const auto& file : {report(), predictions(), metrics()}) {
     if (fs::exists(file, ignored)) {
       refuse(path_, format("already holds a result ({})", file.filename().string()),
              "Name another one with --output, or replace it with --overwrite.");
     }
+  }
+  if (fs::exists(events(), ignored)) {
+    refuse(path_, "holds the events of a run that is not finished (events.jsonl)",
+           "Name another one with --output, or, if that run is dead, use --overwrite.");
   }
 }
 
