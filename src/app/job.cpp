@@ -107,10 +107,9 @@ void note_balance(Job& job, int world_size) {
   if (job.grid->balance(world_size) >= 0.9) return;
   const auto better = plan::better_batch_size(*job.grid, world_size, 0.95);
   job.notes.push_back(
-      format("{} batches on {} ranks: balance {:.2f}{}", job.grid->num_batches(), world_size,
+      format("batches: {} on {} ranks, balance {:.2f}{}", job.grid->num_batches(), world_size,
              job.grid->balance(world_size),
-             better ? format(", --batch-size {} would reach {:.2f}", *better,
-                             plan::BatchGrid(job.grid->num_samples(), *better).balance(world_size))
+             better ? format("; --batch-size {} would share the samples evenly", *better)
                     : std::string()));
 }
 
@@ -151,6 +150,10 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     });
   });
   job.notes.insert(job.notes.end(), job.routes.notes.begin(), job.routes.notes.end());
+  if (!predictor.card() && job.config.outputs.empty()) {
+    job.notes.emplace_back(
+        "the model has no card: its outputs are taken as logits (--outputs says otherwise)");
+  }
   if (!info.groups.empty()) {
     job.notes.emplace_back("figures per subgroup (/groups) are not computed by this version");
   }
