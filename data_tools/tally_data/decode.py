@@ -4,7 +4,7 @@ import io
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from .errors import DataError
 from .image_files import ImageFile
@@ -56,6 +56,8 @@ def _open(file: ImageFile, mode: str) -> Image.Image:
             return image.convert(mode)
     except DataError:
         raise
+    except UnidentifiedImageError as error:
+        raise DataError(f"image '{file.name}' is damaged or no image; remove it or replace it") from error
     except Exception as error:  # damaged files make Pillow's decoders raise nearly anything
         raise DataError(f"image '{file.name}' cannot be decoded: {error}") from error
 

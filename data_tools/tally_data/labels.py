@@ -69,7 +69,7 @@ def labels_from_file(images: ImageFiles, path: Path) -> Labels:
     for file in images.files:
         key = _find(file.name, table)
         if key is None:
-            raise DataError(f"image '{file.name}' has no label in '{path}'")
+            raise DataError(f"image '{file.name}' has no label in '{path}'; each image needs a line 'name label'")
         if key in used:
             raise DataError(
                 f"'{key}' in '{path}' fits two images, '{used[key]}' and '{file.name}'; write their paths"

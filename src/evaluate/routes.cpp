@@ -29,7 +29,7 @@ Error misfit(const data::ColumnInfo& column, const model::TensorSpec& wanted, co
       ErrorKind::model,
       format("the model expects input '{}' of shape {} {} (-1: any), but {} gives {}", wanted.name,
              to_string(wanted.shape), name(wanted.dtype), column.path, to_string(given)),
-      "Give a model and a data set that belong together."};
+      "Prepare the data in the model's size, or export the model for theirs (--input-shape)."};
 }
 
 // Numbers may be widened, and floating ones rounded to the model's precision, but integers and

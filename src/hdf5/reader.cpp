@@ -42,7 +42,10 @@ std::int64_t size_of_file(const Subject& subject) {
     if (errno == ENOENT || errno == ENOTDIR) fail(subject, "", "does not exist", "Check the path.");
     fail(subject, "", format("cannot be read ({})", errno_text(errno)));
   }
-  if (S_ISDIR(status.st_mode)) fail(subject, "", "is a folder, expected an HDF5 file");
+  if (S_ISDIR(status.st_mode)) {
+    fail(subject, "", "is a folder, expected an HDF5 file",
+         "Make one of a folder of images with data_tools/prepare_imagefolder.py.");
+  }
   if (!S_ISREG(status.st_mode)) fail(subject, "", "is not a regular file");
   if (status.st_size == 0) fail(subject, "", "is empty, expected an HDF5 file");
   return status.st_size;
@@ -67,7 +70,8 @@ File open_file(const Subject& subject, std::int64_t file_bytes) {
   const Properties access = read_access(subject);
   const std::string name = subject.path.string();
   const htri_t is_hdf5 = H5Fis_hdf5(name.c_str());
-  if (is_hdf5 == 0) fail(subject, "", "is not an HDF5 file");
+  if (is_hdf5 == 0)
+    fail(subject, "", "is not an HDF5 file", "See what it is with 'tally inspect'.");
   if (is_hdf5 < 0) fail(subject, "", format("cannot be read ({})", innermost_error()));
   File file(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()));
   if (!file) fail_open(subject, file_bytes);
