@@ -29,9 +29,10 @@ std::string metrics_help() {
 
 std::string evaluate_help(std::string_view usage, std::string_view purpose) {
   return format(
-      "Usage: {}\n\n{}\n\n{}\nEvery option may also stand in a --config file (lines `batch-size = "
-      "32`) or in the\nenvironment (TALLY_BATCH_SIZE=32). Precedence: command line, environment, "
-      "file, default.\n\n{}\n{}",
+      "Usage: {}\n\n{}\n\n{}\n"
+      "Every option may also stand in the environment (TALLY_BATCH_SIZE=32) or in a --config file\n"
+      "(lines `batch-size = 32`; comments `# …` on lines of their own).\n"
+      "Precedence: command line, environment, file, default.\n\n{}\n{}",
       usage, purpose, config::run_options_help(), metrics_help(), kExitCodes);
 }
 
@@ -68,9 +69,10 @@ std::string command_help(std::string_view command) {
                          "same digits\nfor any number of ranks.");
   }
   if (command == "check") {
-    return evaluate_help("[mpirun -n P] tally check --model M --data D [options]",
-                         "Does everything that 'evaluate' does up to the first batch, prints the "
-                         "plan and\nwrites nothing.");
+    return evaluate_help(
+        "[mpirun -n P] tally check --model M --data D [options]",
+        "Does everything that 'evaluate' does up to the first batch, prints the "
+        "plan and\nwrites nothing. It reads no samples: see 'tally inspect DATA --verify'.");
   }
   if (command == "inspect") {
     return "Usage: tally inspect FILE [--verify] [--add-checksums OUT]\n\n"
