@@ -42,8 +42,8 @@ class BatchGrid {
   std::int64_t batch_size_;
 };
 
-// The largest batch size below `grid`'s whose balance, in samples, reaches `target`; none if there is
-// none.
+// The largest batch size below `grid`'s whose balance, in samples, reaches `target`; none if there
+// is none.
 std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size, double target);
 
 }  // namespace tally::plan
