@@ -57,7 +57,7 @@ def _open(file: ImageFile, mode: str) -> Image.Image:
     except DataError:
         raise
     except UnidentifiedImageError as error:
-        raise DataError(f"image '{file.name}' is damaged or no image; remove it or replace it") from error
+        raise DataError(f"image '{file.name}' cannot be decoded: it is damaged or no image; remove or replace it") from error
     except Exception as error:  # damaged files make Pillow's decoders raise nearly anything
         raise DataError(f"image '{file.name}' cannot be decoded: {error}") from error
 

@@ -14,93 +14,13 @@ from safetensors.torch import save_file
 from conftest import TOOLS, Tool
 
 NAME = "export_model"
-NET = """
-import torch
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self, num_classes=4):
-        super().__init__()
-        self.conv = nn.Conv2d(1, 3, 3)
-        self.bn = nn.BatchNorm2d(3)
-        self.fc = nn.Linear(3 * 6 * 6, num_classes)
-    def forward(self, image):
-        return self.fc(self.bn(self.conv(image)).relu().flatten(1))
-
-def make(num_classes=4):
-    return Net(num_classes)
-
-def with_card():
-    net = nn.Sequential(Net(), nn.LogSoftmax(1))
-    net.tally_card = {"normalisation": {"channels": "L", "scale": 0.5, "mean": [1.0], "std": [2.0]},
-                      "inputs": [{"name": "pixels", "shape": [1, 8, 8]}], "outputs": [{"kind": "log-probabilities"}]}
-    return net
-
-class Odd(Net):
-    def forward(self, image):
-        scores = self.fc(self.bn(self.conv(image)).relu().flatten(1))
-        if image.size(0) == 1:
-            return scores + 1
-        return scores
-
-class Pooled(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv = nn.Conv2d(3, 5, 3)
-    def forward(self, image):
-        return self.conv(image).mean((2, 3))
-
-def any_size_with_card(*shape):
-    net = Pooled()
-    net.tally_card = {"inputs": [{"name": "pixels", "shape": list(shape)}]}
-    return net
-
-def with_words():
-    return any_size_with_card(3, "height", "width")
-
-def with_batch():
-    return any_size_with_card("batch", 3, 32, 32)
-
-def with_wrong_words():
-    return any_size_with_card(3, "high", "wide")
-
-class Pair(Net):
-    def forward(self, image):
-        return super().forward(image), image
-
-class Infinite(Net):
-    def forward(self, image):
-        return super().forward(image) / 0
-
-class Fixed(Net):
-    def forward(self, image):
-        return super().forward(image.reshape(4, 1, 8, 8))
-
-class Tied(Net):
-    def __init__(self):
-        super().__init__()
-        self.second = nn.Conv2d(1, 3, 3)
-        self.second.weight = self.conv.weight
-        self.register_buffer("shift", torch.ones(3, 1, 1), persistent=False)
-    def forward(self, image):
-        return self.fc((self.second(image) + self.conv(image) + self.shift).flatten(1))
-
-def tied(): return Tied()
-def odd(): return Odd()
-def frozen(): return torch.jit.freeze(torch.jit.script(Net().eval()))
-def pooled(): return Pooled()
-def pair(): return Pair()
-def infinite(): return Infinite()
-def fixed(): return Fixed()
-def no_module(): return 3
-def broken(): raise RuntimeError("my own fault")
-"""
+NETS = Path(__file__).with_name("own_nets.py")
 
 
 @pytest.fixture(scope="module")
 def net_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("nets") / "own_nets.py"
-    path.write_text(NET)
+    path.write_bytes(NETS.read_bytes())
     return path
 
 
