@@ -42,7 +42,7 @@ lock() {
 quietly() {
   local what=$1 log
   shift
-  log=$(mktemp "${TMPDIR:-/tmp}/tally-setup.XXXXXX")
+  log=$(mktemp --suffix=.tally-setup.log)
   if ! "$@" >"$log" 2>&1 </dev/null; then
     tail -n 25 "$log" >&2
     die 5 "$what failed; the end of its output stands above, all of it in '$log'."

@@ -125,8 +125,11 @@ void abort_job(int code) {
     int world_size = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
     // Alone there is nobody to end or to wait for, and MPI_Abort would add lines of its own.
-    if (world_size == 1) MPI_Finalize();
-    if (world_size != 1) MPI_Abort(MPI_COMM_WORLD, code);
+    if (world_size == 1) {
+      MPI_Finalize();
+    } else {
+      MPI_Abort(MPI_COMM_WORLD, code);
+    }
   }
   std::_Exit(code);
 }

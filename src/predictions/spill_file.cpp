@@ -31,7 +31,8 @@ UniqueDescriptor open_nameless(const std::filesystem::path& folder) {
 }
 
 UniqueDescriptor open_and_unlink(const std::filesystem::path& folder) {
-  std::string name = (folder / "tally-spill-XXXXXX").string();
+  // mkostemp() puts a name of its own in place of the last six characters.
+  std::string name = (folder / "tally-spill-").string() + std::string(6, 'X');
   UniqueDescriptor descriptor(::mkostemp(name.data(), O_CLOEXEC));
   if (descriptor) ::unlink(name.c_str());
   return descriptor;

@@ -41,7 +41,7 @@ GOOD_TREE = {
     "tests/digest/sha_test.cpp": "#include <gtest/gtest.h>\n#if 1\n#endif\n",
     "tests/tools/CMakeLists.txt": "add_test(NAME t COMMAND python -m pytest ${CMAKE_CURRENT_SOURCE_DIR})\n",
     "tests/tools/test_tools.py": "\n",
-    "README.md": "Install to /usr/local, or anywhere else; work in ~/work/.\n",
+    "README.md": "Install to /usr/local, or anywhere else; notes in ~/root-cause/.\n",
 }
 
 
