@@ -11,6 +11,7 @@ import odd_models
 import pytest
 import small
 from conftest import Small
+from corrupt import flip_byte
 from launch import Program, finish
 
 LIMIT_S = 30
@@ -125,3 +126,22 @@ def test_told_to_die_while_adding_checksums(tally: Program, tmp_path: Path) -> N
     process.send_signal(signal.SIGTERM)
     assert finish(process, LIMIT_S).code == -signal.SIGTERM
     assert list(tmp_path.iterdir()) == [data]
+
+
+def test_a_lone_process_ends_with_its_line_alone(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    """A failure in the loop ends the job; without a launcher nothing else has anything to say."""
+    damaged = tmp_path / "damaged.h5"
+    damaged.write_bytes(small_case.data.read_bytes())
+    flip_byte(damaged, "/inputs/image", 5000)
+    run = tally("evaluate", "--model", small_case.model, "--data", damaged, "--output", tmp_path / "run")
+    run.must_fail(3, "damaged.h5")
+    assert all(line.startswith("tally: ") for line in run.stderr.splitlines())
+
+
+def test_outputs_of_a_model_without_a_card_are_said_to_be_logits(
+    tally: Program, small_case: Small, tmp_path: Path
+) -> None:
+    model = small.save_model(small.TinyNet(), tmp_path / "plain.pt")
+    options = ["check", "--model", model, "--data", small_case.data]
+    assert "taken as logits" in tally(*options).must_succeed().stderr
+    assert "taken as logits" not in tally(*options, "--outputs", "logits").must_succeed().stderr
