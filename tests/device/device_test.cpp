@@ -8,7 +8,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/host.hpp>
-#include <tally/device/device.hpp>
+#include <tally/device/buffer.hpp>
 
 namespace tally::device {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
-#include <tally/device/device.hpp>
+#include <tally/device/buffer.hpp>
 
 namespace tally::preprocess {
 

@@ -1,0 +1,74 @@
+// Work that a device does in order while the host goes on. On the CPU each call is done when it
+// returns, so that code written for a stream is right on both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <tally/base/unique_handle.hpp>
+#include <tally/device/device.hpp>
+
+namespace tally::device {
+
+struct StreamTraits {
+  using Handle = void*;  // cudaStream_t
+  static Handle invalid() noexcept { return nullptr; }
+  static void close(Handle stream) noexcept;
+};
+
+struct EventTraits {
+  using Handle = void*;  // cudaEvent_t
+  static Handle invalid() noexcept { return nullptr; }
+  static void close(Handle event) noexcept;
+};
+
+class Event;
+
+// Errors of the device throw Error(environment) from whichever call comes upon them.
+class Stream {
+ public:
+  explicit Stream(const Device& device);
+
+  const Device& device() const { return device_; }
+  // cudaStream_t for those who launch work themselves; null on the CPU.
+  void* handle() const { return stream_.get(); }
+
+  // The host memory is page-locked (HostBuffer) and stays as it is until the copy is done. On the
+  // CPU nothing is copied where `from` and `to` are the same memory.
+  void copy_to_device(std::byte* to, std::span<const std::byte> from) const;
+  void copy_to_host(std::byte* to, std::span<const std::byte> from) const;
+  void fill_zero(std::span<std::byte> bytes) const;
+  // Later work of this stream, not the host, waits for the event.
+  void wait_for(const Event& event) const;
+
+  // Whether all work so far is done; does not wait.
+  bool is_done() const;
+  // The host waits until all work so far is done: never in a loop over batches.
+  void synchronize() const;
+
+ private:
+  Device device_;
+  UniqueHandle<StreamTraits> stream_;
+};
+
+// A point in a stream's work. Done until it is recorded.
+class Event {
+ public:
+  explicit Event(const Device& device);
+
+  void record(const Stream& stream) const;
+  bool is_done() const;
+  // The host waits for this point; later work of the stream goes on meanwhile.
+  void wait() const;
+  void* handle() const { return event_.get(); }
+
+ private:
+  UniqueHandle<EventTraits> event_;
+};
+
+// How often the host of this process waited for a whole stream. A loop that never does leaves it as
+// it was.
+std::int64_t num_stream_waits();
+
+}  // namespace tally::device

@@ -1,0 +1,31 @@
+// What this room asks of the CUDA runtime, in plain types. Twins: cuda_runtime.cpp and, in a build
+// without CUDA, cuda_absent.cpp, where only the functions that cannot throw do nothing: no Device
+// of kind cuda can be made there, so nobody calls the others.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace tally::device::cuda {
+
+std::byte* allocate_pinned(std::size_t num_bytes, int device);
+std::byte* allocate(std::size_t num_bytes, int device);
+void free_pinned(std::byte* memory) noexcept;
+void free(std::byte* memory) noexcept;
+
+void* make_stream(int device);
+void destroy_stream(void* stream) noexcept;
+void copy_to_device(std::byte* to, std::span<const std::byte> from, void* stream);
+void copy_to_host(std::byte* to, std::span<const std::byte> from, void* stream);
+void fill_zero(std::span<std::byte> bytes, void* stream);
+void wait_for(void* stream, void* event);
+bool is_done(void* stream);
+void synchronize(void* stream);
+
+void* make_event(int device);
+void destroy_event(void* event) noexcept;
+void record(void* event, void* stream);
+bool has_happened(void* event);
+void wait(void* event);
+
+}  // namespace tally::device::cuda

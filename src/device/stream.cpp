@@ -1,0 +1,73 @@
+#include <tally/device/stream.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "cuda.hpp"
+
+namespace tally::device {
+namespace {
+
+std::atomic<std::int64_t> stream_waits{0};
+
+void copy_now(std::byte* to, std::span<const std::byte> from) {
+  if (!from.empty() && to != from.data()) std::memcpy(to, from.data(), from.size());
+}
+
+}  // namespace
+
+void StreamTraits::close(Handle stream) noexcept { cuda::destroy_stream(stream); }
+void EventTraits::close(Handle event) noexcept { cuda::destroy_event(event); }
+
+Stream::Stream(const Device& device) : device_(device) {
+  if (device.kind == DeviceKind::cuda) {
+    stream_ = UniqueHandle<StreamTraits>(cuda::make_stream(device.index));
+  }
+}
+
+void Stream::copy_to_device(std::byte* to, std::span<const std::byte> from) const {
+  if (!stream_) return copy_now(to, from);
+  cuda::copy_to_device(to, from, handle());
+}
+
+void Stream::copy_to_host(std::byte* to, std::span<const std::byte> from) const {
+  if (!stream_) return copy_now(to, from);
+  cuda::copy_to_host(to, from, handle());
+}
+
+void Stream::fill_zero(std::span<std::byte> bytes) const {
+  if (stream_) return cuda::fill_zero(bytes, handle());
+  std::ranges::fill(bytes, std::byte{0});
+}
+
+void Stream::wait_for(const Event& event) const {
+  if (stream_) cuda::wait_for(handle(), event.handle());
+}
+
+bool Stream::is_done() const { return !stream_ || cuda::is_done(handle()); }
+
+void Stream::synchronize() const {
+  ++stream_waits;
+  if (stream_) cuda::synchronize(handle());
+}
+
+Event::Event(const Device& device) {
+  if (device.kind == DeviceKind::cuda) {
+    event_ = UniqueHandle<EventTraits>(cuda::make_event(device.index));
+  }
+}
+
+void Event::record(const Stream& stream) const {
+  if (event_) cuda::record(handle(), stream.handle());
+}
+
+bool Event::is_done() const { return !event_ || cuda::has_happened(handle()); }
+
+void Event::wait() const {
+  if (event_) cuda::wait(handle());
+}
+
+std::int64_t num_stream_waits() { return stream_waits; }
+
+}  // namespace tally::device
