@@ -18,14 +18,15 @@ if(TALLY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(tally_build_flags INTERFACE)
-target_compile_options(tally_build_flags INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
-  $<$<BOOL:${TALLY_WERROR}>:-Werror>)
+set(_warnings -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+              -Woverloaded-virtual $<$<BOOL:${TALLY_WERROR}>:-Werror>)
+target_compile_options(tally_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_warnings}>)
 if(TALLY_SANITIZE)
-  target_compile_options(tally_build_flags INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  set(_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                  -fno-omit-frame-pointer)
+  target_compile_options(tally_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${_sanitizers}>)
   target_link_options(tally_build_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
 # Exact arithmetic needs the IEEE operations that are written, whatever the compiler's default.
-add_compile_options(-ffp-contract=off)
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)

@@ -4,8 +4,8 @@
 
 #include <tally/base/checked_cast.hpp>
 
-#include "cuda.hpp"
 #include "host_memory.hpp"
+#include "runtime.hpp"
 
 namespace tally::device {
 namespace {

@@ -1,10 +1,11 @@
+#include <tally/device/launch.hpp>
 #include <tally/device/stream.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "cuda.hpp"
+#include "runtime.hpp"
 
 namespace tally::device {
 namespace {
@@ -69,5 +70,7 @@ void Event::wait() const {
 }
 
 std::int64_t num_stream_waits() { return stream_waits; }
+
+void check_launch(std::string_view kernel) { cuda::check_launch(kernel); }
 
 }  // namespace tally::device

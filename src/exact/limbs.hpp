@@ -1,14 +1,9 @@
 // The shape of a superaccumulator, shared by adding and rounding.
 #pragma once
 
-#include <cstdint>
-
 #include <tally/exact/sum.hpp>
 
 namespace tally::exact {
-
-inline constexpr int kLimbBits = 32;
-inline constexpr std::int64_t kLimbMask = 0xffffffff;
 
 // Bit 0 of limb 0 stands for 2^lowest_exponent, the smallest subnormal of the type.
 constexpr int lowest_exponent(SumKind kind) { return kind == SumKind::float32 ? -149 : -1074; }

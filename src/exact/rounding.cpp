@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <tally/base/error.hpp>
+#include <tally/exact/pieces.hpp>
 #include <tally/exact/sum.hpp>
 
 #include "limbs.hpp"

@@ -1,18 +1,15 @@
 #include "accuracy.hpp"
 
+#include "row_counters.hpp"
+
 namespace tally::metrics {
 namespace {
 
 class Accuracy : public Family {
  public:
-  void declare(exact::StateLayout& layout) override {
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
     correct_ = layout.add_counters("accuracy.correct", 1);
-  }
-
-  void update(const Rows& rows, exact::State& state) const override {
-    std::int64_t correct = 0;
-    for (const std::int32_t rank : rows.facts.label_rank) correct += rank == 0;
-    state.of(correct_)[0] += correct;
+    counters.accuracy.correct = correct_.offset;
   }
 
   void finalize(const exact::State& state, Results& results) const override {

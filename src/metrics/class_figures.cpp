@@ -2,6 +2,8 @@
 
 #include <tally/base/checked_cast.hpp>
 
+#include "row_counters.hpp"
+
 namespace tally::metrics {
 namespace {
 
@@ -59,24 +61,11 @@ class ClassCounts : public Family {
  public:
   explicit ClassCounts(std::int64_t num_classes) : num_classes_(num_classes) {}
 
-  void declare(exact::StateLayout& layout) override {
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
     correct_ = layout.add_counters("classes.correct", num_classes_);
     predicted_ = layout.add_counters("classes.predicted", num_classes_);
     support_ = layout.add_counters("classes.support", num_classes_);
-  }
-
-  void update(const Rows& rows, exact::State& state) const override {
-    const auto correct = state.of(correct_);
-    const auto predicted = state.of(predicted_);
-    const auto support = state.of(support_);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!rows.scored(i)) continue;
-      const auto label = to_size(rows.labels[i]);
-      const auto prediction = to_size(rows.facts.prediction[i]);
-      ++support[label];
-      ++predicted[prediction];
-      correct[label] += label == prediction;
-    }
+    counters.classes = {support_.offset, predicted_.offset, correct_.offset};
   }
 
   void finalize(const exact::State& state, Results& results) const override {

@@ -1,9 +1,24 @@
 // Per class: support, predictions, hits; precision, recall and F1 with their averages.
 #pragma once
 
+#include "counted_row.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {
+
+struct ClassCounters {
+  std::int64_t support = kNotKept;  // [classes] each
+  std::int64_t predicted = kNotKept;
+  std::int64_t correct = kNotKept;
+
+  template <class Add>
+  constexpr void count_row(const CountedRow& row, const Add& add) const {
+    if (support == kNotKept) return;
+    add(support + row.label, 1);
+    add(predicted + row.prediction, 1);
+    if (row.label == row.prediction) add(correct + row.label, 1);
+  }
+};
 
 FamilyEntry class_figures_family();
 

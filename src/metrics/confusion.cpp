@@ -3,6 +3,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
+#include "row_counters.hpp"
+
 namespace tally::metrics {
 namespace {
 
@@ -10,16 +12,9 @@ class Confusion : public Family {
  public:
   explicit Confusion(std::int64_t num_classes) : num_classes_(num_classes) {}
 
-  void declare(exact::StateLayout& layout) override {
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
     matrix_ = layout.add_counters("confusion.matrix", num_classes_ * num_classes_);
-  }
-
-  void update(const Rows& rows, exact::State& state) const override {
-    const auto matrix = state.of(matrix_);  // [true class, prediction]
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!rows.scored(i)) continue;
-      ++matrix[to_size(rows.labels[i] * num_classes_ + rows.facts.prediction[i])];
-    }
+    counters.confusion = {matrix_.offset, num_classes_};
   }
 
   void finalize(const exact::State& state, Results& results) const override {

@@ -1,9 +1,20 @@
 // Confusion matrix: who is taken for whom.
 #pragma once
 
+#include "counted_row.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {
+
+struct ConfusionCounters {
+  std::int64_t matrix = kNotKept;  // [true class, prediction]
+  std::int64_t num_classes = 0;
+
+  template <class Add>
+  constexpr void count_row(const CountedRow& row, const Add& add) const {
+    if (matrix != kNotKept) add(matrix + row.label * num_classes + row.prediction, 1);
+  }
+};
 
 FamilyEntry confusion_family();
 

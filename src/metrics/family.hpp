@@ -17,22 +17,14 @@
 
 namespace tally::metrics {
 
-// Samples first_index, first_index + 1, …: one label and one entry of each fact per row.
-struct Rows {
-  std::int64_t first_index = 0;
-  std::span<const std::int64_t> labels;
-  const RowFacts& facts;
-
-  std::size_t size() const { return labels.size(); }
-  bool scored(std::size_t i) const { return facts.label_rank[i] >= 0; }
-};
+struct RowCounters;
 
 class Family {
  public:
   virtual ~Family() = default;
-  // Adds the spans it counts in; called once, before any other call.
-  virtual void declare(exact::StateLayout& layout) = 0;
-  virtual void update(const Rows& rows, exact::State& state) const = 0;
+  // Adds the spans it counts in and tells the counters where they lie; called once, before any
+  // other call.
+  virtual void declare(exact::StateLayout& layout, RowCounters& counters) = 0;
   // Fills its part of `results` and appends its metrics. `results.scored` is known by then.
   virtual void finalize(const exact::State& state, Results& results) const = 0;
 };

@@ -1,23 +1,15 @@
 #include "loss.hpp"
 
+#include "row_counters.hpp"
+
 namespace tally::metrics {
 namespace {
 
 class Loss : public Family {
  public:
-  void declare(exact::StateLayout& layout) override {
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
     sum_ = layout.add_sum("loss.sum", exact::SumKind::float32);
-  }
-
-  // Ignored rows have no loss: what lies between them is added run by run.
-  void update(const Rows& rows, exact::State& state) const override {
-    const std::span<const float> losses(rows.facts.loss);
-    for (std::size_t first = 0; first < rows.size();) {
-      std::size_t end = first;
-      while (end < rows.size() && rows.scored(end)) ++end;
-      exact::add_all(state.of(sum_), losses.subspan(first, end - first));
-      first = end + 1;
-    }
+    counters.loss.sum = sum_.offset;
   }
 
   void finalize(const exact::State& state, Results& results) const override {

@@ -7,6 +7,7 @@
 
 #include "family.hpp"
 #include "registry.hpp"
+#include "row_counters.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -69,7 +70,9 @@ std::vector<MetricDescription> known_metrics(std::string_view task) {
 }
 
 MetricSet::MetricSet(MetricOptions options)
-    : options_(std::move(options)), layout_(std::make_shared<exact::StateLayout>()) {
+    : options_(std::move(options)),
+      layout_(std::make_shared<exact::StateLayout>()),
+      counters_(std::make_unique<RowCounters>()) {
   if (options_.num_classes < 1) {
     throw Error(ErrorKind::internal,
                 format("metrics of {} classes, expected at least 1", options_.num_classes));
@@ -79,7 +82,7 @@ MetricSet::MetricSet(MetricOptions options)
   for (const FamilyEntry& entry : known) {
     if (!is_wanted(entry, options_)) continue;
     families_.push_back(entry.make(options_));
-    families_.back()->declare(*layout_);
+    families_.back()->declare(*layout_, *counters_);
   }
 }
 
@@ -87,11 +90,25 @@ MetricSet::~MetricSet() = default;
 
 std::shared_ptr<const exact::StateLayout> MetricSet::layout() const { return layout_; }
 
+const RowCounters& MetricSet::counters() const { return *counters_; }
+
 void MetricSet::update(std::int64_t first_index, std::span<const std::int64_t> labels,
                        const RowFacts& facts, exact::State& state) const {
   check_facts(labels, facts);
-  const Rows rows{first_index, labels, facts};
-  for (const auto& family : families_) family->update(rows, state);
+  const auto values = state.values();
+  const auto add = [values](std::int64_t offset, std::int64_t value) {
+    values[static_cast<std::size_t>(offset)] += value;
+  };
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    counters_->count({.index = static_cast<std::uint64_t>(first_index) + i,
+                      .label = labels[i],
+                      .prediction = facts.prediction[i],
+                      .label_rank = facts.label_rank[i],
+                      .loss = facts.loss[i],
+                      .label_tied = facts.label_tied[i] != 0},
+                     add);
+  }
+  state.canonicalise();
 }
 
 Results MetricSet::finalize(const exact::State& state) const {

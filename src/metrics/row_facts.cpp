@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
@@ -10,6 +9,7 @@
 #include <tally/base/format.hpp>
 
 #include "row_kernel.hpp"
+#include "scalar.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -18,41 +18,10 @@ using Row = std::span<const float>;
 
 constexpr std::array<std::string_view, 3> kOutputNames{"logits", "log-probabilities",
                                                        "probabilities"};
-// Half precision rounds sums and logarithms: so far past its bound a probability may lie.
-constexpr float kSlack = 0.01f;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 bool is_finite(Row row, float peak, OutputKind kind) {
-  const bool may_be_impossible = kind != OutputKind::probabilities;
-  return !has_nan_or_inf(row, may_be_impossible ? MinusInf::allowed : MinusInf::forbidden) &&
-         peak != -kInf;  // no class is possible
-}
-
-bool fits_kind(Row row, float peak, OutputKind kind) {
-  if (kind == OutputKind::logits) return true;
-  if (kind == OutputKind::log_probabilities) return peak <= kSlack;
-  return all_within(row, -kSlack, 1 + kSlack);
-}
-
-float bounded(double loss) {
-  if (loss == std::numeric_limits<double>::infinity()) loss = kZeroProbabilityLoss;
-  return static_cast<float>(std::min(loss, double{std::numeric_limits<float>::max()}));
-}
-
-// Cross entropy of the true class's score, and the probability of the largest one.
-struct Judgement {
-  double loss = 0;
-  double confidence = 0;
-};
-
-// 0.0 - x, not -x: the loss of a certain prediction is 0, not -0.
-Judgement judge(Row row, float peak, float truth, OutputKind kind) {
-  if (kind == OutputKind::log_probabilities)
-    return {0.0 - double{truth}, exp_of_negative(std::min(0.0, double{peak}))};
-  if (kind == OutputKind::probabilities)
-    return {0.0 - std::log(std::max(0.0, double{truth})), peak};
-  const double sum = sum_exp(row, peak);
-  return {std::log(sum) + (double{peak} - double{truth}), 1 / sum};
+  return !has_bad_score(row, kind) && peak != -kInf;  // no class is possible
 }
 
 void check_form(const TensorView& scores, std::size_t num_labels) {
@@ -117,7 +86,7 @@ void examine_rows(const TensorView& scores, std::span<const std::int64_t> labels
       facts.non_finite_row = checked_cast<std::int64_t>(i);
       return;
     }
-    if (!fits_kind(row, peak, kind)) {
+    if (!all_fit_kind(row, kind)) {
       facts.wrong_kind_row = checked_cast<std::int64_t>(i);
       return;
     }
@@ -129,9 +98,11 @@ void examine_rows(const TensorView& scores, std::span<const std::int64_t> labels
     } else {
       rank_label(row, labels[i], i, facts);
     }
-    const Judgement judgement = judge(row, peak, ignored ? peak : row[to_size(labels[i])], kind);
-    facts.loss[i] = ignored ? std::numeric_limits<float>::quiet_NaN() : bounded(judgement.loss);
-    facts.confidence[i] = static_cast<float>(judgement.confidence);
+    const float truth = ignored ? peak : row[to_size(labels[i])];
+    const double sum = kind == OutputKind::logits ? sum_exp(row, peak) : 0.0;
+    const Judgement judgement = judge(kind, peak, truth, sum);
+    facts.loss[i] = ignored ? std::numeric_limits<float>::quiet_NaN() : judgement.loss;
+    facts.confidence[i] = judgement.confidence;
   }
 }
 

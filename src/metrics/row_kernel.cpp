@@ -2,45 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <limits>
-#include <numbers>
 #include <numeric>
 
+#include "scalar.hpp"
+
 namespace tally::metrics {
-namespace {
-
-// Below it exp() is subnormal, which the sum of a row, at least 1, cannot feel.
-constexpr double kSmallestExponent = -708.0;
-
-// For x in [kSmallestExponent, 0].
-// x = n ln 2 + r with |r| <= ln 2 / 2, exp(x) = 2^n * Taylor(r). Cody and Waite's split of ln 2
-// keeps r exact; adding 1.5 * 2^52 rounds to an integer, which is then found in the low bits of the
-// sum.
-inline double exp_inline(double x) {
-  constexpr double kRound = 0x1.8p52;
-  constexpr double kLn2High = 0x1.62e42feep-1;
-  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-  const double rounded = x * std::numbers::log2e + kRound;
-  const double n = rounded - kRound;
-  const double r = (x - n * kLn2High) - n * kLn2Low;
-  // 1 + r + r^2/2! … r^11/11!, in pairs (Estrin): a short chain keeps the processor busy.
-  const double r2 = r * r;
-  const double r4 = r2 * r2;
-  const double low = (1.0 + r) + (1.0 / 2 + r * (1.0 / 6)) * r2;
-  const double middle = (1.0 / 24 + r * (1.0 / 120)) + (1.0 / 720 + r * (1.0 / 5040)) * r2;
-  const double high =
-      (1.0 / 40320 + r * (1.0 / 362880)) + (1.0 / 3628800 + r * (1.0 / 39916800)) * r2;
-  const double p = low + (middle + high * r4) * r4;
-  constexpr int kFractionBits = 52;
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(p) +
-                               (std::bit_cast<std::uint64_t>(rounded) << kFractionBits));
-}
-
-}  // namespace
-
-double exp_of_negative(double x) { return exp_inline(std::max(x, kSmallestExponent)); }
 
 float largest(std::span<const float> row) {
   // Independent lanes: one running maximum is a chain that no compiler may reorder.
@@ -57,21 +25,16 @@ float largest(std::span<const float> row) {
   return *std::max_element(lanes.begin(), lanes.end());
 }
 
-bool has_nan_or_inf(std::span<const float> row, MinusInf minus_inf) {
-  constexpr std::uint32_t kExponent = 0x7f800000;
-  constexpr std::uint32_t kMinusInf = 0xff800000;
-  const std::uint32_t allowed = minus_inf == MinusInf::allowed ? kMinusInf : 0;
+bool has_bad_score(std::span<const float> row, OutputKind kind) {
   std::uint32_t found = 0;
-  for (const float value : row) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    found += std::uint32_t{(bits & kExponent) == kExponent} & std::uint32_t{bits != allowed};
-  }
+  for (const float score : row) found += std::uint32_t{is_bad(score, kind)};
   return found != 0;
 }
 
-bool all_within(std::span<const float> row, float low, float high) {
-  std::int32_t outside = 0;
-  for (const float value : row) outside += static_cast<int>(value < low) + (value > high);
+bool all_fit_kind(std::span<const float> row, OutputKind kind) {
+  if (kind == OutputKind::logits) return true;
+  std::uint32_t outside = 0;
+  for (const float score : row) outside += std::uint32_t{!fits_kind(score, kind)};
   return outside == 0;
 }
 
@@ -94,7 +57,7 @@ double sum_exp(std::span<const float> row, float peak) {
     // Short loops one by one: together they have a branch that keeps them from being vector code.
     for (std::size_t i = 0; i < block.size(); ++i) terms[i] = double{block[i]} - double{peak};
     for (std::size_t i = 0; i < block.size(); ++i) terms[i] = std::max(terms[i], kSmallestExponent);
-    for (std::size_t i = 0; i < block.size(); ++i) terms[i] = exp_inline(terms[i]);
+    for (std::size_t i = 0; i < block.size(); ++i) terms[i] = exp_in_range(terms[i]);
     const std::size_t padded = (block.size() + kLanes - 1) / kLanes * kLanes;
     std::fill(terms.begin() + block.size(), terms.begin() + padded, 0.0);
     for (std::size_t i = 0; i < padded; i += kLanes) {

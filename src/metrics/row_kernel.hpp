@@ -4,16 +4,17 @@
 #include <cstdint>
 #include <span>
 
+#include <tally/metrics/row_facts.hpp>
+
 namespace tally::metrics {
 
-// Largest value; NaN is passed over (see has_nan_or_inf()). -Inf for an empty row.
+// Largest value; NaN is passed over (see has_bad_score()). -Inf for an empty row.
 float largest(std::span<const float> row);
 
-enum class MinusInf { allowed, forbidden };
-bool has_nan_or_inf(std::span<const float> row, MinusInf minus_inf);
-
-// Whether all values lie in [low, high].
-bool all_within(std::span<const float> row, float low, float high);
+// Whether a score is no number of this kind of output, and whether each one can be of this kind
+// (scalar.hpp says when).
+bool has_bad_score(std::span<const float> row, OutputKind kind);
+bool all_fit_kind(std::span<const float> row, OutputKind kind);
 
 struct Comparison {
   std::int32_t greater = 0;
@@ -21,11 +22,6 @@ struct Comparison {
 };
 // How many values are greater than `value` and how many equal it.
 Comparison compare(std::span<const float> row, float value);
-
-// exp(x) for x <= 0 with a relative error below 1e-14; never 0, but 2^-1022 or so. Made of
-// additions and multiplications alone: the same bits on every machine, which no libm promises, and
-// in a loop vector code at half the time of calls.
-double exp_of_negative(double x);
 
 // Sum of exp(row[i] - peak), in double and in a fixed order; `peak` is the largest value, finite.
 double sum_exp(std::span<const float> row, float peak);

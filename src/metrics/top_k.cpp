@@ -2,19 +2,18 @@
 
 #include <tally/base/format.hpp>
 
+#include "row_counters.hpp"
+
 namespace tally::metrics {
 namespace {
 
-constexpr std::int32_t kTop = 5;
+constexpr std::int32_t kTop = TopKCounters::kTop;
 
 class TopK : public Family {
  public:
-  void declare(exact::StateLayout& layout) override { hits_ = layout.add_counters("top5.hits", 1); }
-
-  void update(const Rows& rows, exact::State& state) const override {
-    std::int64_t hits = 0;
-    for (const std::int32_t rank : rows.facts.label_rank) hits += rank >= 0 && rank < kTop;
-    state.of(hits_)[0] += hits;
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    hits_ = layout.add_counters("top5.hits", 1);
+    counters.top_k.hits = hits_.offset;
   }
 
   void finalize(const exact::State& state, Results& results) const override {

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "scalar.hpp"
+
 namespace tally::metrics {
 namespace {
 
@@ -48,23 +50,49 @@ TEST(RowKernel, AgreesWithPlainLoopsForAnySize) {
     EXPECT_EQ(found.equal, std::count(row.begin(), row.end(), some));
     EXPECT_EQ(found.greater,
               std::count_if(row.begin(), row.end(), [&](float value) { return value > some; }));
-    EXPECT_TRUE(all_within(row, -1000.0f, peak));
-    EXPECT_FALSE(all_within(row, -1000.0f, std::nextafter(peak, -kInf)));
   }
 }
 
 TEST(RowKernel, SeesNanAndInfAtEveryPlace) {
   for (std::size_t place = 0; place < 37; ++place) {
     auto row = random_row(37, 1);
-    EXPECT_FALSE(has_nan_or_inf(row, MinusInf::forbidden));
+    EXPECT_FALSE(has_bad_score(row, OutputKind::probabilities));
     for (const float bad : {kNaN, -kNaN, kInf}) {
       row[place] = bad;
-      EXPECT_TRUE(has_nan_or_inf(row, MinusInf::allowed)) << place;
+      EXPECT_TRUE(has_bad_score(row, OutputKind::logits)) << place;
     }
     row[place] = -kInf;
-    EXPECT_TRUE(has_nan_or_inf(row, MinusInf::forbidden)) << place;
-    EXPECT_FALSE(has_nan_or_inf(row, MinusInf::allowed)) << place;
+    EXPECT_TRUE(has_bad_score(row, OutputKind::probabilities)) << place;
+    EXPECT_FALSE(has_bad_score(row, OutputKind::logits)) << place;
+    EXPECT_FALSE(has_bad_score(row, OutputKind::log_probabilities)) << place;
   }
+}
+
+TEST(RowKernel, SeesScoresOfAnotherKindAtEveryPlace) {
+  for (std::size_t place = 0; place < 37; ++place) {
+    std::vector<float> row(37, 0.01f);
+    EXPECT_TRUE(all_fit_kind(row, OutputKind::probabilities));
+    row[place] = 1.1f;
+    EXPECT_FALSE(all_fit_kind(row, OutputKind::probabilities)) << place;
+    EXPECT_FALSE(all_fit_kind(row, OutputKind::log_probabilities)) << place;
+    EXPECT_TRUE(all_fit_kind(row, OutputKind::logits)) << place;
+    row[place] = -0.1f;
+    EXPECT_FALSE(all_fit_kind(row, OutputKind::probabilities)) << place;
+    EXPECT_TRUE(all_fit_kind(row, OutputKind::log_probabilities)) << place;
+  }
+}
+
+TEST(Scalar, LogIsRightToFifteenDigits) {
+  for (double x = 1e-300; x < 1e300; x *= 1.0137) {
+    const long double exact = std::log(static_cast<long double>(x));
+    EXPECT_NEAR(natural_log(x), static_cast<double>(exact), 4e-16 * std::abs(double(exact))) << x;
+  }
+  for (double x = 0.5; x < 2; x += 0.000137) {  // where the result is small
+    const auto exact = static_cast<double>(std::log(static_cast<long double>(x)));
+    EXPECT_NEAR(natural_log(x), exact, 4e-16 * std::abs(exact)) << x;
+  }
+  EXPECT_EQ(natural_log(1.0), 0.0);
+  EXPECT_EQ(natural_log(0.0), -std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

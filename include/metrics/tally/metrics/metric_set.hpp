@@ -32,6 +32,7 @@ struct MetricDescription {
 std::vector<MetricDescription> known_metrics(std::string_view task);
 
 class Family;
+struct RowCounters;
 
 class MetricSet {
  public:
@@ -40,17 +41,21 @@ class MetricSet {
   explicit MetricSet(MetricOptions options);
   ~MetricSet();
 
+  const MetricOptions& options() const { return options_; }
   std::shared_ptr<const exact::StateLayout> layout() const;
   // Adds rows whose first has global sample index `first_index`; labels.size() rows. Sums in a
   // state that was canonical are canonical again, so any number of updates may follow one another.
   void update(std::int64_t first_index, std::span<const std::int64_t> labels, const RowFacts& facts,
               exact::State& state) const;
+  // Where the counts of this layout lie: for kernels.
+  const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those asked for; per_class always.
   Results finalize(const exact::State& state) const;
 
  private:
   MetricOptions options_;
   std::shared_ptr<exact::StateLayout> layout_;
+  std::unique_ptr<RowCounters> counters_;
   std::vector<std::unique_ptr<Family>> families_;
 };
 

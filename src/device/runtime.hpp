@@ -1,10 +1,11 @@
-// What this room asks of the CUDA runtime, in plain types. Twins: cuda_runtime.cpp and, in a build
-// without CUDA, cuda_absent.cpp, where only the functions that cannot throw do nothing: no Device
+// What this room asks of the CUDA runtime, in plain types. Twins: runtime_cuda.cpp and, in a build
+// without CUDA, runtime_absent.cpp, where only the functions that cannot throw do nothing: no Device
 // of kind cuda can be made there, so nobody calls the others.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 namespace tally::device::cuda {
 
@@ -27,5 +28,7 @@ void destroy_event(void* event) noexcept;
 void record(void* event, void* stream);
 bool has_happened(void* event);
 void wait(void* event);
+
+void check_launch(std::string_view kernel);
 
 }  // namespace tally::device::cuda

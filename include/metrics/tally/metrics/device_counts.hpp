@@ -1,0 +1,44 @@
+// The State of a run where a device counts into it.
+#pragma once
+
+#include <cstdint>
+
+#include <tally/device/buffer.hpp>
+#include <tally/device/stream.hpp>
+#include <tally/exact/state.hpp>
+
+namespace tally::metrics {
+
+// On the CPU the counts are `state` itself. On a GPU they start at zero in its memory and come to
+// `state` now and then, for running figures, and in the end; nothing there waits for the GPU.
+class DeviceCounts {
+ public:
+  // `state` is fresh; it and `stream` outlive this object.
+  DeviceCounts(exact::State& state, const device::Stream& stream);
+
+  // Element i of the State: where the pass over the scores adds.
+  std::int64_t* values() const;
+  exact::State& state() { return state_; }
+  const device::Stream& stream() const { return stream_; }
+
+  // To be called after each batch: brings `state` up to date where it costs nothing, which on a GPU
+  // is every few hundred batches.
+  void batch_enqueued(std::int64_t num_rows);
+  // Waits for all that was enqueued; `state` is complete and canonical afterwards.
+  void finish();
+
+ private:
+  void begin_fetch();
+  void end_fetch();
+
+  exact::State& state_;
+  const device::Stream& stream_;
+  device::DeviceBuffer on_device_;  // empty on the CPU
+  device::HostBuffer fetched_;
+  device::Event fetch_done_;
+  bool is_fetching_ = false;
+  std::int64_t batches_since_fetch_ = 0;
+  std::int64_t rows_since_fetch_ = 0;
+};
+
+}  // namespace tally::metrics

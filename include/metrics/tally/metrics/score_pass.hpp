@@ -1,0 +1,54 @@
+// The one pass over the scores of a batch: facts of each sample, and counts into the State. On a
+// GPU and on the CPU the same bits for the same scores.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/device/buffer.hpp>
+#include <tally/metrics/device_counts.hpp>
+#include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/row_facts.hpp>
+
+namespace tally::metrics {
+
+// Facts and labels of one batch on their way from the device to the host. Readable once the stream
+// has passed the batch.
+class BatchFacts {
+ public:
+  BatchFacts(std::int64_t max_rows, const device::Device& device);
+
+  // As examine_rows() gives them, with its flags; void if one is set.
+  const RowFacts& facts();
+  std::span<const std::int64_t> labels() const;
+
+ private:
+  friend class ScorePass;
+
+  device::DeviceBuffer on_device_;  // empty on the CPU
+  device::HostBuffer on_host_;
+  std::int64_t max_rows_ = 0;
+  std::int64_t num_rows_ = 0;
+  std::vector<std::int64_t> labels_;
+  RowFacts facts_;
+};
+
+class ScorePass {
+ public:
+  // `metrics` outlives the pass.
+  ScorePass(const MetricSet& metrics, OutputKind kind) : metrics_(metrics), kind_(kind) {}
+
+  // Enqueues the pass on the stream of `counts`, and the facts' way to the host.
+  // scores: [rows >= num_rows, classes] float32, unit stride along classes; labels: [>= num_rows]
+  // int64; both on the stream's device. Error(internal) for other forms and too many rows.
+  void enqueue(std::int64_t first_index, std::int64_t num_rows, const TensorView& scores,
+               const TensorView& labels, DeviceCounts& counts, BatchFacts& facts) const;
+
+ private:
+  const MetricSet& metrics_;
+  OutputKind kind_;
+};
+
+}  // namespace tally::metrics

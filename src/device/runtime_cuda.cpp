@@ -1,0 +1,122 @@
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+#include <string_view>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "runtime.hpp"
+
+namespace tally::device::cuda {
+namespace {
+
+Error failure(cudaError_t code, std::string_view call) {
+  constexpr std::string_view kLessMemory = "Use a smaller --batch-size.";
+  return {ErrorKind::environment,
+          format("{} failed on the GPU ({}: {})", call, cudaGetErrorName(code),
+                 cudaGetErrorString(code)),
+          code == cudaErrorMemoryAllocation ? kLessMemory : std::string_view()};
+}
+
+void check(cudaError_t code, std::string_view call) {
+  if (code != cudaSuccess) throw failure(code, call);
+}
+
+cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
+cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
+
+// Every call belongs to the device that its thread has chosen.
+void choose(int device) { check(cudaSetDevice(device), "cudaSetDevice"); }
+
+// Whether a query says that work is over; "not yet" is no error.
+bool over(cudaError_t code, std::string_view call) {
+  if (code == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());  // it would be found by the next check of a launch
+    return false;
+  }
+  check(code, call);
+  return true;
+}
+
+}  // namespace
+
+std::byte* allocate_pinned(std::size_t num_bytes, int device) {
+  choose(device);
+  void* memory = nullptr;
+  check(cudaHostAlloc(&memory, num_bytes, cudaHostAllocDefault), "cudaHostAlloc");
+  std::memset(memory, 0, num_bytes);
+  return static_cast<std::byte*>(memory);
+}
+
+std::byte* allocate(std::size_t num_bytes, int device) {
+  choose(device);
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, num_bytes), "cudaMalloc");
+  // On the default stream and waited for: later streams do not wait for it by themselves.
+  check(cudaMemset(memory, 0, num_bytes), "cudaMemset");
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  return static_cast<std::byte*>(memory);
+}
+
+void free_pinned(std::byte* memory) noexcept { static_cast<void>(cudaFreeHost(memory)); }
+void free(std::byte* memory) noexcept { static_cast<void>(cudaFree(memory)); }
+
+void* make_stream(int device) {
+  choose(device);
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  return stream;
+}
+
+void destroy_stream(void* stream) noexcept {
+  static_cast<void>(cudaStreamDestroy(as_stream(stream)));
+}
+
+void copy_to_device(std::byte* to, std::span<const std::byte> from, void* stream) {
+  check(cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, as_stream(stream)),
+        "a copy to the GPU");
+}
+
+void copy_to_host(std::byte* to, std::span<const std::byte> from, void* stream) {
+  check(cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyDeviceToHost, as_stream(stream)),
+        "a copy from the GPU");
+}
+
+void fill_zero(std::span<std::byte> bytes, void* stream) {
+  check(cudaMemsetAsync(bytes.data(), 0, bytes.size(), as_stream(stream)), "cudaMemsetAsync");
+}
+
+void wait_for(void* stream, void* event) {
+  check(cudaStreamWaitEvent(as_stream(stream), as_event(event), cudaEventWaitDefault),
+        "cudaStreamWaitEvent");
+}
+
+bool is_done(void* stream) { return over(cudaStreamQuery(as_stream(stream)), "work"); }
+
+void synchronize(void* stream) { check(cudaStreamSynchronize(as_stream(stream)), "work"); }
+
+void* make_event(int device) {
+  choose(device);
+  cudaEvent_t event = nullptr;
+  // A waiting host sleeps: the core belongs to the reader.
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+        "cudaEventCreate");
+  return event;
+}
+
+void destroy_event(void* event) noexcept { static_cast<void>(cudaEventDestroy(as_event(event))); }
+
+void record(void* event, void* stream) {
+  check(cudaEventRecord(as_event(event), as_stream(stream)), "cudaEventRecord");
+}
+
+bool has_happened(void* event) { return over(cudaEventQuery(as_event(event)), "work"); }
+
+void wait(void* event) { check(cudaEventSynchronize(as_event(event)), "work"); }
+
+void check_launch(std::string_view kernel) {
+  check(cudaGetLastError(), format("the launch of kernel '{}'", kernel));
+}
+
+}  // namespace tally::device::cuda

@@ -1,0 +1,68 @@
+#include <tally/metrics/device_counts.hpp>
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+
+#include "score_rows.hpp"
+
+namespace tally::metrics {
+namespace {
+
+// Often enough for running figures; and limbs bear 2^30 adds between two carries (exact/sum.hpp).
+constexpr std::int64_t kBatchesBetweenFetches = 256;
+constexpr std::int64_t kRowsBetweenFetches = std::int64_t{1} << 24;
+
+}  // namespace
+
+DeviceCounts::DeviceCounts(exact::State& state, const device::Stream& stream)
+    : state_(state), stream_(stream), fetch_done_(stream.device()) {
+  if (stream.device().kind == DeviceKind::cpu) return;
+  on_device_ = device::DeviceBuffer(state.layout().num_bytes(), stream.device());
+  fetched_ = device::HostBuffer(state.layout().num_bytes(), stream.device());
+}
+
+std::int64_t* DeviceCounts::values() const {
+  return on_device_.data() == nullptr ? state_.values().data() : on_device_.as<std::int64_t>();
+}
+
+void DeviceCounts::batch_enqueued(std::int64_t num_rows) {
+  if (on_device_.data() == nullptr) return;
+  ++batches_since_fetch_;
+  rows_since_fetch_ += num_rows;
+  if (is_fetching_ && fetch_done_.is_done()) end_fetch();
+  const bool is_due =
+      batches_since_fetch_ >= kBatchesBetweenFetches || rows_since_fetch_ >= kRowsBetweenFetches;
+  if (is_due && !is_fetching_) begin_fetch();
+}
+
+void DeviceCounts::finish() {
+  if (on_device_.data() != nullptr) {
+    if (is_fetching_) fetch_done_.wait();
+    begin_fetch();
+    fetch_done_.wait();
+    end_fetch();
+  }
+  state_.canonicalise();
+}
+
+void DeviceCounts::begin_fetch() {
+  for (const exact::StateSpan& span : state_.layout().spans()) {
+    if (span.kind == exact::SpanKind::counters) continue;
+    launch_carry(values() + span.offset, span.length, stream_.handle());
+  }
+  stream_.copy_to_host(fetched_.data(), on_device_.bytes());
+  fetch_done_.record(stream_);
+  is_fetching_ = true;
+  batches_since_fetch_ = 0;
+  rows_since_fetch_ = 0;
+}
+
+void DeviceCounts::end_fetch() {
+  const std::span<const std::int64_t> values(fetched_.as<const std::int64_t>(),
+                                             to_size(state_.layout().length()));
+  std::ranges::copy(values, state_.values().begin());
+  is_fetching_ = false;
+}
+
+}  // namespace tally::metrics

@@ -1,0 +1,15 @@
+#include <tally/base/error.hpp>
+
+#include "score_rows.hpp"
+
+namespace tally::metrics {
+
+void launch_score_rows(const RowsToScore&, void*) {
+  throw Error(ErrorKind::internal, "this tally was built without CUDA");
+}
+
+void launch_carry(std::int64_t*, std::int64_t, void*) {
+  throw Error(ErrorKind::internal, "this tally was built without CUDA");
+}
+
+}  // namespace tally::metrics

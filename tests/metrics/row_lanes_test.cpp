@@ -1,0 +1,119 @@
+// The kernels' arithmetic, lane by lane on the CPU, against the CPU's own loops: equal bits.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <tally/base/checked_cast.hpp>
+
+#include "row_kernel.hpp"
+#include "row_lanes.hpp"
+
+namespace tally::metrics {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+template <class Find>
+auto joined(const Find& find) {
+  auto result = find(0);
+  for (int lane = 1; lane < kLanes; ++lane) result = join(result, find(lane));
+  return result;
+}
+
+struct Row {
+  std::vector<float> scores;
+  std::int64_t label = 0;
+};
+
+// Coarse scores, so that ties are common; some rows with scores of impossible classes.
+Row random_row(std::int64_t num_classes, std::mt19937& random) {
+  std::uniform_int_distribution<int> score(-6, 6);
+  Row row;
+  for (std::int64_t i = 0; i < num_classes; ++i) {
+    row.scores.push_back(0.73f * static_cast<float>(score(random)));
+  }
+  if (num_classes > 3 && random() % 4 == 0) row.scores[random() % 3] = -kInf;
+  row.label = static_cast<std::int64_t>(random() % to_size(num_classes));
+  return row;
+}
+
+struct Found {
+  std::int64_t prediction;
+  std::int32_t rank;
+  bool tied;
+  std::uint32_t loss, confidence;
+  bool operator==(const Found&) const = default;
+};
+
+Found on_the_cpu(const Row& row, OutputKind kind) {
+  auto scores = row.scores;
+  const std::vector<std::int64_t> labels{row.label};
+  RowFacts facts;
+  examine_rows(contiguous_view(scores.data(), DType::f32, {1, std::ssize(scores)}), labels,
+               std::nullopt, kind, facts);
+  EXPECT_FALSE(facts.non_finite_row || facts.wrong_kind_row);
+  return {facts.prediction[0], facts.label_rank[0], facts.label_tied[0] != 0,
+          std::bit_cast<std::uint32_t>(facts.loss[0]),
+          std::bit_cast<std::uint32_t>(facts.confidence[0])};
+}
+
+Found lane_by_lane(const Row& row, OutputKind kind) {
+  const Scores scores{row.scores.data(), std::ssize(row.scores), kind};
+  const Peak peak = joined([&](int lane) { return find_peak(scores, lane); });
+  EXPECT_TRUE(peak.is_finite() && peak.fits_kind);
+  const float truth = scores.row[row.label];
+  const Standing standing =
+      joined([&](int lane) { return compare(scores, peak.score, truth, row.label, lane); });
+  const double sum = joined([&](int lane) { return sum_exp(scores, peak.score, lane); });
+  const Judgement judgement = judge(kind, peak.score, truth, sum);
+  return {standing.prediction, standing.ahead, standing.equal > 0,
+          std::bit_cast<std::uint32_t>(judgement.loss),
+          std::bit_cast<std::uint32_t>(judgement.confidence)};
+}
+
+TEST(RowLanes, FindWhatTheCpuFindsForAnyNumberOfClasses) {
+  std::mt19937 random(11);
+  for (std::int64_t classes = 1; classes <= 300; ++classes) {
+    const Row row = random_row(classes, random);
+    EXPECT_EQ(lane_by_lane(row, OutputKind::logits), on_the_cpu(row, OutputKind::logits))
+        << classes << " classes";
+  }
+}
+
+TEST(RowLanes, FindWhatTheCpuFindsOfProbabilities) {
+  std::mt19937 random(12);
+  for (std::int64_t classes = 1; classes <= 100; ++classes) {
+    Row row = random_row(classes, random);
+    for (float& score : row.scores) score = std::abs(score) / 8;
+    for (float& score : row.scores) score = score > 1 ? 1 : score;
+    EXPECT_EQ(lane_by_lane(row, OutputKind::probabilities),
+              on_the_cpu(row, OutputKind::probabilities));
+    for (float& score : row.scores) score = -score;
+    EXPECT_EQ(lane_by_lane(row, OutputKind::log_probabilities),
+              on_the_cpu(row, OutputKind::log_probabilities));
+  }
+}
+
+TEST(RowLanes, SeeWhatCannotBeScored) {
+  for (std::size_t place = 0; place < 37; ++place) {
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInf}) {
+      std::vector<float> row(37, -1.0f);
+      row[place] = bad;
+      const Scores scores{row.data(), 37, OutputKind::logits};
+      EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).is_finite()) << place;
+    }
+    std::vector<float> row(37, 0.01f);
+    row[place] = 1.5f;
+    const Scores scores{row.data(), 37, OutputKind::probabilities};
+    EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).fits_kind) << place;
+  }
+  const std::vector<float> impossible(9, -kInf);
+  const Scores scores{impossible.data(), 9, OutputKind::logits};
+  EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).is_finite());
+}
+
+}  // namespace
+}  // namespace tally::metrics
