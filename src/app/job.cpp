@@ -145,8 +145,8 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     if (!job.task->columns().empty()) check_spill_folder(job.config);
     naming_model(job.config.model, [&] {
       job.routes = evaluate::make_routes(info, predictor.card(), job.config.batch_size, job.device);
-      job.task->check_output_shape(
-          evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor));
+      job.task->check_output_shape(evaluate::warm_up(info, job.config.batch_size, job.routes.routes,
+                                                     predictor, *job.stream));
     });
   });
   job.notes.insert(job.notes.end(), job.routes.notes.begin(), job.routes.notes.end());
@@ -168,6 +168,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   job.output = choose_output(comm, job.config);
   comm::agree_on(comm, [&] {
     job.device = device::choose_device(device_request(job.config.device), comm.local_rank());
+    job.stream.emplace(job.device);
     job.reducer = comm::make_reducer(reduce_request(job.config.reduce), job.device.kind, comm);
   });
   phases.done("settings");

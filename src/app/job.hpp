@@ -10,7 +10,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/reducer.hpp>
 #include <tally/config/run_config.hpp>
-#include <tally/device/device.hpp>
+#include <tally/device/stream.hpp>
 #include <tally/evaluate/loop.hpp>
 #include <tally/evaluate/routes.hpp>
 #include <tally/exact/state.hpp>
@@ -29,6 +29,7 @@ struct Job {
   config::RunConfig config;
   std::string output;  // folder, the same on every rank
   device::Device device;
+  std::optional<device::Stream> stream;  // on which the device computes
   OpenedData data;
   LoadedModel model;
   metrics::OutputKind outputs = metrics::OutputKind::logits;  // in force

@@ -12,8 +12,8 @@ namespace tally::app {
 namespace {
 
 constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
-// One batch in use, one ready, one being read.
-constexpr int kReaderSlots = 3;
+// Besides those in use: one batch ready, one being read.
+constexpr int kSlotsAhead = 2;
 
 std::string spill_folder(const config::RunConfig& config) {
   if (!config.spill_dir.empty()) return config.spill_dir;
@@ -49,7 +49,8 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
   const auto& info = job.data.set->info();
   std::vector<device::HostBuffer> memory;
   std::vector<std::span<std::byte>> slots;
-  for (int slot = 0; slot < kReaderSlots; ++slot) {
+  const int held = evaluate::batches_in_flight(job.device);
+  for (int slot = 0; slot < held + kSlotsAhead; ++slot) {
     memory.emplace_back(data::slot_bytes(info, job.grid->batch_size()), job.device);
     slots.push_back(memory.back().bytes());
   }
@@ -59,11 +60,11 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
       {},
       0,
       0};
-  data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots);
+  data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots, held);
   ReaderSource source(reader);
-  result.times = evaluate::run(
-      {source, job.routes.routes, *job.model.predictor, *job.task, result.log, observer},
-      result.state);
+  result.times = evaluate::run({*job.stream, job.grid->batch_size(), source, job.routes.routes,
+                                *job.model.predictor, *job.task, result.log, observer},
+                               result.state);
   result.read_s = reader.read_s();
   result.wait_s = reader.wait_s();
   return result;

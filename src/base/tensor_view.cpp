@@ -52,9 +52,9 @@ std::string to_string(std::span<const std::int64_t> shape) {
   return format("[{}]", fmt::join(shape, ", "));
 }
 
-TensorView contiguous_view(void* data, DType dtype, Shape shape) {
+TensorView contiguous_view(void* data, DType dtype, Shape shape, DeviceKind device) {
   auto strides = contiguous_strides(shape);
-  return {data, dtype, std::move(shape), std::move(strides), DeviceKind::cpu};
+  return {data, dtype, std::move(shape), std::move(strides), device};
 }
 
 }  // namespace tally

@@ -21,7 +21,7 @@ namespace tally::data {
 // lies in slot i modulo the number of slots.
 struct BatchReader::Body {
   Body(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
-       std::vector<std::span<std::byte>> memory);
+       std::vector<std::span<std::byte>> memory, int num_held);
 
   void run(const std::stop_token& stop);
   bool wait_for_free_slot(const std::stop_token& stop);
@@ -34,6 +34,7 @@ struct BatchReader::Body {
   const plan::BatchRange slice;
   const SlotLayout layout;
   const std::vector<std::span<std::byte>> slots;
+  const std::int64_t held;
   std::vector<Batch> batches;  // one per slot
 
   mutable std::mutex mutex;  // of everything up to `thread`
@@ -50,17 +51,19 @@ struct BatchReader::Body {
 };
 
 BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
-                        std::vector<std::span<std::byte>> memory)
+                        std::vector<std::span<std::byte>> memory, int num_held)
     : data_set(set),
       grid(the_grid),
       slice(the_slice),
       layout(make_slot_layout(set.info(), the_grid.batch_size())),
-      slots(std::move(memory)) {
+      slots(std::move(memory)),
+      held(num_held) {
   const bool large_enough = std::ranges::all_of(
       slots, [&](const auto& slot) { return std::cmp_greater_equal(slot.size(), layout.bytes); });
-  if (slots.size() < 2 || !large_enough) {
+  if (held < 1 || std::ssize(slots) <= held || !large_enough) {
     throw Error(ErrorKind::internal,
-                format("a batch reader needs at least 2 slots of {} bytes", layout.bytes));
+                format("a batch reader of which {} batches are held needs more slots, of {} bytes",
+                       held, layout.bytes));
   }
   if (slice.first < 0 || slice.count < 0 || slice.end() > grid.num_batches() ||
       grid.num_samples() > set.info().num_samples) {
@@ -71,7 +74,8 @@ BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
     batches.push_back({.index = 0,
                        .samples = {},
                        .inputs = slot_views(layout.inputs, slot.data(), grid.batch_size()),
-                       .targets = slot_views(layout.targets, slot.data(), grid.batch_size())});
+                       .targets = slot_views(layout.targets, slot.data(), grid.batch_size()),
+                       .memory = slot.first(to_size(layout.bytes))});
   }
   thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -127,8 +131,8 @@ void BatchReader::Body::read_field(const SlotField& field, plan::SampleRange sam
 
 const Batch* BatchReader::Body::next() {
   std::unique_lock lock(mutex);
-  if (num_freed < num_taken) {
-    num_freed = num_taken;
+  if (num_taken - num_freed == held) {
+    ++num_freed;
     slot_freed.notify_one();
   }
   if (num_taken == slice.count) return nullptr;
@@ -142,8 +146,8 @@ const Batch* BatchReader::Body::next() {
 }
 
 BatchReader::BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,
-                         std::vector<std::span<std::byte>> slots)
-    : body_(std::make_unique<Body>(data_set, grid, slice, std::move(slots))) {}
+                         std::vector<std::span<std::byte>> slots, int held)
+    : body_(std::make_unique<Body>(data_set, grid, slice, std::move(slots), held)) {}
 BatchReader::~BatchReader() = default;
 
 const Batch* BatchReader::next() { return body_->next(); }

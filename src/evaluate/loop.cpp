@@ -1,9 +1,17 @@
+#include <tally/evaluate/loop.hpp>
+
+#include <vector>
+
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
-#include <tally/evaluate/loop.hpp>
+
+#include "flight.hpp"
 
 namespace tally::evaluate {
 namespace {
+
+// Enough to hide the host's work on one batch and the copy of another behind the device's.
+constexpr int kBatchesInFlightOnGpu = 4;
 
 // Adds the time it lives to a sum.
 class Lap {
@@ -18,39 +26,104 @@ class Lap {
   Stopwatch watch_;
 };
 
-}  // namespace
-
-LoopTimes run(const Parts& parts, exact::State& state) {
-  LoopTimes times;
-  const Stopwatch watch;
-  predictions::RecordBatch records;
-  std::vector<TensorView> prepared;
-  while (const data::Batch* batch = parts.source.next()) {
-    {
-      const Lap lap(times.prepare_s);
-      prepared = prepare(*batch, parts.routes);
+// The batches in flight: they land in the order in which they started.
+class Pipeline {
+ public:
+  Pipeline(const Parts& parts, exact::State& state)
+      : parts_(parts), copies_(parts.stream.device()), counts_(state, parts.stream) {
+    const device::Device& device = parts.stream.device();
+    for (int i = 0; i < batches_in_flight(device); ++i) {
+      ring_.emplace_back(device, parts.task.make_scorer(parts.batch_size, device));
     }
+  }
+
+  void make_room() {
+    if (started_ - landed_ == ring_.size()) land();
+  }
+
+  void start(const data::Batch& batch) {
+    Flight& flight = ring_[started_++ % ring_.size()];
+    data::Batch brought;
+    std::vector<TensorView> prepared;
     TensorView output;
     {
-      const Lap lap(times.predict_s);
-      output = parts.predictor.predict(prepared);
+      const Lap lap(times_.prepare_s);
+      brought = flight.bring(batch, copies_, parts_.stream);
+      prepared = prepare(brought, parts_.routes, parts_.stream);
     }
     {
-      const Lap lap(times.score_s);
-      parts.task.score({batch->samples.first, batch->samples.count, output, batch->targets}, state,
-                       records);
-      parts.log.append(records);
+      const Lap lap(times_.predict_s);
+      output = parts_.predictor.predict(prepared);
     }
-    times.samples += batch->samples.count;
-    if (times.first_batch_samples == 0) {
-      times.first_batch_samples = batch->samples.count;
-      times.first_batch_s = watch.elapsed_s();
-    }
-    parts.observer.batch_done(times.samples, state);
+    const Lap lap(times_.score_s);
+    flight.scorer->enqueue({batch.samples.first, batch.samples.count, output, brought.targets},
+                           counts_);
+    flight.done.record(parts_.stream);
+    counts_.batch_enqueued(batch.samples.count);
   }
-  state.canonicalise();
-  times.total_s = watch.elapsed_s();
-  return times;
+
+  // Those that are done; on the CPU, that is the one that was just started.
+  void land_finished() {
+    while (landed_ < started_ && oldest().done.is_done()) land();
+  }
+
+  LoopTimes finish() {
+    while (landed_ < started_) land();
+    counts_.finish();
+    times_.total_s = watch_.elapsed_s();
+    return times_;
+  }
+
+ private:
+  Flight& oldest() { return ring_[landed_ % ring_.size()]; }
+
+  void land() {
+    Flight& flight = oldest();
+    {
+      const Lap lap(times_.device_wait_s);
+      flight.done.wait();
+    }
+    {
+      const Lap lap(times_.score_s);
+      flight.scorer->collect(records_);
+      parts_.log.append(records_);
+    }
+    ++landed_;
+    times_.samples += flight.num_samples;
+    if (times_.first_batch_samples == 0) {
+      times_.first_batch_samples = flight.num_samples;
+      times_.first_batch_s = watch_.elapsed_s();
+    }
+    parts_.observer.batch_done(times_.samples, counts_.state());
+  }
+
+  const Parts& parts_;
+  device::Stream copies_;
+  metrics::DeviceCounts counts_;
+  std::vector<Flight> ring_;
+  std::size_t started_ = 0;
+  std::size_t landed_ = 0;
+  predictions::RecordBatch records_;
+  LoopTimes times_;
+  Stopwatch watch_;
+};
+
+}  // namespace
+
+int batches_in_flight(const device::Device& device) {
+  return device.kind == DeviceKind::cpu ? 1 : kBatchesInFlightOnGpu;
+}
+
+LoopTimes run(const Parts& parts, exact::State& state) {
+  Pipeline pipeline(parts, state);
+  for (;;) {
+    // First, since the source may use the oldest batch's memory again.
+    pipeline.make_room();
+    const data::Batch* batch = parts.source.next();
+    if (batch == nullptr) return pipeline.finish();
+    pipeline.start(*batch);
+    pipeline.land_finished();
+  }
 }
 
 }  // namespace tally::evaluate

@@ -5,6 +5,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/device/buffer.hpp>
 
 namespace tally::evaluate {
 namespace {
@@ -118,7 +119,7 @@ InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
   if (column.image) {
     route.normalise = std::make_unique<preprocess::Normaliser>(
         with_rows(batch_size, column.row_shape), column.image->channels,
-        wanted_normalisation(*column.image, card, notes), device);
+        wanted_normalisation(*column.image, card, notes), DType::f32, device);
   }
   return route;
 }
@@ -143,26 +144,30 @@ Routes make_routes(const data::DataSetInfo& info, const std::optional<model::Mod
   return made;
 }
 
-std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> routes) {
+std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> routes,
+                                const device::Stream& stream) {
   std::vector<TensorView> prepared;
   prepared.reserve(routes.size());
   for (auto& route : routes) {
     const TensorView& stored = batch.inputs.at(route.source);
-    prepared.push_back(route.normalise ? route.normalise->run(stored) : stored);
+    prepared.push_back(route.normalise ? route.normalise->run(stored, stream) : stored);
   }
   return prepared;
 }
 
 Shape warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-              model::Predictor& predictor) {
+              model::Predictor& predictor, const device::Stream& stream) {
   data::Batch zeros;
-  std::vector<std::vector<std::byte>> memory;
+  std::vector<device::DeviceBuffer> memory;
   for (const auto& column : info.inputs) {
-    memory.emplace_back(to_size(batch_size * column.row_bytes()));
+    memory.emplace_back(batch_size * column.row_bytes(), stream.device());
     zeros.inputs.push_back(contiguous_view(memory.back().data(), column.dtype,
-                                           with_rows(batch_size, column.row_shape)));
+                                           with_rows(batch_size, column.row_shape),
+                                           stream.device().kind));
   }
-  return predictor.predict(prepare(zeros, routes)).shape;
+  const Shape shape = predictor.predict(prepare(zeros, routes, stream)).shape;
+  stream.synchronize();
+  return shape;
 }
 
 }  // namespace tally::evaluate

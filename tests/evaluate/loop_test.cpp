@@ -81,7 +81,9 @@ Outcome evaluate(const plan::BatchGrid& grid,
     predictions::PredictionLog log(task->columns(), "/tmp", 1 << 20);
     CountingObserver observer;
     exact::State state(task->layout());
-    const auto times = run({source, routes, *predictor, *task, log, observer}, state);
+    const device::Stream stream{device::Device{}};
+    const auto times =
+        run({stream, kBatch, source, routes, *predictor, *task, log, observer}, state);
     EXPECT_EQ(times.samples, log.num_rows());
     merged.merge(std::move(state));
     outcome.rows += log.num_rows();

@@ -114,7 +114,7 @@ TEST(Routes, TheCardsNormalisationWinsAndIsNoted) {
   EXPECT_THAT(made.notes[0], HasSubstr("BGR"));
 
   std::vector<std::uint8_t> pixels(kBatch * 5 * 6 * 3, 10);
-  const auto prepared = prepare(batch_of(pixels), made.routes);
+  const auto prepared = prepare(batch_of(pixels), made.routes, device::Stream(device::Device{}));
   ASSERT_EQ(prepared.size(), 1u);
   EXPECT_EQ(prepared[0].shape, (Shape{kBatch, 3, 5, 6}));
   EXPECT_FLOAT_EQ(prepared[0].as<float>()[0], 9.0F);

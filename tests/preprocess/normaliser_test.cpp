@@ -14,10 +14,13 @@
 #include <tally/base/error.hpp>
 #include <tally/preprocess/normaliser.hpp>
 
+#include "half.hpp"
+
 namespace tally::preprocess {
 namespace {
 
 const device::Device kCpu{DeviceKind::cpu, 0, "a CPU"};
+const device::Stream kStream(kCpu);
 const Normalisation kImageNet{1.0 / 255, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, "RGB"};
 const Normalisation kMnist{1.0 / 255, {0.1307}, {0.3081}, "L"};
 
@@ -70,9 +73,9 @@ class EveryOrder : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryOrder, EqualsTheDoubleComputationRoundedOnce) {
   const auto& [stored, stored_channels, wanted] = GetParam();
-  Normaliser normaliser(stored, stored_channels, wanted, kCpu);
+  Normaliser normaliser(stored, stored_channels, wanted, DType::f32, kCpu);
   auto pixels = random_pixels(stored);
-  const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, stored));
+  const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, stored), kStream);
   expect_normalised(output, pixels, stored, stored_channels, wanted);
 }
 
@@ -91,8 +94,8 @@ TEST(Normaliser, IsCloseToTheFloatFormula) {
   std::vector<std::uint8_t> pixels(768);  // each level in each channel
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i / 3);
   const Shape stored{1, 16, 16, 3};
-  Normaliser normaliser(stored, "RGB", kImageNet, kCpu);
-  const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, stored));
+  Normaliser normaliser(stored, "RGB", kImageNet, DType::f32, kCpu);
+  const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, stored), kStream);
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const std::size_t c = i % 3;
     const float by_float =
@@ -102,31 +105,52 @@ TEST(Normaliser, IsCloseToTheFloatFormula) {
   }
 }
 
+TEST(Normaliser, GivesHalfPrecisionOnRequest) {
+  const Shape stored{3, 5, 7, 3};
+  auto pixels = random_pixels(stored);
+  const auto input = contiguous_view(pixels.data(), DType::u8, stored);
+  Normaliser exact(stored, "BGR", kImageNet, DType::f32, kCpu);
+  const auto wanted = exact.run(input, kStream);
+  for (const DType type : {DType::bf16, DType::f16}) {
+    Normaliser normaliser(stored, "BGR", kImageNet, type, kCpu);
+    const auto output = normaliser.run(input, kStream);
+    ASSERT_EQ(output.dtype, type);
+    EXPECT_EQ(output.shape, wanted.shape);
+    EXPECT_EQ(output.strides, wanted.strides);
+    for (std::size_t i = 0; i < pixels.size(); ++i) {
+      const float value = wanted.as<float>()[i];
+      const auto bits = type == DType::bf16 ? bfloat16_bits(value) : float16_bits(value);
+      ASSERT_EQ(output.as<std::uint16_t>()[i], bits) << i;
+    }
+  }
+}
+
 TEST(Normaliser, LiesChannelsLastAndAligned) {
   const Shape stored{2, 4, 6, 3};
-  Normaliser normaliser(stored, "RGB", kImageNet, kCpu);
+  Normaliser normaliser(stored, "RGB", kImageNet, DType::f32, kCpu);
   auto pixels = random_pixels(stored);
-  const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, stored));
+  const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, stored), kStream);
   EXPECT_EQ(output.strides, (std::vector<std::int64_t>{72, 1, 18, 3}));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(output.data) % 64, 0u);
   EXPECT_EQ(output.device, DeviceKind::cpu);
 }
 
 TEST(Normaliser, TakesFewerRowsAndIsUsedAgain) {
-  Normaliser normaliser({8, 3, 3, 3}, "BGR", kImageNet, kCpu);
+  Normaliser normaliser({8, 3, 3, 3}, "BGR", kImageNet, DType::f32, kCpu);
   for (const std::int64_t rows : {8, 3, 1, 0}) {
     const Shape shape{rows, 3, 3, 3};
     auto pixels = random_pixels(shape);
-    const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, shape));
+    const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, shape), kStream);
     expect_normalised(output, pixels, shape, "BGR", kImageNet);
   }
 }
 
 TEST(Normaliser, RefusesAnotherTensorThanItWasMadeFor) {
-  Normaliser normaliser({2, 3, 3, 3}, "RGB", kImageNet, kCpu);
+  Normaliser normaliser({2, 3, 3, 3}, "RGB", kImageNet, DType::f32, kCpu);
   std::vector<std::uint8_t> memory(1024);
   const auto refuses = [&](DType dtype, Shape shape) {
-    EXPECT_THROW(normaliser.run(contiguous_view(memory.data(), dtype, std::move(shape))), Error);
+    const auto other = contiguous_view(memory.data(), dtype, std::move(shape));
+    EXPECT_THROW(normaliser.run(other, kStream), Error);
   };
   refuses(DType::u8, {3, 3, 3, 3});
   refuses(DType::u8, {2, 3, 4, 3});
@@ -134,13 +158,13 @@ TEST(Normaliser, RefusesAnotherTensorThanItWasMadeFor) {
   refuses(DType::f32, {2, 3, 3, 3});
   auto strided = contiguous_view(memory.data(), DType::u8, {2, 3, 3, 3});
   strided.strides[0] *= 2;
-  EXPECT_THROW(normaliser.run(strided), Error);
+  EXPECT_THROW(normaliser.run(strided, kStream), Error);
 }
 
 void expect_error(ErrorKind kind, const std::string& part, const Shape& stored,
                   const std::string& channels, const Normalisation& wanted) {
   try {
-    const Normaliser normaliser(stored, channels, wanted, kCpu);
+    const Normaliser normaliser(stored, channels, wanted, DType::f32, kCpu);
     FAIL() << "no error; expected one with: " << part;
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), kind);
@@ -171,6 +195,13 @@ TEST(Normaliser, RefusesNumbersThatAreNotFinite) {
   wanted = kImageNet;
   wanted.mean[2] = std::numeric_limits<double>::quiet_NaN();
   expect_error(ErrorKind::dataset, "channel 'B'", {1, 2, 2, 3}, "RGB", wanted);
+}
+
+TEST(Normaliser, RefusesNumbersThatAreNoneOfTheOutputsType) {
+  const Normalisation large{1000.0, {0, 0, 0}, {1, 1, 1}, "RGB"};
+  EXPECT_NO_THROW(Normaliser({1, 2, 2, 3}, "RGB", large, DType::bf16, kCpu));
+  EXPECT_THROW(Normaliser({1, 2, 2, 3}, "RGB", large, DType::f16, kCpu), Error);
+  EXPECT_THROW(Normaliser({1, 2, 2, 3}, "RGB", large, DType::i32, kCpu), Error);
 }
 
 }  // namespace

@@ -81,7 +81,12 @@ Scored score(const TaskOptions& with, const ScoredBatch& batch) {
   const auto task = make_task(with);
   exact::State state(task->layout());
   Scored scored{.results = {}, .specs = task->columns(), .records = {}};
-  task->score(batch, state, scored.records);
+  const device::Device cpu;
+  const device::Stream stream(cpu);
+  metrics::DeviceCounts counts(state, stream);
+  const auto scorer = task->make_scorer(batch.output.shape[0], cpu);
+  scorer->enqueue(batch, counts);
+  scorer->collect(scored.records);
   scored.results = task->finalize(state);
   return scored;
 }

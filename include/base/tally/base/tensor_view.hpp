@@ -42,7 +42,8 @@ struct TensorView {
   }
 };
 
-// A view of contiguous memory on the CPU.
-TensorView contiguous_view(void* data, DType dtype, Shape shape);
+// A view of contiguous memory.
+TensorView contiguous_view(void* data, DType dtype, Shape shape,
+                           DeviceKind device = DeviceKind::cpu);
 
 }  // namespace tally

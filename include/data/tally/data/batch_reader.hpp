@@ -19,6 +19,7 @@ struct Batch {
   plan::SampleRange samples;
   std::vector<TensorView> inputs;   // as DataSetInfo::inputs
   std::vector<TensorView> targets;  // as DataSetInfo::targets
+  std::span<std::byte> memory;      // the slot that holds all of them
 };
 
 // Bytes one slot needs, every tensor aligned to 64.
@@ -26,15 +27,16 @@ std::int64_t slot_bytes(const DataSetInfo& info, std::int64_t batch_size);
 
 class BatchReader {
  public:
-  // Starts reading `slice` of `grid` into `slots` (>= 2 spans of slot_bytes each, zero-filled, kept
-  // alive by the caller). The reader is the only user of `data_set` until it is destroyed.
+  // Starts reading `slice` of `grid` into `slots` (more than `held` spans of slot_bytes each,
+  // zero-filled, kept alive by the caller). The reader is the only user of `data_set` until it is
+  // destroyed. `held`: how many batches the consumer has in hand at a time, at least 1.
   BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,
-              std::vector<std::span<std::byte>> slots);
+              std::vector<std::span<std::byte>> slots, int held = 1);
   // Stops and joins the thread.
   ~BatchReader();
 
-  // The next batch, or nullptr after the last; the batch returned before is given back. Rethrows
-  // what the thread threw.
+  // The next batch, or nullptr after the last; the batch returned `held` calls before is given
+  // back. Rethrows what the thread threw.
   const Batch* next();
 
   // Seconds the thread spent reading, and the consumer spent waiting in next().

@@ -5,6 +5,7 @@
 #include <span>
 
 #include <tally/data/batch_reader.hpp>
+#include <tally/device/stream.hpp>
 #include <tally/evaluate/routes.hpp>
 #include <tally/exact/state.hpp>
 #include <tally/model/predictor.hpp>
@@ -17,18 +18,25 @@ namespace tally::evaluate {
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // The next batch, valid until the next call; nullptr after the last.
+  // The next batch, valid until batches_in_flight() further calls; nullptr after the last.
   virtual const data::Batch* next() = 0;
 };
 
-// Told after each batch; called on the loop's thread.
+// Told after each batch, in their order; called on the loop's thread. `state` may be some batches
+// behind on a GPU.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void batch_done(std::int64_t samples_done, const exact::State& state) = 0;
 };
 
+// How many batches are on their way through a device at a time: 1 on the CPU, which does everything
+// when it is asked to.
+int batches_in_flight(const device::Device& device);
+
 struct Parts {
+  const device::Stream& stream;
+  std::int64_t batch_size = 0;
   BatchSource& source;
   std::span<InputRoute> routes;
   model::Predictor& predictor;
@@ -39,16 +47,18 @@ struct Parts {
 
 struct LoopTimes {
   std::int64_t samples = 0;
-  double prepare_s = 0;      // normalise and cast
+  // On a GPU the next three are the time to enqueue.
+  double prepare_s = 0;      // copy, normalise and cast
   double predict_s = 0;      // the model
   double score_s = 0;        // metrics and records
+  double device_wait_s = 0;  // the host waited for the oldest batch in flight
   double first_batch_s = 0;  // from the start of the loop to the end of its first batch
   double total_s = 0;
   std::int64_t first_batch_samples = 0;
 };
 
-// Runs every batch the source has; adds to `state`, which is canonical afterwards. Throws what the
-// parts throw.
+// Runs every batch the source has; adds to `state`, which is fresh, and canonical afterwards.
+// Throws what the parts throw.
 LoopTimes run(const Parts& parts, exact::State& state);
 
 }  // namespace tally::evaluate

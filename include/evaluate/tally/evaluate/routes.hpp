@@ -12,7 +12,7 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/device/device.hpp>
+#include <tally/device/stream.hpp>
 #include <tally/model/card.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/preprocess/normaliser.hpp>
@@ -36,12 +36,14 @@ struct Routes {
 Routes make_routes(const data::DataSetInfo& info, const std::optional<model::ModelCard>& card,
                    std::int64_t batch_size, const device::Device& device);
 
-// The model's arguments for one batch; views of the batch or of the routes' buffers.
-std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> routes);
+// Enqueues the preparation of one batch, which lies on the stream's device. The model's arguments:
+// views of the batch or of the routes' buffers.
+std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> routes,
+                                const device::Stream& stream);
 
 // One batch of zeros of the true shape through preparation and model, so that what must fail fails
-// before the loop. Returns the shape of the model's output.
+// before the loop; waits for the stream. Returns the shape of the model's output.
 Shape warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-              model::Predictor& predictor);
+              model::Predictor& predictor, const device::Stream& stream);
 
 }  // namespace tally::evaluate

@@ -1,6 +1,6 @@
 // From stored pixels to what the model takes: (pixel * scale - mean) / std, channels in the model's
-// order, as a float32 tensor of logical shape [batch, channels, height, width] that lies
-// channels-last in memory.
+// order, as a tensor of logical shape [batch, channels, height, width] that lies channels-last in
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
+#include <tally/device/stream.hpp>
 
 namespace tally::preprocess {
 
@@ -24,19 +25,23 @@ struct Normalisation {
 class Normaliser {
  public:
   // stored: [batch, height, width, channels] uint8 whose channels stand in `stored_channels` order.
-  // Error(model) if that order cannot become wanted.channels (L against RGB), Error(dataset) if the
-  // sizes of mean and std do not fit.
+  // output: float32, bfloat16 or float16. Error(model) if the order of channels cannot become
+  // wanted.channels (L against RGB), Error(dataset) if the sizes of mean and std do not fit or a
+  // value is none of the output's type.
   Normaliser(Shape stored, const std::string& stored_channels, const Normalisation& wanted,
-             const device::Device& device);
+             DType output, const device::Device& device);
 
-  // Rows of `pixels` to the buffer of this object; the view is valid until the next call.
-  TensorView run(const TensorView& pixels);
+  // Enqueues: rows of `pixels`, which lie on the stream's device, to this object's buffer there.
+  // The view is valid until the next call.
+  TensorView run(const TensorView& pixels, const device::Stream& stream);
 
  private:
   Shape stored_;
-  std::vector<std::int64_t> source_channel_;  // stored channel for each channel of the model
-  std::vector<float> table_;                  // [C, 256], each value rounded once from double
-  device::HostBuffer output_;
+  std::vector<int> source_channel_;  // stored channel for each channel of the model
+  DType output_type_;
+  device::HostBuffer table_;  // [C, 256] of the output's type, each value rounded from double
+  device::DeviceBuffer table_on_device_;
+  device::DeviceBuffer output_;
 };
 
 }  // namespace tally::preprocess

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
+#include <tally/device/device.hpp>
 #include <tally/exact/state.hpp>
+#include <tally/metrics/device_counts.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/columns.hpp>
@@ -29,12 +31,26 @@ struct TaskOptions {
   std::vector<std::string> targets = {"label"};
 };
 
-// The model's output and the targets of one batch; rows past `num_samples` are padding.
+// The model's output and the targets of one batch, on the device; rows past `num_samples` are
+// padding.
 struct ScoredBatch {
   std::int64_t first_index = 0;  // global index of the first sample
   std::int64_t num_samples = 0;
   TensorView output;                    // [rows, classes] float32
   std::span<const TensorView> targets;  // in the order of the data set's target names
+};
+
+// Scores one batch after the other; several scorers have as many batches in flight.
+class BatchScorer {
+ public:
+  virtual ~BatchScorer() = default;
+
+  // Enqueues on the stream of `counts`: scores num_samples rows into them. Error(model) if the
+  // output's shape or type is not the expected one.
+  virtual void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) = 0;
+  // Once the stream has passed that batch: its records. Error(numeric) names the first sample whose
+  // output is NaN or Inf; Error(model) says that outputs are not of the expected kind.
+  virtual void collect(predictions::RecordBatch& records) = 0;
 };
 
 class Task {
@@ -45,12 +61,11 @@ class Task {
   // Sorted by name.
   virtual std::vector<predictions::ColumnSpec> columns() const = 0;
   // Error(model), naming what was found and what was expected, if the model's output does not fit
-  // the data set. For the warm-up; score() checks it too.
+  // the data set. For the warm-up; scorers check it too.
   virtual void check_output_shape(std::span<const std::int64_t> shape) const = 0;
-  // Scores num_samples rows into `state` and fills `records`. Error(numeric) names the first sample
-  // whose output is NaN or Inf; Error(model) if the output's shape or kind is not the expected one.
-  virtual void score(const ScoredBatch& batch, exact::State& state,
-                     predictions::RecordBatch& records) = 0;
+  // For batches of at most `max_samples` on this device; the task outlives it.
+  virtual std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
+                                                   const device::Device& device) const = 0;
   virtual metrics::Results finalize(const exact::State& state) const = 0;
 };
 

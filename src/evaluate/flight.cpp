@@ -1,0 +1,37 @@
+#include "flight.hpp"
+
+#include <tally/base/checked_cast.hpp>
+
+namespace tally::evaluate {
+namespace {
+
+// The same tensors at the same places of another memory.
+std::vector<TensorView> moved(const std::vector<TensorView>& views, const std::byte* from,
+                              std::byte* to) {
+  std::vector<TensorView> result = views;
+  for (TensorView& view : result) {
+    view.data = to + (view.as<std::byte>() - from);
+    view.device = DeviceKind::cuda;
+  }
+  return result;
+}
+
+}  // namespace
+
+data::Batch Flight::bring(const data::Batch& batch, const device::Stream& copies,
+                          const device::Stream& compute) {
+  num_samples = batch.samples.count;
+  if (compute.device().kind == DeviceKind::cpu) return batch;
+  if (memory.data() == nullptr) {
+    memory = device::DeviceBuffer(std::ssize(batch.memory), compute.device());
+  }
+  copies.copy_to_device(memory.data(), batch.memory);
+  copied.record(copies);
+  compute.wait_for(copied);
+  data::Batch brought = batch;
+  brought.inputs = moved(batch.inputs, batch.memory.data(), memory.data());
+  brought.targets = moved(batch.targets, batch.memory.data(), memory.data());
+  return brought;
+}
+
+}  // namespace tally::evaluate

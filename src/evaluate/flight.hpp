@@ -1,0 +1,31 @@
+// A batch on its way: copied to the device, prepared, predicted, scored, and its records back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <tally/data/batch_reader.hpp>
+#include <tally/device/buffer.hpp>
+#include <tally/device/stream.hpp>
+#include <tally/tasks/task.hpp>
+
+namespace tally::evaluate {
+
+// One of a ring; used again once its batch has landed.
+struct Flight {
+  Flight(const device::Device& device, std::unique_ptr<tasks::BatchScorer> batch_scorer)
+      : scorer(std::move(batch_scorer)), copied(device), done(device) {}
+
+  // The batch as `compute` will find it in the device's memory; copied there by `copies`, while
+  // `compute` is busy with earlier ones. On the CPU the batch itself.
+  data::Batch bring(const data::Batch& batch, const device::Stream& copies,
+                    const device::Stream& compute);
+
+  std::unique_ptr<tasks::BatchScorer> scorer;
+  device::DeviceBuffer memory;  // empty on the CPU
+  device::Event copied;
+  device::Event done;  // everything, the records included
+  std::int64_t num_samples = 0;
+};
+
+}  // namespace tally::evaluate

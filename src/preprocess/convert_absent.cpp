@@ -1,0 +1,11 @@
+#include <tally/base/error.hpp>
+
+#include "convert.hpp"
+
+namespace tally::preprocess {
+
+void launch_convert(const Conversion&, void*) {
+  throw Error(ErrorKind::internal, "this tally was built without CUDA");
+}
+
+}  // namespace tally::preprocess
