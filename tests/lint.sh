@@ -24,7 +24,7 @@ shell_scripts() {
 
 check_format() {
   local wrong
-  wrong=$(project_files '*.cpp' '*.hpp' | xargs -0 --no-run-if-empty clang-format-14 --dry-run -Werror 2>&1 |
+  wrong=$(project_files '*.cpp' '*.hpp' '*.cu' | xargs -0 --no-run-if-empty clang-format-14 --dry-run -Werror 2>&1 |
     sed -n 's/:[0-9]*:[0-9]*: error: .*//p' | sort -u) || true
   [[ -n $wrong ]] || return 0
   printf 'clang-format-14 -i %s\n' "$(tr '\n' ' ' <<<"$wrong")"
