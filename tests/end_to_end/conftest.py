@@ -88,11 +88,12 @@ Evaluate = Callable[..., Result]
 def evaluate(tally: Program, tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
     """evaluate(model, data, *options, ranks=None): must succeed; each call has an output folder of its own."""
 
-    def run(model: Path, data: Path, *options: object, ranks: int | None = None, limit_s: float = 120) -> Result:
+    def run(model: Path, data: Path, *options: object, ranks: int | None = None, limit_s: float = 120,
+            env: dict[str, str] | None = None) -> Result:  # fmt: skip
         output = tmp_path_factory.mktemp("result") / "run"
         started = tally(
             "evaluate", "--model", model, "--data", data, "--output", output, "--progress", "off", *options,
-            ranks=ranks, limit_s=limit_s,
+            ranks=ranks, limit_s=limit_s, env=env,
         )  # fmt: skip
         started.must_succeed()
         return Result(output, small.report(output), started)

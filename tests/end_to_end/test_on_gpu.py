@@ -1,0 +1,94 @@
+"""With --device cuda: known figures, equal digests whoever adds up and however many ranks, and a host that never waits.
+
+Skipped with the reason where there is no GPU; TALLY_REQUIRE_GPU=1 makes that a failure.
+"""
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+from conftest import Evaluate, Result, Small
+from launch import Program
+from prepared import Prepared
+from test_known_results import check_known
+
+SHARED_GPU = {"TALLY_ALLOW_SHARED_GPU": "1"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gpu(tally: Program, small_case: Small) -> None:
+    run = tally("check", "--model", small_case.model, "--data", small_case.data, "--device", "cuda")
+    if run.code == 0:
+        return
+    reason = run.errors[0] if run.errors else run.stderr
+    if "TALLY_REQUIRE_GPU" in os.environ:
+        pytest.fail(reason)
+    pytest.skip(f"no GPU: {reason}")
+
+
+@pytest.fixture(scope="module")
+def prepared(data_dir: Path, cache_dir: Path) -> Prepared:
+    return Prepared(data_dir, cache_dir)
+
+
+def check_same_digests(results: list[Result]) -> None:
+    for one, other in itertools.pairwise(results):
+        assert one.digests == other.digests
+        assert one.report["metrics"] == other.report["metrics"]
+
+
+@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet20", "cifar_resnet32", "squeezenet1_1"])
+def test_known_figures(network: str, prepared: Prepared, evaluate: Evaluate) -> None:
+    result = evaluate(prepared.trained_model(network), prepared.data_of(network), "--device", "cuda")
+    check_known(result, network)
+    assert result.report["ranks"][0]["device"].startswith("cuda")
+
+
+@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet20"])
+def test_ranks_that_share_a_gpu_give_the_digests_of_one(
+    network: str, prepared: Prepared, evaluate: Evaluate
+) -> None:
+    model, data = prepared.trained_model(network), prepared.data_of(network)
+    results = [evaluate(model, data, "--device", "cuda", ranks=ranks, env=SHARED_GPU) for ranks in (1, 2, 3)]
+    check_same_digests(results)
+
+
+def test_nccl_and_mpi_add_up_to_the_same(small_case: Small, evaluate: Evaluate) -> None:
+    results = [
+        evaluate(small_case.model, small_case.data, "--device", "cuda", "--reduce", reduce, "--check-reduction", ranks=1)
+        for reduce in ("nccl", "mpi")
+    ]
+    assert [result.report["reduction"]["by"] for result in results] == ["nccl", "mpi"]
+    check_same_digests(results)
+
+
+@pytest.mark.parametrize("save", ["labels", "topk,probabilities,logits", "none"])
+def test_saved_columns_are_those_of_the_cpu(save: str, small_case: Small, evaluate: Evaluate) -> None:
+    options = ["--save", save, "--batch-size", 16]
+    on_gpu = evaluate(small_case.model, small_case.data, "--device", "cuda", *options)
+    on_cpu = evaluate(small_case.model, small_case.data, "--device", "cpu", *options)
+    assert on_gpu.value("accuracy") == on_cpu.value("accuracy")
+    assert on_gpu.value("loss") == pytest.approx(on_cpu.value("loss"), rel=1e-6)
+
+
+def test_two_ranks_on_one_gpu_are_refused(small_case: Small, tally: Program, tmp_path: Path) -> None:
+    arguments = ["--model", small_case.model, "--data", small_case.data, "--output", tmp_path / "run"]
+    tally("evaluate", *arguments, "--device", "cuda", ranks=2, env={"CUDA_VISIBLE_DEVICES": "0"}).must_fail(5, "GPU")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_host_never_waits_in_the_loop(prepared: Prepared, evaluate: Evaluate, tmp_path: Path) -> None:
+    """Whatever else waits (start, end), twice as many batches add nothing to it."""
+    counter = os.environ.get("TALLY_TEST_COUNT_WAITS")
+    if not counter:
+        pytest.skip("TALLY_TEST_COUNT_WAITS does not name the library that counts")
+    waits = []
+    for limit in (2560, 5120):
+        counted = tmp_path / f"{limit}"
+        evaluate(
+            prepared.trained_model("mnist_convnet"), prepared.data_of("mnist_convnet"), "--device", "cuda",
+            "--limit", limit, env={"LD_PRELOAD": counter, "TALLY_TEST_WAITS": str(counted)},
+        )  # fmt: skip
+        waits.append(int(counted.read_text()))
+    assert waits[0] == waits[1]
