@@ -1,0 +1,54 @@
+// The GPUs that this process may use, and why there are none: in plain types.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tally/device/device.hpp>
+
+namespace tally::device {
+
+struct Gpu {
+  int index = 0;           // as CUDA counts what CUDA_VISIBLE_DEVICES shows
+  std::string uuid;        // "GPU-5a3c…", the same in every process
+  std::string name;        // "NVIDIA H200"
+  std::string pci_bus_id;  // "0000:1b:00"
+  std::int64_t memory_bytes = 0;
+  int compute_major = 0, compute_minor = 0;
+};
+
+// hidden: by CUDA_VISIBLE_DEVICES, the only one that somebody may have meant.
+enum class GpuAbsence { none, not_built, no_driver, driver_too_old, hidden, no_device, failed };
+
+struct GpuInventory {
+  std::vector<Gpu> gpus;                        // element i has index i
+  int driver_version = 0, runtime_version = 0;  // as CUDA writes them, 13020 is 13.2; 0: unknown
+  GpuAbsence absence = GpuAbsence::none;
+  std::string why_none;  // part of a sentence; empty where there are GPUs
+};
+
+// Asks the CUDA runtime; makes no context, but starts the driver, which takes some 0.1 s. Never
+// throws for want of a GPU. Twins: gpus_cuda.cpp, gpus_absent.cpp.
+GpuInventory list_gpus();
+
+// The GPU that CUDA calls of this thread mean from now on, for libraries that take the current one;
+// nothing on the CPU. Throws Error(environment). Same twins.
+void make_current(const Device& device);
+
+// What the CUDA runtime answered when it was asked for the number of GPUs.
+enum class GpuQuery { found, insufficient_driver, no_device, failed };
+
+// Fills absence and why_none of an inventory without GPUs; its versions are known. `visible` is
+// CUDA_VISIBLE_DEVICES, null where it is not set; `text` is CUDA's own for a failure.
+void explain_absence(GpuInventory& inventory, GpuQuery query, const char* visible,
+                     const char* text);
+
+// "13.2" for 13020
+std::string cuda_version_text(int version);
+// "GPU-00112233-4455-6677-8899-aabbccddeeff", as nvidia-smi prints it
+std::string uuid_text(const std::array<std::byte, 16>& uuid);
+
+}  // namespace tally::device
