@@ -15,6 +15,7 @@
 #include <tally/config/options.hpp>
 
 #include "output_folder.hpp"
+#include "reduction.hpp"
 
 namespace tally::app {
 namespace {
@@ -47,16 +48,6 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
     if (comm.is_root()) OutputFolder(output, config.overwrite);
   });
   return output;
-}
-
-device::DeviceRequest device_request(const std::string& word) {
-  if (word == "cpu") return device::DeviceRequest::cpu;
-  return word == "cuda" ? device::DeviceRequest::cuda : device::DeviceRequest::automatic;
-}
-
-comm::ReduceRequest reduce_request(const std::string& word) {
-  if (word == "mpi") return comm::ReduceRequest::mpi;
-  return word == "nccl" ? comm::ReduceRequest::nccl : comm::ReduceRequest::automatic;
 }
 
 tasks::SaveColumns save_columns(const std::string& word) {
@@ -166,11 +157,9 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   Job job;
   job.config = read_settings(comm, arguments);
   job.output = choose_output(comm, job.config);
-  comm::agree_on(comm, [&] {
-    job.device = device::choose_device(device_request(job.config.device), comm.local_rank());
-    job.stream.emplace(job.device);
-    job.reducer = comm::make_reducer(reduce_request(job.config.reduce), job.device.kind, comm);
-  });
+  place_ranks(comm, job);
+  comm::agree_on(comm, [&] { job.stream.emplace(job.device); });
+  choose_reducer(comm, job);
   phases.done("settings");
   job.data = open_data(comm, job.config);
   phases.done("open_data");

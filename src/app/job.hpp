@@ -8,8 +8,11 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
+#include <tally/comm/placement.hpp>
 #include <tally/comm/reducer.hpp>
 #include <tally/config/run_config.hpp>
+#include <tally/device/device.hpp>
+#include <tally/device/gpus.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/evaluate/loop.hpp>
 #include <tally/evaluate/routes.hpp>
@@ -29,6 +32,8 @@ struct Job {
   config::RunConfig config;
   std::string output;  // folder, the same on every rank
   device::Device device;
+  device::GpuInventory gpus;  // not looked for where the CPU was asked for
+  comm::Placement placement;
   std::optional<device::Stream> stream;  // on which the device computes
   OpenedData data;
   LoadedModel model;

@@ -55,7 +55,11 @@ std::string plan_text(const Job& job, int world_size) {
                                grid.balance(world_size)));
   text += line("device", format("{} ({}), {} thread(s) per rank", name(job.device.kind),
                                 job.device.model, job.config.threads));
-  text += line("reduction", format("{}, state {} per rank", job.reducer->name(),
+  for (const auto& place : device::placement_lines(job.placement.table)) {
+    text += line("placement", place);
+  }
+  text += line("reduction", format("{}{}, state {} per rank", job.reducer->description(),
+                                   job.config.check_reduction ? ", checked" : "",
                                    human_bytes(job.task->layout()->num_bytes())));
   text += line("predictions", format("{}: {} in all", column_names(*job.task),
                                      human_bytes(record_bytes(*job.task) * grid.num_samples())));

@@ -14,6 +14,7 @@
 #include <tally/predictions/writer.hpp>
 
 #include "provenance.hpp"
+#include "reduction.hpp"
 
 namespace tally::app {
 namespace {
@@ -57,14 +58,16 @@ std::vector<double> rank_values(const LoopResult& mine) {
 }
 
 void fill_ranks(report::RunReport& report, const std::vector<double>& values,
-                const std::vector<std::string>& hosts, const std::vector<std::string>& devices) {
+                const std::vector<std::string>& hosts, const std::vector<std::string>& devices,
+                const std::vector<device::RankPlace>& places) {
   double later_samples = 0;
   double longest_s = 0;
   const std::size_t stride = values.size() / hosts.size();
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     const double* v = values.data() + rank * stride;
     report.ranks.push_back({static_cast<int>(rank), hosts[rank], devices[rank],
-                            static_cast<std::int64_t>(v[0]), v[1], v[2], v[3]});
+                            static_cast<std::int64_t>(v[0]), v[1], v[2], v[3],
+                            places[rank].choice.device.uuid});
     later_samples += v[0] - v[4];
     longest_s = std::max(longest_s, v[6] - v[5]);
   }
@@ -90,7 +93,7 @@ void fill_inputs(report::RunReport& report, const Job& job) {
 }  // namespace
 
 metrics::Results merge_results(const comm::Communicator& comm, const Job& job, LoopResult& mine) {
-  job.reducer->sum(mine.state.values());
+  reduce(comm, job, mine.state);
   mine.state.canonicalise();
   metrics::Results results;
   comm::agree_on(comm, [&] {
@@ -151,8 +154,10 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
                                   [&](const auto& other) { return other == classes[0]; });
   report.balance = job.grid->balance(comm.world_size());
   fill_inputs(report, job);
-  fill_ranks(report, values, hosts, devices);
+  fill_ranks(report, values, hosts, devices, job.placement.table);
+  report.reduction = {std::string(job.reducer->name()), job.config.check_reduction};
   report.environment = environment_of(comm);
+  for (auto& fact : device_facts(job)) report.environment.push_back(std::move(fact));
   if (!report.comparable) {
     report.notes.emplace_back(
         "the ranks differ in what the digests depend on (processor, libraries or environment): "

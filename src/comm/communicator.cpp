@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <tally/base/checked_cast.hpp>
@@ -63,6 +64,26 @@ std::int64_t Communicator::max(std::int64_t value) const {
   body_->check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, body_->comm.get()),
                "MPI_Allreduce");
   return value;
+}
+
+std::optional<std::int64_t> Communicator::max_unless(std::int64_t value,
+                                                     const std::function<bool()>& give_up) const {
+  // On the heap: after giving up MPI may still write there.
+  auto largest = std::make_unique<std::int64_t>(value);
+  MPI_Request request = MPI_REQUEST_NULL;
+  body_->check(MPI_Iallreduce(MPI_IN_PLACE, largest.get(), 1, MPI_INT64_T, MPI_MAX,
+                              body_->comm.get(), &request),
+               "MPI_Iallreduce");
+  for (;;) {
+    int is_done = 0;
+    body_->check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (is_done != 0) return *largest;
+    if (give_up()) {
+      static_cast<void>(largest.release());
+      return std::nullopt;
+    }
+    std::this_thread::yield();
+  }
 }
 
 void Communicator::barrier() const { body_->check(MPI_Barrier(body_->comm.get()), "MPI_Barrier"); }

@@ -1,13 +1,90 @@
-// The reducer over NCCL. Twin bodies: CMake picks the absent one for a build without NCCL.
+// The reducer over NCCL, watched from the host: nothing here waits for NCCL without a limit, and
+// what one rank meets all ranks leave for together. No type of NCCL or CUDA: the calls come as a
+// table.
 #pragma once
 
-#include <memory>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
+#include <tally/base/error.hpp>
+#include <tally/comm/communicator.hpp>
 #include <tally/comm/reducer.hpp>
+#include <tally/device/buffer.hpp>
+#include <tally/device/device.hpp>
+#include <tally/device/stream.hpp>
+
+#include "nccl_calls.hpp"
 
 namespace tally::comm {
 
-// Collective. Throws Error(environment) where NCCL cannot be had. `comm` must outlive the reducer.
-std::unique_ptr<Reducer> make_nccl_reducer(const Communicator& comm);
+// Time as the watch sees it; tests bring their own.
+struct NcclPatience {
+  // For one phase, and as much again for a peer that does not come to say how it went.
+  std::chrono::nanoseconds limit = std::chrono::seconds(120);
+  std::function<std::chrono::nanoseconds()> now;          // monotonic
+  std::function<void()> rest;                             // between two looks
+  std::function<void(std::function<void()> work)> aside;  // does it on a thread of its own
+
+  static NcclPatience of_this_machine();
+};
+
+class NcclReducer final : public Reducer {
+ public:
+  // Collective. Agrees on the version of NCCL and makes the communicator; a state is added up in
+  // pieces of `piece` values. After a failure of one rank all throw AgreedFailure(environment), and
+  // the communicator is aborted. Throws Error(environment) where a peer does not answer at all: the
+  // job must end then, without another call of NCCL. `comm` must outlive the reducer.
+  NcclReducer(const Communicator& comm, const device::Device& device, NcclCalls calls,
+              NcclPatience patience = NcclPatience::of_this_machine(),
+              std::int64_t piece = std::int64_t{1} << 22);
+  // Collective, unless an exception unwinds: then peers may never come, and NCCL is left alone.
+  ~NcclReducer() override;
+  NcclReducer(const NcclReducer&) = delete;
+  NcclReducer& operator=(const NcclReducer&) = delete;
+
+  // Throws as the constructor does. After a failure the reducer is only to be destroyed.
+  void sum(std::span<std::int64_t> values) override;
+  std::string_view name() const override { return "nccl"; }
+  std::string description() const override;
+
+ private:
+  // How far a rank is with a phase, in numbers that nccl_reducer.cpp names.
+  struct Report {
+    std::int64_t vote = 0;
+    std::optional<Error> error;
+  };
+  // How a phase ended on all ranks; `mine` is this rank's part in a failure, if it had one.
+  struct Outcome {
+    bool failed = false;
+    std::optional<Error> mine;
+  };
+
+  void check_version();
+  void make_communicator();
+  void sum_piece(std::span<std::int64_t> values);
+  void close();
+  Report look(std::string_view phase, const std::function<bool()>& is_through,
+              std::chrono::nanoseconds begin) const;
+  Outcome watch(std::string_view phase, const std::function<bool()>& is_through);
+  void require(const Outcome& outcome);
+  bool is_ready(std::string_view phase) const;
+  void check(NcclCode code, std::string_view phase) const;
+  void abort();
+
+  const Communicator& comm_;
+  const NcclCalls calls_;
+  const NcclPatience patience_;
+  const std::int64_t piece_;
+  int version_ = 0;
+  std::optional<device::Stream> stream_;
+  device::HostBuffer host_;
+  device::DeviceBuffer on_device_;
+  NcclHandle nccl_ = nullptr;
+};
 
 }  // namespace tally::comm

@@ -9,10 +9,14 @@ namespace {
 
 constexpr std::string_view kPrefix = "TALLY_";
 
-// Variables that belong to scripts, tests or the launch check, not to an option.
-constexpr std::array<std::string_view, 6> kElsewhere{
-    "TALLY_ENV",      "TALLY_BIN",        "TALLY_PYTHON",
-    "TALLY_DATA_DIR", "TALLY_TEST_RANKS", "TALLY_ALLOW_SEPARATE_JOBS"};
+// Variables that belong to scripts, tests the launch check or the placement, not to an option.
+constexpr std::array<std::string_view, 7> kElsewhere{"TALLY_ENV",
+                                                     "TALLY_BIN",
+                                                     "TALLY_PYTHON",
+                                                     "TALLY_DATA_DIR",
+                                                     "TALLY_TEST_RANKS",
+                                                     "TALLY_ALLOW_SEPARATE_JOBS",
+                                                     "TALLY_ALLOW_SHARED_GPU"};
 
 }  // namespace
 

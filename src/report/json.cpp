@@ -92,6 +92,7 @@ Json ranks_json(const std::vector<RankFigures>& ranks) {
     rows.push_back({{"rank", rank.rank},
                     {"host", rank.host},
                     {"device", rank.device},
+                    {"gpu", rank.gpu.empty() ? Json() : Json(rank.gpu)},
                     {"samples", rank.samples},
                     {"read_s", number_or_null(rank.read_s)},
                     {"compute_s", number_or_null(rank.compute_s)},
@@ -147,6 +148,7 @@ std::string to_json(const RunReport& report) {
   json["plan"] = {{"batch_size", report.batch_size},
                   {"batches", report.num_batches},
                   {"balance", number_or_null(report.balance)}};
+  json["reduction"] = {{"by", report.reduction.by}, {"checked", report.reduction.checked}};
   json["timing"] = timing_json(report);
   json["ranks"] = ranks_json(report.ranks);
   json["config"] = text_pairs_json(report.settings);

@@ -101,6 +101,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"batch-size", "32"},
                                                                   {"device", "auto"},
                                                                   {"reduce", "auto"},
+                                                                  {"check-reduction", "false"},
                                                                   {"threads", "1"},
                                                                   {"save", "labels"},
                                                                   {"gather-window", "64KiB"},
@@ -153,8 +154,8 @@ TEST(Parse, VariablesOfScriptsAreKnownAndOthersAreHandedBack) {
   const auto result = parse_run_options(
       with_required({}),
       {"TALLY_ENV=x", "TALLY_BIN=x", "TALLY_PYTHON=x", "TALLY_DATA_DIR=x", "TALLY_TEST_RANKS=3",
-       "TALLY_ALLOW_SEPARATE_JOBS=1", "TALLY_BATCHSIZE=3", "tally_limit=3", "TALLY_=1", "HOME=/",
-       "NOEQUALS", "TALLY_WITHOUT", "=x", ""});
+       "TALLY_ALLOW_SEPARATE_JOBS=1", "TALLY_ALLOW_SHARED_GPU=1", "TALLY_BATCHSIZE=3",
+       "tally_limit=3", "TALLY_=1", "HOME=/", "NOEQUALS", "TALLY_WITHOUT", "=x", ""});
   EXPECT_THAT(result.unknown_variables, ElementsAre("TALLY_BATCHSIZE", "TALLY_"));
   EXPECT_EQ(result.config.batch_size, 64);
 }

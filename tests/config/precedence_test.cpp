@@ -25,6 +25,7 @@ const std::vector<Case> kCases{
     {"batch-size", "1", "2", "3", "64"},
     {"device", "cuda", "auto", "cpu", "auto"},
     {"reduce", "mpi", "nccl", "auto", "auto"},
+    {"check-reduction", "true", "false", "true", "false"},
     {"threads", "2", "3", "4", "1"},
     {"save", "topk", "none", "logits,labels", "labels"},
     {"gather-window", "1KiB", "2MiB", "3GiB", "64MiB"},

@@ -25,9 +25,9 @@ std::vector<std::string> keys(const Json& object) {
 
 TEST(ReportJson, HasTheDocumentedKeysInOrder) {
   const std::vector<std::string> expected{
-      "tally",  "status", "samples",     "units",   "metrics", "per_class",
-      "groups", "ties",   "non_finite",  "digests", "plan",    "timing",
-      "ranks",  "config", "environment", "inputs",  "notes"};
+      "tally",  "status", "samples",    "units",       "metrics", "per_class",
+      "groups", "ties",   "non_finite", "digests",     "plan",    "reduction",
+      "timing", "ranks",  "config",     "environment", "inputs",  "notes"};
   EXPECT_EQ(keys(json_of(small_report())), expected);
 }
 
@@ -55,13 +55,14 @@ TEST(ReportJson, HoldsTheFigures) {
     "groups": {}, "ties": {"label_tied": 2}, "non_finite": {"count": 0, "first_indices": []},
     "digests": {"state": "A", "predictions": "B", "class": "C", "comparable": true},
     "plan": {"batch_size": 4, "batches": 3, "balance": 0.75},
+    "reduction": {"by": "mpi", "checked": true},
     "timing": {"wall_s": 1.5, "startup_s": 0.25, "steady_samples_per_s": 33333.333333333336,
       "phases": {"load_model_s": {"min": 0.1, "mean": 0.2, "max": 0.3},
         "evaluate_s": {"min": 1.0, "mean": 2.0, "max": 3.0}}},
     "ranks": [
-      {"rank": 0, "host": "node1", "device": "cpu: EPYC", "samples": 8, "read_s": 0.1,
+      {"rank": 0, "host": "node1", "device": "cpu: EPYC", "gpu": null, "samples": 8, "read_s": 0.1,
        "compute_s": 0.2, "wait_s": 0.3},
-      {"rank": 1, "host": "node2", "device": "cpu: EPYC", "samples": 2, "read_s": 0.0,
+      {"rank": 1, "host": "node2", "device": "cuda: H200", "gpu": "GPU-1", "samples": 2, "read_s": 0.0,
        "compute_s": 0.0, "wait_s": 0.0}],
     "config": {"model": "m.pt", "batch-size": "4"},
     "environment": {"libtorch": "2.11.0"},

@@ -46,7 +46,8 @@ inline RunReport small_report() {
   report.steady_samples_per_s = 1e5 / 3.0;
   report.phases = {{"load_model", 0.1, 0.2, 0.3}, {"evaluate", 1, 2, 3}};
   report.ranks = {{0, "node1", "cpu: EPYC", 8, 0.1, 0.2, 0.3},
-                  {1, "node2", "cpu: EPYC", 2, 0, 0, 0}};
+                  {1, "node2", "cuda: H200", 2, 0, 0, 0, "GPU-1"}};
+  report.reduction = {"mpi", true};
   report.settings = {{"model", "m.pt"}, {"batch-size", "4"}};
   report.environment = {{"libtorch", "2.11.0"}};
   report.model = {"m.pt", 1000, std::string(64, 'd')};

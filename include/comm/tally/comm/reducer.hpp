@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
-#include <tally/base/tensor_view.hpp>
 #include <tally/comm/communicator.hpp>
+#include <tally/device/device.hpp>
 
 namespace tally::comm {
 
@@ -18,11 +19,14 @@ class Reducer {
   virtual ~Reducer() = default;
   // Collective. Element-wise sum over all ranks, in place, on every rank.
   virtual void sum(std::span<std::int64_t> values) = 0;
-  virtual std::string_view name() const = 0;  // "mpi"
+  virtual std::string_view name() const = 0;    // "mpi", "nccl"
+  virtual std::string description() const = 0;  // "nccl 2.28.9 (/opt/…/libnccl.so.2)"
 };
 
-// automatic: NCCL for CUDA devices, MPI otherwise. Error(environment) if it cannot be had.
-std::unique_ptr<Reducer> make_reducer(ReduceRequest request, DeviceKind device,
+// Collective. automatic: NCCL for CUDA devices, MPI otherwise. The request and the kind of device
+// are the same on all ranks. Throws AgreedFailure(environment) if it cannot be had. The reducer is
+// destroyed by all ranks together, before `comm`.
+std::unique_ptr<Reducer> make_reducer(ReduceRequest request, const device::Device& device,
                                       const Communicator& comm);
 
 }  // namespace tally::comm

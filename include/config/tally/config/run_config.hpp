@@ -28,6 +28,7 @@ struct RunConfig {
   std::int64_t batch_size = 64;
   std::string device = "auto";  // auto, cpu, cuda
   std::string reduce = "auto";  // auto, nccl, mpi
+  bool check_reduction = false;
   int threads = 1;
 
   // Results

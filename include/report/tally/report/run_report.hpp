@@ -32,6 +32,13 @@ struct RankFigures {
   std::string device;  // "cpu: AMD EPYC"
   std::int64_t samples = 0;
   double read_s = 0, compute_s = 0, wait_s = 0;
+  std::string gpu = {};  // UUID; empty on the CPU
+};
+
+// How the ranks' counters were added up.
+struct Reduction {
+  std::string by;        // "mpi", "nccl"
+  bool checked = false;  // against a second sum, bit for bit
 };
 
 struct InputFile {
@@ -53,6 +60,7 @@ struct RunReport {
 
   std::int64_t batch_size = 0, num_batches = 0;
   double balance = 1.0;
+  Reduction reduction;
 
   double wall_s = 0, startup_s = 0;
   std::optional<double> steady_samples_per_s;

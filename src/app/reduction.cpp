@@ -1,0 +1,86 @@
+#include "reduction.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include <tally/comm/agree.hpp>
+#include <tally/comm/checked_sum.hpp>
+#include <tally/device/gpus.hpp>
+#include <tally/device/placement.hpp>
+
+namespace tally::app {
+namespace {
+
+device::DeviceRequest device_request(const std::string& word) {
+  if (word == "cpu") return device::DeviceRequest::cpu;
+  return word == "cuda" ? device::DeviceRequest::cuda : device::DeviceRequest::automatic;
+}
+
+comm::ReduceRequest reduce_request(const std::string& word) {
+  if (word == "mpi") return comm::ReduceRequest::mpi;
+  return word == "nccl" ? comm::ReduceRequest::nccl : comm::ReduceRequest::automatic;
+}
+
+const char* variable(const char* name) { return std::getenv(name); }
+
+// All of them decide how NCCL finds its way; none is a secret.
+std::vector<std::pair<std::string, std::string>> nccl_variables() {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (!text.starts_with("NCCL_") || equals == std::string_view::npos) continue;
+    found.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace
+
+void place_ranks(const comm::Communicator& comm, Job& job) {
+  const auto request = device_request(job.config.device);
+  device::Choice mine;
+  comm::agree_on(comm, [&] {
+    if (request != device::DeviceRequest::cpu) job.gpus = device::list_gpus();
+    mine = device::choose(request, comm.local_rank(), job.gpus);
+  });
+  job.placement = comm::agree_on_placement(comm, request, mine);
+  job.device = mine.device;
+  if (const auto note = device::expected_gpu_note(mine, variable)) job.notes.push_back(*note);
+}
+
+void choose_reducer(const comm::Communicator& comm, Job& job) {
+  auto request = reduce_request(job.config.reduce);
+  if (request == comm::ReduceRequest::automatic && job.placement.shares_a_gpu) {
+    request = comm::ReduceRequest::mpi;
+    job.notes.emplace_back("ranks share a GPU, where NCCL does not work: MPI adds up the results");
+  }
+  job.reducer = comm::make_reducer(request, job.device, comm);
+}
+
+void reduce(const comm::Communicator& comm, const Job& job, exact::State& state) {
+  if (job.config.check_reduction) {
+    comm::sum_checked(*job.reducer, comm, state);
+  } else {
+    job.reducer->sum(state.values());
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> device_facts(const Job& job) {
+  if (job.device.kind != DeviceKind::cuda) return {};
+  std::vector<std::pair<std::string, std::string>> facts{
+      {"cuda_driver", device::cuda_version_text(job.gpus.driver_version)},
+      {"cuda_runtime", device::cuda_version_text(job.gpus.runtime_version)},
+      {"reducer", job.reducer->description()}};
+  if (job.reducer->name() == "nccl") {
+    const auto variables = nccl_variables();
+    facts.insert(facts.end(), variables.begin(), variables.end());
+  }
+  return facts;
+}
+
+}  // namespace tally::app

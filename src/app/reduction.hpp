@@ -1,0 +1,30 @@
+// Which device and which reducer a run has, and how its parts are added up.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/exact/state.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+
+// Collective. Fills device, gpus and placement of `job` by --device; throws comm::AgreedFailure
+// (environment) in seconds where the ranks' devices do not go together.
+void place_ranks(const comm::Communicator& comm, Job& job);
+
+// Collective. The reducer of --reduce for a job that is placed. Throws comm::AgreedFailure
+// (environment).
+void choose_reducer(const comm::Communicator& comm, Job& job);
+
+// Collective. `state` becomes that of the whole run, on every rank; with --check-reduction added up
+// twice and compared. Throws comm::AgreedFailure.
+void reduce(const comm::Communicator& comm, const Job& job, exact::State& state);
+
+// Versions and settings of what adds up, and of what computes on a GPU: for the report.
+std::vector<std::pair<std::string, std::string>> device_facts(const Job& job);
+
+}  // namespace tally::app

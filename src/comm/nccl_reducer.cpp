@@ -1,0 +1,246 @@
+#include "nccl_reducer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/comm/runtime.hpp>
+#include <tally/device/gpus.hpp>
+
+namespace tally::comm {
+namespace {
+
+constexpr std::string_view kNextStep =
+    "'--reduce mpi' does without NCCL; NCCL_DEBUG=INFO makes it say more.";
+
+// What a rank says in a round; the largest is what all ranks do. A rank whose deadline has passed,
+// or that only hears of a peer's failure, leaves the word to one that knows the cause.
+enum Vote : std::int64_t { through, waiting, without_cause, failed };
+
+// NCCL's word for a failure somewhere else.
+struct PeerFailure : Error {
+  using Error::Error;
+};
+
+std::int64_t seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+}  // namespace
+
+NcclPatience NcclPatience::of_this_machine() {
+  NcclPatience patience;
+  patience.now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+  patience.rest = [] { std::this_thread::sleep_for(std::chrono::microseconds(50)); };
+  patience.aside = [](std::function<void()> work) { std::thread(std::move(work)).detach(); };
+  return patience;
+}
+
+NcclReducer::NcclReducer(const Communicator& comm, const device::Device& device, NcclCalls calls,
+                         NcclPatience patience, std::int64_t piece)
+    : comm_(comm), calls_(std::move(calls)), patience_(std::move(patience)), piece_(piece) {
+  check_version();
+  agree_on(comm_, [&] {
+    device::make_current(device);  // NCCL takes the current one
+    stream_.emplace(device);
+  });
+  make_communicator();
+}
+
+NcclReducer::~NcclReducer() {
+  if (nccl_ == nullptr || std::uncaught_exceptions() > 0) return;
+  try {
+    close();
+  } catch (...) {
+    fail_job(comm_, current_error());
+  }
+}
+
+std::string NcclReducer::description() const {
+  return format("nccl {} ({})", nccl_version_text(version_), calls_.path);
+}
+
+void NcclReducer::check_version() {
+  agree_on(comm_, [&] {
+    check(calls_.get_version(version_), "the version");
+    if (version_ == calls_.header_version) return;
+    throw Error(
+        ErrorKind::environment,
+        format("this tally was built for NCCL {}, but {} is {}",
+               nccl_version_text(calls_.header_version), calls_.path, nccl_version_text(version_)),
+        "Run it with the LibTorch it was built with, or use '--reduce mpi'.");
+  });
+  agree_same(comm_, ErrorKind::environment, "the version of NCCL", nccl_version_text(version_));
+}
+
+void NcclReducer::make_communicator() {
+  constexpr std::string_view kPhase = "the start";
+  NcclUniqueId id{};
+  agree_on(comm_, [&] {
+    if (comm_.is_root()) check(calls_.get_unique_id(id), kPhase);
+  });
+  std::vector<std::byte> bytes(id.begin(), id.end());
+  comm_.broadcast(bytes);
+  std::ranges::copy(bytes, id.begin());
+  bool is_begun = false;
+  require(watch(kPhase, [&] {
+    if (!std::exchange(is_begun, true)) {
+      check(calls_.init(nccl_, comm_.world_size(), id, comm_.rank()), kPhase);
+    }
+    return is_ready(kPhase);
+  }));
+}
+
+void NcclReducer::sum(std::span<std::int64_t> values) {
+  // Waiting for a slow peer here is no fault of NCCL's.
+  agree_on(comm_, [&] {
+    const auto num_bytes =
+        std::min(std::ssize(values), piece_) * std::int64_t{sizeof(std::int64_t)};
+    if (num_bytes <= host_.num_bytes()) return;
+    host_ = device::HostBuffer(num_bytes, stream_->device());
+    on_device_ = device::DeviceBuffer(num_bytes, stream_->device());
+  });
+  while (!values.empty()) {
+    const auto count = std::min(values.size(), to_size(piece_));
+    sum_piece(values.first(count));
+    values = values.subspan(count);
+  }
+}
+
+// The copy back follows when the addition is in the stream: a non-blocking communicator may say
+// "in progress" and put it there only later.
+void NcclReducer::sum_piece(std::span<std::int64_t> values) {
+  constexpr std::string_view kPhase = "the addition";
+  const auto bytes = std::as_writable_bytes(values);
+  const auto staged = host_.bytes().first(bytes.size());
+  std::ranges::copy(bytes, staged.begin());
+  bool is_begun = false;
+  bool is_on_its_way_back = false;
+  require(watch(kPhase, [&] {
+    if (!std::exchange(is_begun, true)) {
+      stream_->copy_to_device(on_device_.data(), staged);
+      check(calls_.all_reduce_int64_sum(on_device_.as<std::int64_t>(), values.size(), nccl_,
+                                        stream_->handle()),
+            kPhase);
+    }
+    if (!is_ready(kPhase)) return false;
+    if (!std::exchange(is_on_its_way_back, true)) {
+      stream_->copy_to_host(staged.data(), on_device_.bytes().first(bytes.size()));
+    }
+    return stream_->is_done();
+  }));
+  std::ranges::copy(staged, bytes.begin());
+}
+
+// The results are safe by now: what goes wrong here is told, but fails nothing.
+void NcclReducer::close() {
+  constexpr std::string_view kPhase = "the end";
+  comm_.barrier();
+  bool is_begun = false;
+  const auto outcome = watch(kPhase, [&] {
+    if (!std::exchange(is_begun, true)) check(calls_.finalize(nccl_), kPhase);
+    return is_ready(kPhase);
+  });
+  if (outcome.failed) {
+    log::warning(outcome.mine ? outcome.mine->what() : "NCCL did not end in order on another rank");
+    abort();
+    return;
+  }
+  const NcclCode code = calls_.destroy(std::exchange(nccl_, nullptr));
+  if (code != NcclCode::success && code != NcclCode::in_progress) {
+    log::warning(format("NCCL did not free its communicator: {}", comm::name(code)));
+  }
+}
+
+// What this rank has to say about a phase that began at `begin`.
+NcclReducer::Report NcclReducer::look(std::string_view phase,
+                                      const std::function<bool()>& is_through,
+                                      std::chrono::nanoseconds begin) const {
+  try {
+    if (is_through()) return {through, std::nullopt};
+  } catch (const PeerFailure& failure) {
+    return {without_cause, failure};
+  } catch (...) {
+    return {failed, current_error()};
+  }
+  if (patience_.now() - begin < patience_.limit) return {waiting, std::nullopt};
+  return {without_cause,
+          Error(ErrorKind::environment,
+                format("NCCL: {} did not end within {} s", phase, seconds(patience_.limit)),
+                kNextStep)};
+}
+
+// Collective. Looks again and again, and after each look all ranks say how far they are: so MPI is
+// kept moving, and all stop in the same round.
+NcclReducer::Outcome NcclReducer::watch(std::string_view phase,
+                                        const std::function<bool()>& is_through) {
+  for (const auto begin = patience_.now();; patience_.rest()) {
+    const Report mine = look(phase, is_through, begin);
+    const auto voting = patience_.now();
+    const auto worst =
+        comm_.max_unless(mine.vote, [&] { return patience_.now() - voting >= patience_.limit; });
+    if (!worst) {
+      nccl_ = nullptr;  // left alone: a call might hang here as well
+      throw Error(ErrorKind::environment,
+                  format("NCCL: during {} a peer gave no answer for {} s; it hangs inside NCCL or "
+                         "its driver",
+                         phase, seconds(patience_.limit)),
+                  kNextStep);
+    }
+    if (*worst == through) return {};
+    if (*worst != waiting) return {true, mine.vote == *worst ? mine.error : std::nullopt};
+  }
+}
+
+void NcclReducer::require(const Outcome& outcome) {
+  if (!outcome.failed) return;
+  try {
+    agree(comm_, outcome.mine);
+  } catch (const AgreedFailure&) {
+    abort();
+    throw;
+  }
+}
+
+bool NcclReducer::is_ready(std::string_view phase) const {
+  NcclCode state = NcclCode::success;
+  check(calls_.async_error(nccl_, state), phase);
+  check(state, phase);
+  return state == NcclCode::success;
+}
+
+// A call that is in progress has not failed.
+void NcclReducer::check(NcclCode code, std::string_view phase) const {
+  if (code == NcclCode::success || code == NcclCode::in_progress) return;
+  const auto problem =
+      format("NCCL: {} failed: {} ({})", phase, comm::name(code), calls_.last_error(nccl_));
+  if (code == NcclCode::remote_error) {
+    throw PeerFailure(ErrorKind::environment, problem, kNextStep);
+  }
+  throw Error(ErrorKind::environment, problem, kNextStep);
+}
+
+// On its own thread, for it may hang where a peer is dead or the GPU ill; then the job ends without
+// another call of NCCL.
+void NcclReducer::abort() {
+  const NcclHandle nccl = std::exchange(nccl_, nullptr);
+  if (nccl == nullptr) return;
+  const auto is_done = std::make_shared<std::atomic<bool>>(false);
+  patience_.aside([is_done, nccl, abort = calls_.abort] {
+    abort(nccl);
+    *is_done = true;
+  });
+  const auto begin = patience_.now();
+  for (; !*is_done; patience_.rest()) {
+    if (patience_.now() - begin >= patience_.limit) abort_job(exit_code(ErrorKind::environment));
+  }
+}
+
+}  // namespace tally::comm
