@@ -143,16 +143,6 @@ def test_required_options(tally: Program, small_case: Small) -> None:
     tally("levitate", ranks=3).must_fail(2, "levitate")
 
 
-@RANKS
-def test_no_gpu(ranks: int | None, fail: Callable) -> None:
-    fail(5, ("GPU", "--device cpu"), "--device", "cuda", ranks=ranks)
-
-
-@RANKS
-def test_no_nccl(ranks: int | None, fail: Callable) -> None:
-    fail(5, ("NCCL",), "--reduce", "nccl", ranks=ranks)
-
-
 def test_separate_jobs_of_one_rank(fail: Callable) -> None:
     fail(5, ("3 tasks",), env={"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "0"})
 

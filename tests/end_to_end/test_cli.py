@@ -41,7 +41,7 @@ def test_help_of_a_command(command: str, tally: Program) -> None:
 def test_help_lists_options_and_metrics(tally: Program) -> None:
     text = tally("evaluate", "--help").stdout
     for option in ("model", "weights", "weights-key", "data", "output", "overwrite", "task", "outputs", "metrics",
-                   "batch-size", "device", "reduce", "threads", "limit", "save", "gather-window", "spill-dir",
+                   "batch-size", "device", "reduce", "check-reduction", "threads", "limit", "save", "gather-window", "spill-dir",
                    "progress", "config", "confusion-max-classes"):  # fmt: skip
         assert f"--{option}" in text
     for metric in ("accuracy", "accuracy_top5", "loss", "precision_macro", "recall_micro", "f1_weighted"):
@@ -117,6 +117,7 @@ def test_unknown_key_of_a_config_file(tally: Program, small_case: Small, tmp_pat
 
 def test_unknown_variables_are_warned_about(tally: Program, small_case: Small) -> None:
     env = {"TALLY_BACH_SIZE": "8", "TALLY_ENV": "x", "TALLY_BIN": "x", "TALLY_PYTHON": "x", "TALLY_DATA_DIR": "x"}
+    env |= {"TALLY_ALLOW_SHARED_GPU": "1"}
     run = tally("check", *arguments(small_case), env=env, ranks=2).must_succeed()
     warnings = [line for line in run.stderr.splitlines() if "warning" in line]
     assert len(warnings) == 1
