@@ -5,6 +5,7 @@
 
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/comm/checked_sum.hpp>
 
 #include "comm_fixture.hpp"
 #include "fake_nccl.hpp"
@@ -222,6 +223,33 @@ TEST_F(NcclReducerTest, AFailureAtTheEndIsOnlyAWarning) {
     EXPECT_EQ(outcome.kind, std::nullopt);
     expect_right(outcome.sum);
     EXPECT_THAT(outcome.said, HasSubstr("tally: warning: NCCL"));
+    expect_tidy();
+  }
+}
+
+TEST_F(NcclReducerTest, AWrongSumIsFoundByTheCheck) {
+  const auto layout = std::make_shared<exact::StateLayout>();
+  layout->add_counters("hits", kLength);
+  for (std::int64_t liar = 0; liar < size(); ++liar) {
+    int num_rests = 0;
+    const auto calls = fake_.calls({Misdeed::lies, "all_reduce", 2, rank() == liar});
+    exact::State state(layout);
+    std::optional<ErrorKind> kind;
+    testing::internal::CaptureStderr();
+    {
+      NcclReducer reducer(world(), kCpu, calls, patience(num_rests), kPiece);
+      try {
+        sum_checked(reducer, world(), state);
+      } catch (const AgreedFailure& failure) {
+        kind = failure.kind;
+      }
+    }
+    const auto said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(kind, ErrorKind::internal);
+    EXPECT_EQ(said.empty(), rank() != liar);
+    if (rank() == liar) {
+      EXPECT_THAT(said, HasSubstr("over nccl is wrong: hits[40] is 1, but 0 when"));
+    }
     expect_tidy();
   }
 }

@@ -1,7 +1,7 @@
 // Where ranks would compute on a cluster with GPUs: takes each entry of CUDA_VISIBLE_DEVICES for a
-// GPU of this node, as launchers set it, and prints the placement or the line that refuses it.
-// Needs no GPU, so that it tells what a launcher's options do: `srun --gpus-per-task=1
-// placement_canary`.
+// GPU of this node, as launchers set it (where it is not set, those that Slurm counts on the node),
+// and prints the placement or the line that refuses it. Needs no GPU, so that it tells what a
+// launcher's options do: `srun --gpus-per-task=1 placement_canary`.
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -16,11 +16,21 @@
 namespace tally::comm {
 namespace {
 
+// "0,1,2," for three.
+std::string all_of_the_node() {
+  const char* count = std::getenv("SLURM_GPUS_ON_NODE");
+  std::string entries;
+  for (int gpu = 0; count != nullptr && gpu < std::atoi(count); ++gpu) {
+    entries += format("{},", gpu);
+  }
+  return entries;
+}
+
 device::GpuInventory pretended() {
   device::GpuInventory inventory;
   inventory.driver_version = inventory.runtime_version = 13000;
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  std::istringstream entries(visible == nullptr ? "" : visible);
+  std::istringstream entries(visible == nullptr ? all_of_the_node() : visible);
   for (std::string entry; std::getline(entries, entry, ',');) {
     inventory.gpus.push_back({.index = static_cast<int>(inventory.gpus.size()),
                               .uuid = format("GPU-{}-{}", host_name(), entry),
