@@ -4,23 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <optional>
-#include <string>
 
-#include <tally/base/error.hpp>
-#include <tally/device/device.hpp>
+#include <tally/device/gpus.hpp>
+#include <tally/device/placement.hpp>
 
 namespace tally {
 
 class OnGpu : public testing::Test {
  protected:
   void SetUp() override {
-    try {
-      gpu_ = device::choose_device(device::DeviceRequest::cuda, 0);
-    } catch (const Error& error) {
-      if (std::getenv("TALLY_REQUIRE_GPU") != nullptr) FAIL() << error.what();
-      GTEST_SKIP() << "no GPU: " << error.what();
+    const auto inventory = device::list_gpus();
+    if (inventory.gpus.empty()) {
+      if (std::getenv("TALLY_REQUIRE_GPU") != nullptr) FAIL() << inventory.why_none;
+      GTEST_SKIP() << "no GPU: " << inventory.why_none;
     }
+    gpu_ = device::choose(device::DeviceRequest::cuda, 0, inventory).device;
   }
 
   device::Device gpu_;

@@ -8,6 +8,7 @@
 #include <random>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
 #include <tally/metrics/score_pass.hpp>
 
 #include "gpu.hpp"

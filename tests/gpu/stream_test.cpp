@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <tally/base/error.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
 
