@@ -50,8 +50,10 @@ fake_bin() {
   echo "$bin"
 }
 
-# write_program FILE: an executable script, its body from stdin.
+# write_program FILE: an executable script, its body from stdin. What stood there goes first: in a fake_bin
+# it is a link, and writing through it would replace the machine's own program.
 write_program() {
+  rm -f "$1"
   { echo '#!/usr/bin/env bash'; cat; } >"$1"
   chmod +x "$1"
 }

@@ -40,7 +40,8 @@ says_so_without_root() {
   local bin
   bin=$(fake_bin ninja sudo)
   write_program "$bin/apt-get" <<<'exit 99'
-  rm "$bin/id" && write_program "$bin/id" <<<'echo 1000'
+  [[ ! -L $bin/apt-get ]] || fail "the machine's own apt-get was written to"
+  write_program "$bin/id" <<<'echo 1000'
   PATH=$bin expect_exit 5 setup --no-build
   expect_line "$scratch/err" "we are neither root nor allowed to use sudo"
 }
