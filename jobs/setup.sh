@@ -11,6 +11,7 @@
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
 #   --with-lint     also install the linters that .ci/run uses
+#   --with-slurm    also install Slurm, for the tests that start a cluster of their own
 #   --help          this text
 #
 # System packages are those of jobs/packages-debian.txt; they are installed with apt-get, as root or
@@ -40,6 +41,7 @@ parse_options() {
       --no-build) wants_build='' ;;
       --no-install) policy=check ;;
       --with-lint) groups+=(lint) ;;
+      --with-slurm) groups+=(slurm) ;;
       --help)
         show_help
         exit 0

@@ -44,12 +44,16 @@ have_header() {
     preprocess "${places[@]}") == yes ]]
 }
 
+# Whether programs can be linked with it, and so also load it by that name.
+have_library() { "${CXX:-c++}" -x c++ - "-l$1" -o /dev/null <<<'int main() {}' 2>/dev/null; }
+
 have() {
   local argument=${1#*:}
   case $1 in
     compiler:*) have_compiler "$argument" ;;
     program:*) have_program "$argument" ;;
     header:*) have_header "$argument" ;;
+    library:*) have_library "$argument" ;;
     venv) environment_is_ready || base_python >/dev/null ;;
     *) die 9 "'$package_table' has an unknown need '$1'." ;;
   esac
