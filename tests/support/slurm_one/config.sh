@@ -51,7 +51,7 @@ node_lines() {
 
 # No cgroups and no CPU binding, so that nodes may claim more CPUs than the machine has. TmpFS is also the
 # base of PMIx's directory of a step, so it differs from node to node. cred_expire is also how long a
-# requeued job waits before it may start again (120 s by default).
+# requeued job waits before it may start again (120 s by default). KillOnBadExit is what strict sites set.
 write_slurm_conf() {
   local head=head
   if [[ $mode == plain ]]; then head=$(hostname); fi
@@ -88,6 +88,7 @@ JobCompLoc=$dir/log/jobcomp.log
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=2
 ReturnToService=2
 KillWait=10
+KillOnBadExit=1
 SlurmdTimeout=30
 InactiveLimit=0
 MinJobAge=3600
