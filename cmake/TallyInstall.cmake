@@ -1,5 +1,6 @@
 # `cmake --install`: the program, and beside it the small libraries of which Debian ships no archive.
-# MPI, HDF5 and LibTorch stay where they are.
+# MPI, HDF5 and LibTorch stay where they are: an installed program finds them by the absolute paths at
+# the end of its RUNPATH. `cpack -G TGZ` makes an archive to carry elsewhere (TallyArchive.cmake).
 set_target_properties(tally_program PROPERTIES
   INSTALL_RPATH_USE_LINK_PATH ON
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/tally")
@@ -22,9 +23,34 @@ foreach(name IN ITEMS fmt spdlog)
   endif()
 endforeach()
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/data_tools/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tally/data_tools
+set(_share ${CMAKE_INSTALL_DATADIR}/tally)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/data_tools/ DESTINATION ${_share}/data_tools
         USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/jobs/evaluate-cpu.sbatch
+                 ${PROJECT_SOURCE_DIR}/jobs/evaluate-gpu.sbatch
+                 ${PROJECT_SOURCE_DIR}/jobs/evaluate-array.sbatch
+                 ${PROJECT_SOURCE_DIR}/jobs/collect-reports.py
+        DESTINATION ${_share}/jobs)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/jobs/machines DESTINATION ${_share}/jobs USE_SOURCE_PERMISSIONS)
 # README's links lead to these.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/data_tools/SCHEMA.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/data_tools)
+
+# What is left depends on where the files go: module files, and the changes that make an archive.
+install(CODE "
+  set(packaging [[${PROJECT_SOURCE_DIR}/packaging]])
+  set(version ${PROJECT_VERSION})
+  set(bin ${CMAKE_INSTALL_BINDIR})
+  set(lib ${CMAKE_INSTALL_LIBDIR})
+  set(libexec ${CMAKE_INSTALL_LIBEXECDIR}/tally)
+  set(share ${_share})
+  set(objdump [[${CMAKE_OBJDUMP}]])
+  set(libtorch [[${LibTorch_torch_cpu_LIBRARY}]])
+  include([[${PROJECT_SOURCE_DIR}/cmake/TallyArchive.cmake]])")
+
+set(CPACK_GENERATOR TGZ)
+set(CPACK_PACKAGE_FILE_NAME tally-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+include(CPack)

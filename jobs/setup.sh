@@ -11,7 +11,7 @@
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
 #   --with-lint     also install the linters that .ci/run uses
-#   --with-slurm    also install Slurm, for the tests that start a cluster of their own
+#   --with-slurm    also install Slurm and modules, for the tests that play a cluster on this machine
 #   --help          this text
 #
 # System packages are those of jobs/packages-debian.txt; they are installed with apt-get, as root or

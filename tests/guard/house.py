@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 SOURCE_SUFFIXES = (".cpp", ".hpp", ".cu", ".cuh")
-FOLDERS = ("include", "src", "tests", "cmake", "data_tools", "jobs", "examples", "docs", ".ci")
+FOLDERS = ("include", "src", "tests", "cmake", "data_tools", "jobs", "examples", "docs", "packaging", ".ci")
 TEXT_SUFFIXES = (*SOURCE_SUFFIXES, ".py", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".toml", ".yml")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# The archive of `cpack -G TGZ` runs from any folder, finds LibTorch where it is told, and holds no path of
+# the home it was built in.
+set -euo pipefail
+
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+: "${TALLY_TEST_BUILD:?run this through ctest}" "${TALLY_TEST_LIBTORCH:?}" "${TALLY_PYTHON:?}"
+
+unpacked=$scratch/"any folder"
+torch=$scratch/"a torch" # not the place it was built with
+home=$scratch/home
+mkdir "$unpacked" "$home"
+ln -s "$TALLY_TEST_LIBTORCH" "$torch"
+cpack -G TGZ -B "$scratch/pack" --config "$TALLY_TEST_BUILD/CPackConfig.cmake" >"$scratch/out" 2>&1 ||
+  fail "cpack: $(<"$scratch/out")"
+tar --extract --file "$scratch"/pack/tally-*.tar.gz --strip-components 1 --directory "$unpacked"
+rm -rf "$scratch/pack"
+cd /
+
+# With nothing of this shell's environment.
+elsewhere() {
+  env -i HOME="$home" PATH=/usr/bin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 "$@"
+}
+
+says_its_version() {
+  expect_exit 0 elsewhere LibTorch_ROOT="$torch" "$unpacked/bin/tally" --version
+  expect_line "$scratch/out" "LibTorch "
+  expect_exit 0 elsewhere LD_LIBRARY_PATH="$torch/lib" "$unpacked/bin/tally" --version
+}
+
+says_how_to_find_libtorch() {
+  expect_exit 5 elsewhere "$unpacked/bin/tally" --version
+  expect_line "$scratch/err" "tally: error[5] libraries are not found: libtorch_cpu.so libc10.so"
+  expect_line "$scratch/err" "set LibTorch_ROOT"
+  expect_exit 5 elsewhere LibTorch_ROOT="$home" "$unpacked/bin/tally" --version
+  expect_line "$scratch/err" "LibTorch_ROOT is '$home', where there is no lib/libtorch_cpu.so"
+}
+
+evaluates_digits() {
+  "$TALLY_PYTHON" "$unpacked/share/tally/data_tools/prepare_digits.py" --split test --output "$scratch/digits.h5" >/dev/null
+  "$TALLY_PYTHON" "$unpacked/share/tally/data_tools/export_model.py" --output "$scratch/digits.pt" \
+    --model "$project/examples/digits/model.py:digits_convnet" --input-shape 1,8,8 >/dev/null 2>&1
+  local -a evaluate=("$unpacked/bin/tally" evaluate --model "$scratch/digits.pt" --data "$scratch/digits.h5")
+  elsewhere LibTorch_ROOT="$torch" mpirun -n 2 "${evaluate[@]}" --output "$scratch/carried" >/dev/null
+  "$TALLY_TEST_BUILD/tally" evaluate "${evaluate[@]:2}" --output "$scratch/built" >/dev/null 2>&1
+  local carried built
+  carried=$(digests "$scratch/carried") built=$(digests "$scratch/built")
+  [[ -n $built && $carried == "$built" ]] || fail "digests differ: $carried, $built"
+}
+
+digests() {
+  "$TALLY_PYTHON" -c 'import json, sys; d = json.load(open(sys.argv[1]))["digests"]; print(d["state"], d["predictions"])' \
+    "$1/report.json"
+}
+
+# What the loader is told, and the scripts: neither this machine's LibTorch nor anything in a home.
+holds_no_path_of_its_builder() {
+  objdump -p "$unpacked/libexec/tally/tally" | grep RUNPATH >"$scratch/out"
+  expect_line "$scratch/out" "\$ORIGIN/../../lib/tally"
+  expect_no_line "$scratch/out" "$TALLY_TEST_LIBTORCH"
+  expect_no_line "$scratch/out" "$HOME/"
+  if grep --recursive --fixed-strings --binary-files=without-match -e "$TALLY_TEST_BUILD" -e "$project" \
+    "$unpacked" >"$scratch/out"; then
+    fail "paths of the build: $(<"$scratch/out")"
+  fi
+}
+
+carries_what_jobs_need() {
+  local file
+  for file in evaluate-cpu.sbatch evaluate-gpu.sbatch evaluate-array.sbatch collect-reports.py; do
+    [[ -x $unpacked/share/tally/jobs/$file ]] || fail "no $file in the archive"
+  done
+  elsewhere "$unpacked/share/tally/jobs/collect-reports.py" "$scratch" >"$scratch/table"
+  expect_line "$scratch/table" "carried "
+}
+
+says_its_version
+says_how_to_find_libtorch
+holds_no_path_of_its_builder
+evaluates_digits
+carries_what_jobs_need
