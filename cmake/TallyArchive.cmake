@@ -27,19 +27,21 @@ endif()
 
 # In an archive bin/tally is a script that finds LibTorch and starts the program. Of the RUNPATH stay the
 # folder beside the program and, last, those of MPI and HDF5, which are right on the cluster the archive
-# was built on. LibTorch's goes: it lies in somebody's Python environment, and an archive that silently
-# depends on that works until its owner tidies up. So does whatever else lies in a home folder.
+# was built on. LibTorch's and those of the wheels beside it go: they are somebody's Python environment,
+# and an archive that silently depends on it works until its owner tidies up. So does whatever else lies
+# in a home folder.
 set(program "${root}/${libexec}/tally")
 file(MAKE_DIRECTORY "${root}/${libexec}")
 file(RENAME "${root}/${bin}/tally" "${program}")
 execute_process(COMMAND ${objdump} -p "${program}" OUTPUT_VARIABLE facts COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCH "RUNPATH +([^\n]*)" facts "${facts}")
 string(REPLACE ":" ";" folders "${CMAKE_MATCH_1}")
-cmake_path(GET libtorch PARENT_PATH libtorch_folder)
+cmake_path(SET wheels NORMALIZE "${libtorch}/../../..")  # of site-packages/torch/lib/libtorch_cpu.so
 set(runpath "\$ORIGIN/../../${lib}/tally")
 foreach(folder IN LISTS folders)
+  string(FIND "${folder}/" "${wheels}" in_wheels)
   string(FIND "${folder}/" "$ENV{HOME}/" in_home)
-  if(folder MATCHES "^/" AND NOT folder STREQUAL libtorch_folder AND NOT in_home EQUAL 0)
+  if(folder MATCHES "^/" AND NOT in_wheels EQUAL 0 AND NOT in_home EQUAL 0)
     string(APPEND runpath ":${folder}")
   endif()
 endforeach()

@@ -1,5 +1,6 @@
 """The batch scripts that users get, on several nodes and with every launcher: the digits of one process."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,21 @@ def test_no_launcher_fits(cluster: Cluster, tmp_path: Path) -> None:
     script = f"#!/bin/bash\nPATH={programs} TALLY_BIN=true exec bash {CPU} --model m.pt\n"
     (tmp_path / "script").write_text(script)
     cluster.batch("--ntasks-per-node=1", tmp_path / "script", cwd=tmp_path).must_fail(5, "Set LAUNCHER")
+
+
+@pytest.mark.parametrize("script", sorted((JOBS / "machines").glob("*/*.sbatch")), ids=lambda path: path.stem)
+def test_scripts_of_machines_start_tally(script: Path, cluster: Cluster, probe: Path, tmp_path: Path) -> None:
+    """Their headers are for another cluster; what they do below is the same anywhere."""
+    (tmp_path / "share" / "tally").mkdir(parents=True)
+    (tmp_path / "share" / "tally" / "jobs").symlink_to(JOBS)
+    profile = tmp_path / "profile"
+    profile.write_text(f"export tally_prefix='{tmp_path}' LAUNCHER='srun --mpi=pmix'\n")
+    resources = ["--nodes=2", "--ntasks-per-node=2", "--gres=gpu:2"]
+    job = cluster.batch(
+        *resources, "--wrap", f"bash {script} --model m.pt", cwd=tmp_path, tally_profile=profile, TALLY_BIN=probe
+    ).must_complete()
+    assert sorted(re.findall(r"^probe (\S+ \d) unset", job.output, re.M)) == ["node1 0", "node1 1", "node2 0", "node2 1"]
+    absent = cluster.batch(
+        *resources, "--wrap", f"bash {script} --model m.pt", cwd=tmp_path, tally_profile=tmp_path / "absent"
+    )
+    absent.must_fail(5, "absent")
