@@ -94,3 +94,14 @@ def test_a_cancelled_run_leaves_nothing(
     (job,) = cluster.wait(number)
     assert job.state == "CANCELLED"
     assert not (tmp_path / "results").exists()
+
+
+def test_a_time_limit_leaves_nothing(cluster: Cluster, tiny: Case, tmp_path: Path) -> None:
+    """The shortest limit is a minute."""
+    model = small.save_model(odd_models.Slow(rounds=100_000), tmp_path / "slow.pt")
+    number = evaluate(cluster, model, tiny.data, tmp_path, "--time=1")
+    wait_for_loop(tmp_path)
+    (job,) = cluster.wait(number, limit_s=120)
+    assert job.state == "TIMEOUT"
+    assert "DUE TO TIME LIMIT" in job.output
+    assert not (tmp_path / "results").exists()
