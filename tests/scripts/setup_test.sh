@@ -31,6 +31,14 @@ says_what_is_missing_without_apt() {
   [[ ! -e $TALLY_ENV ]] || fail "an environment was made although packages are missing"
 }
 
+looks_for_a_cluster_only_when_asked() {
+  local bin
+  bin=$(fake_bin sbatch apt-get)
+  PATH=$bin expect_exit 0 setup --no-build
+  PATH=$bin expect_exit 5 setup --no-build --with-slurm
+  expect_line "$scratch/err" "Debian package slurm-wlm"
+}
+
 tells_eval_of_wrong_usage() {
   expect_exit 2 setup --print --no-such-option
   expect_line "$scratch/out" "false"
@@ -166,6 +174,7 @@ reports_a_distribution_that_is_too_old
 keeps_going_without_compiler_cache
 prints_quoted_settings_only
 makes_eval_fail_when_it_fails
+looks_for_a_cluster_only_when_asked
 tells_eval_of_wrong_usage
 makes_one_environment_for_two
 starts_an_interrupted_environment_afresh

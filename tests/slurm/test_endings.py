@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 
 import odd_models
@@ -27,6 +28,29 @@ def evaluate(cluster: Cluster, model: Path, data: Path, folder: Path, *options: 
         "--nodes=2", "--ntasks-per-node=2", *options, CPU, "--model", model, "--data", data, "--batch-size", 8,
         "--output", folder / "results" / "run", cwd=folder, LAUNCHER=launcher,
     )  # fmt: skip
+
+
+def wait_for_loop(folder: Path) -> None:
+    events = folder / "results" / "run" / "events.jsonl"
+    wait_until(lambda: events.exists() and "evaluate" in events.read_text(), "start of the loop")
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A job that is going to reach its time limit."""
+
+    job: str
+    folder: Path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limited(cluster: Cluster, slow_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Limited:
+    """The shortest limit is a minute, so it runs beside the other tests of this file."""
+    folder = tmp_path_factory.mktemp("limited")
+    data = small.make_set(num_samples=8_000).write(folder / "long.h5")
+    job = evaluate(cluster, slow_model, data, folder, "--ntasks-per-node=1", "--time=1")
+    wait_for_loop(folder)
+    return Limited(job, folder)
 
 
 @LAUNCHERS
@@ -55,11 +79,6 @@ def test_ranks_that_end_one_after_the_other_keep_their_code(cluster: Cluster, tm
     program.chmod(0o755)
     job = cluster.batch("--nodes=2", "--ntasks-per-node=2", CPU, "--x", cwd=tmp_path, TALLY_BIN=program)
     job.must_fail(3)
-
-
-def wait_for_loop(folder: Path) -> None:
-    events = folder / "results" / "run" / "events.jsonl"
-    wait_until(lambda: events.exists() and "evaluate" in events.read_text(), "start of the loop")
 
 
 def process_of(job: str, rank: int, program: Path) -> int:
@@ -96,12 +115,8 @@ def test_a_cancelled_run_leaves_nothing(
     assert not (tmp_path / "results").exists()
 
 
-def test_a_time_limit_leaves_nothing(cluster: Cluster, tiny: Case, tmp_path: Path) -> None:
-    """The shortest limit is a minute."""
-    model = small.save_model(odd_models.Slow(rounds=100_000), tmp_path / "slow.pt")
-    number = evaluate(cluster, model, tiny.data, tmp_path, "--time=1")
-    wait_for_loop(tmp_path)
-    (job,) = cluster.wait(number, limit_s=120)
+def test_a_time_limit_leaves_nothing(limited: Limited, cluster: Cluster) -> None:
+    (job,) = cluster.wait(limited.job, limit_s=120)
     assert job.state == "TIMEOUT"
     assert "DUE TO TIME LIMIT" in job.output
-    assert not (tmp_path / "results").exists()
+    assert not (limited.folder / "results").exists()
