@@ -10,6 +10,7 @@
 #   --preset NAME   build this preset of CMakePresets.json: release (default), debug, asan
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
+#   --with-cuda     also install a CUDA compiler where there is no nvcc (Python packages, 270 MB)
 #   --with-lint     also install the linters that .ci/run uses
 #   --with-slurm    also install Slurm and modules, for the tests that play a cluster on this machine
 #   --help          this text
@@ -24,8 +25,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 source "$tally_root/jobs/lib/packages.sh"
 source "$tally_root/jobs/lib/python_env.sh"
 source "$tally_root/jobs/lib/build.sh"
+source "$tally_root/jobs/lib/cuda_compiler.sh"
 
-print='' preset=release target=tally_program policy=install wants_build=yes groups=(build)
+print='' preset=release target=tally_program policy=install wants_build=yes wants_cuda='' groups=(build)
 
 parse_options() {
   while (($# > 0)); do
@@ -40,6 +42,7 @@ parse_options() {
         ;;
       --no-build) wants_build='' ;;
       --no-install) policy=check ;;
+      --with-cuda) wants_cuda=yes ;;
       --with-lint) groups+=(lint) ;;
       --with-slurm) groups+=(slurm) ;;
       --help)
@@ -68,6 +71,7 @@ main() {
   python=$(environment_dir)/bin/python
   ensure_packages "$policy" "${groups[@]}"
   ensure_environment "$policy"
+  if [[ -n $wants_cuda ]]; then ensure_cuda_compiler "$policy" "$preset"; fi
   if [[ -n $wants_build ]]; then build "$preset" "$target" "$python"; fi
   if [[ -n $print ]]; then print_settings "$python" >&3; fi
 }
