@@ -8,6 +8,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/loaded_libraries.hpp>
 
 #include "nccl_library.hpp"
 

@@ -1,0 +1,21 @@
+// The shared libraries of this process: two copies of one split its state and hang or crash.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tally {
+
+// Files of all shared libraries in this process.
+std::vector<std::string> loaded_libraries();
+
+// The different files among `loaded` whose name begins with `name` ("libnccl.so"), in order; a file
+// that was loaded by several names counts once.
+std::vector<std::string> copies_of(std::string_view name, const std::vector<std::string>& loaded);
+
+// Throws Error(environment) naming both files where one of these libraries is loaded twice.
+void require_single_copies(const std::vector<std::string_view>& names,
+                           const std::vector<std::string>& loaded);
+
+}  // namespace tally
