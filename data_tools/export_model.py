@@ -4,11 +4,16 @@
 --model is a torchvision or timm name (resnet18, torchvision:resnet18, timm:convnext_tiny), or a function of your own
 that returns a torch.nn.Module: package.module:function (the current directory is searched) or path/to/file.py:function.
 --weights is a state_dict (.pt, .pth), a training checkpoint that holds one, or .safetensors; without it the weights are
-as the constructor left them. The file keeps its weights replaceable: `tally evaluate --weights` can swap them.
-The written file is read back and must give what the model gives, on batches of other sizes.
+as the constructor left them. What is written must give what the model gives, on batches of other sizes.
+
+--format torchscript: runs anywhere; `tally evaluate --weights` can replace its weights, --precision its precision.
+--format pt2: compiled for one kind of device, instruction set, image size and precision. Its weights are constants,
+unless --swappable, which is slower. It takes batches of any size, or with --batch-size N of that size only.
 """
 
 import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +22,21 @@ import torch
 from tally_data.atomic import atomic_path, check_output
 from tally_data.errors import ModelError, UsageError, run_tool
 from tally_data.options import ToolParser, add_image_options, add_output_options, positive
-from tally_export.card import KINDS, describe, make_card, take_own_card
+from tally_export.card import KINDS, Description, describe, make_card, take_own_card
+from tally_export.reproduce import check_kind, random_batch, run_module
 from tally_export.resolve import find_model
 from tally_export.torchscript import (
-    check_kind,
     fixed_buffers,
     keeps_weights,
     make_torchscript,
     quiet_torchscript,
-    random_batch,
-    run_module,
     save_and_verify,
 )
 from tally_export.weights import file_sha256, load_weights
 
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+TRACED_BATCH = 4  # rows of the example that TorchScript is traced with
+PACKAGE_OPTIONS = {"swappable": False, "device": "cpu", "batch_size": None, "cpu_isa": "default"}
 
 
 def sizes(text: str) -> tuple[int, ...]:
@@ -48,9 +53,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--weights-key", metavar="KEY", help="where in a checkpoint the state_dict is (default: usual keys)"
     )
-    parser.add_argument("--format", choices=("torchscript",), default="torchscript",
+    parser.add_argument("--format", choices=("torchscript", "pt2"), default="torchscript",
                         help="form of the file (default: torchscript)")
-    add_output_options(parser, "the model file (.pt)")
+    add_output_options(parser, "the model file (.pt, .pt2)")
     parser.add_argument("--num-classes", type=positive, metavar="C", help="given to the model's constructor")
     parser.add_argument(
         "--input-shape",
@@ -58,18 +63,27 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="C,H,W",
         help="of one sample; default: what the model says, or found by trying",
     )
-    parser.add_argument(
-        "--batch-size", type=positive, default=4, metavar="N", help="of the example, default %(default)s"
-    )
     parser.add_argument("--outputs", choices=KINDS, help="what the model returns, default logits")
     parser.add_argument(
-        "--dtype", choices=tuple(DTYPES), default="float32", help="of weights and input, default %(default)s"
+        "--precision", choices=tuple(DTYPES), default="fp32", help="of weights and input, default %(default)s"
     )
     parser.add_argument(
         "--script", action="store_true", help="compile the source instead of tracing an example"
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="for weights that are not loaded, default %(default)s"
+    )
+    package = parser.add_argument_group("for --format pt2")
+    package.add_argument("--swappable", action="store_true", help="let tally evaluate --weights replace the weights")
+    package.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="to run on, default %(default)s")
+    package.add_argument(
+        "--batch-size", type=positive, metavar="N", help="the only batch size it takes; default: any"
+    )
+    package.add_argument(
+        "--cpu-isa",
+        choices=("default", "avx2", "avx512"),
+        default="default",
+        help="instruction set of the processors it is to run on; default: this machine's",
     )
     add_image_options(parser, None)
     return parser
@@ -82,45 +96,110 @@ def source_of(args: argparse.Namespace, name: str) -> dict[str, Any]:
     return {"model": name, "torch": torch.__version__, "weights": weights}
 
 
-def export(args: argparse.Namespace) -> str:
-    """Writes the file; returns the line that says so."""
+@dataclass(frozen=True)
+class Subject:
+    """A module ready for export, in its precision."""
+
+    module: torch.nn.Module
+    name: str
+    what: Description
+    dtype: torch.dtype
+
+    def batch(self, size: int, shape: tuple[int, ...] | None = None) -> torch.Tensor:
+        return random_batch(size, shape or self.what.input_shape, self.dtype, self.what.normalisation)
+
+
+def find_subject(args: argparse.Namespace) -> Subject:
     torch.manual_seed(args.seed)
     found = find_model(args.model, args.num_classes)
-    module, dtype = found.module, DTYPES[args.dtype]
-    what = describe(args, take_own_card(module), found)
+    what = describe(args, take_own_card(found.module), found)
     if args.weights is not None:
-        load_weights(module, args.weights, args.weights_key)
-    module.eval().to(dtype)
+        load_weights(found.module, args.weights, args.weights_key)
+    dtype = DTYPES[args.precision]
+    return Subject(found.module.eval().to(dtype), found.name, what, dtype)
 
-    batch_sizes = (args.batch_size, args.batch_size + 3, 1)
-    example, *others = (
-        random_batch(size, what.input_shape, dtype, what.normalisation) for size in batch_sizes
-    )
+
+def write_torchscript(args: argparse.Namespace, subject: Subject, output: torch.Tensor) -> str:
+    """Returns how it was made."""
+    module, what = subject.module, subject.what
+    others = [subject.batch(TRACED_BATCH + 3), subject.batch(1)]
     if what.any_size:
         larger = (what.input_shape[0], what.input_shape[1] + 32, what.input_shape[2] + 64)
-        others.append(random_batch(2, larger, dtype, what.normalisation))
-    output = run_module(module, example)
+        others.append(subject.batch(2, larger))
+    exported, how = make_torchscript(module, subject.batch(TRACED_BATCH), others, args.script)
+    facts: dict[str, Any] = {"weights": "swappable" if keeps_weights(exported, module) else "frozen"}
+    if buffers := fixed_buffers(exported, module):
+        facts["fixed_buffers"] = buffers
+    card = make_card(what, output, subject.dtype, facts, source_of(args, subject.name))
+    with atomic_path(args.output, args.overwrite) as temporary:
+        save_and_verify(exported, temporary, card, module, others)
+    return how
+
+
+def write_package(args: argparse.Namespace, subject: Subject, output: torch.Tensor) -> str:
+    """Returns how it was made."""
+    from tally_export import package  # loads the compiler, which takes seconds
+
+    options = package.PackageOptions(args.device, args.swappable, args.batch_size, args.cpu_isa)
+    package.check_device(args.device)
+    module, what = subject.module, replace(subject.what, any_size=False)
+    module.to(device=args.device, memory_format=torch.channels_last)
+
+    def batch(size: int) -> torch.Tensor:
+        return package.laid_out(subject.batch(size), args.device)
+
+    example = args.batch_size or package.EXAMPLE_BATCH
+    others = [example] if args.batch_size else [example, example + 3, 1]
+    with package.compiler_folder():
+        compiled = package.compile_package(module, batch(example), options)
+        fixed_buffers = package.verify_package(compiled, options, module, [batch(size) for size in others])
+        facts: dict[str, Any] = {"weights": "swappable" if args.swappable else "frozen"}
+        if fixed_buffers:
+            facts["fixed_buffers"] = fixed_buffers
+        facts |= {"fixed_batch": args.batch_size, "package": {"precision": args.precision} | compiled.facts}
+        card = make_card(what, output, subject.dtype, facts, source_of(args, subject.name))
+        with atomic_path(args.output, args.overwrite) as temporary:
+            package.save_package(compiled, temporary, card)
+    return f"compiled for {args.device}"
+
+
+WRITERS: dict[str, Callable[[argparse.Namespace, Subject, torch.Tensor], str]] = {
+    "torchscript": write_torchscript,
+    "pt2": write_package,
+}
+
+
+def export(args: argparse.Namespace) -> str:
+    """Writes the file; returns the line that says so."""
+    subject = find_subject(args)
+    what = subject.what
+    output = run_module(subject.module, subject.batch(TRACED_BATCH))
     if args.num_classes not in (None, output.shape[1]):
         raise ModelError(f"the model returns {output.shape[1]} classes, --num-classes is {args.num_classes}")
     warning = check_kind(output, what.kind)
-    exported, how = make_torchscript(module, example, others, args.script)
-    weights = {"weights": "swappable" if keeps_weights(exported, module) else "frozen"}
-    if buffers := fixed_buffers(exported, module):
-        weights["fixed_buffers"] = buffers
-    card = make_card(what, output, dtype, weights, source_of(args, found.name))
-    with atomic_path(args.output, args.overwrite) as temporary:
-        save_and_verify(exported, temporary, card, module, others)
+    how = WRITERS[args.format](args, subject, output)
     if warning is not None:
         print(f"note: {warning}")
-    shape = "any size" if what.any_size else "x".join(map(str, what.input_shape))
+    shape = "any size" if what.any_size and args.format == "torchscript" else "x".join(map(str, what.input_shape))
     origin = f"weights {args.weights.name}" if args.weights else f"weights not loaded (seed {args.seed})"
-    return f"wrote {args.output}: {found.name} {how}, {args.dtype} {shape} to {output.shape[1]} {what.kind}, {origin}"
+    return f"wrote {args.output}: {subject.name} {how}, {args.precision} {shape} to {output.shape[1]} {what.kind}, {origin}"
+
+
+def check_options(args: argparse.Namespace) -> None:
+    if args.weights_key is not None and args.weights is None:
+        raise UsageError("--weights-key is given without --weights")
+    if args.format == "pt2":
+        if args.script:
+            raise UsageError("--script is for --format torchscript")
+        return
+    for name, default in PACKAGE_OPTIONS.items():
+        if getattr(args, name) != default:
+            raise UsageError(f"--{name.replace('_', '-')} is for --format pt2")
 
 
 def main() -> None:
     args = make_parser().parse_args()
-    if args.weights_key is not None and args.weights is None:
-        raise UsageError("--weights-key is given without --weights")
+    check_options(args)
     check_output(args.output, args.overwrite)
     quiet_torchscript()
     print(export(args))

@@ -118,10 +118,10 @@ def make_card(
     what: Description,
     output: torch.Tensor,
     input_dtype: torch.dtype,
-    weights: dict[str, Any],
+    facts: dict[str, Any],
     source: dict[str, Any],
 ) -> dict[str, Any]:
-    """output: what the model returned for an example, [batch, num_classes]; weights: the card's keys about them."""
+    """output: what the model returned for an example, [batch, num_classes]; facts: further keys of the card."""
     num_classes = output.shape[1]
     shape = [what.input_shape[0], "height", "width"] if what.any_size else list(what.input_shape)
     card: dict[str, Any] = {
@@ -136,7 +136,7 @@ def make_card(
             }
         ],
         "fixed_batch": None,
-        **weights,
+        **facts,
         "num_classes": num_classes,
         "source": source,
     }

@@ -8,87 +8,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from tally_data.encoding import ImageEncoding
 from tally_data.errors import ModelError, OutputError
 
 from .card import CARD_NAME
-
-# Largest difference allowed, as a part of the largest output: kernels may be fused or chosen otherwise.
-TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
-
-
-def random_batch(
-    size: int, shape: tuple[int, ...], dtype: torch.dtype, encoding: ImageEncoding | None
-) -> torch.Tensor:
-    """[size, *shape]: normalised noise pixels where the normalisation is known, else standard normal."""
-    generator = torch.Generator().manual_seed(size)
-    if encoding is None:
-        return torch.randn((size, *shape), generator=generator).to(dtype)
-    pixels = torch.randint(0, 256, (size, *shape), generator=generator).float()
-    mean, std = (torch.tensor(values)[:, None, None] for values in (encoding.mean, encoding.std))
-    return ((pixels * encoding.scale - mean) / std).to(dtype)
-
-
-def run_module(module: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-    """Scores [batch, num_classes], finite. Raises ModelError for anything else."""
-    try:
-        with torch.inference_mode():
-            output = module(batch)
-    except Exception as error:
-        reason = str(error).strip().splitlines() or [""]
-        raise ModelError(
-            f"the model fails on a batch {list(batch.shape)}: {type(error).__name__}: {reason[-1]}"
-        ) from error
-    if not isinstance(output, torch.Tensor):
-        raise ModelError(
-            f"the model returns a {type(output).__name__}, expected one tensor; wrap it in a module of yours"
-        )
-    if output.ndim != 2 or len(output) != len(batch):
-        raise ModelError(
-            f"the model returns the shape {list(output.shape)} for {len(batch)} samples, expected [batch, classes]"
-        )
-    if not output.isfinite().all():
-        raise ModelError(f"the model returns NaN or Inf for a random batch {list(batch.shape)}")
-    return output
-
-
-def check_kind(output: torch.Tensor, kind: str) -> str | None:
-    """Raises ModelError if the scores are not of the kind; a sentence of warning if they look like another."""
-    scores = output.double()
-    tolerance = 1e-3 if output.dtype == torch.float32 else 5e-2
-    is_probability = bool((scores >= 0).all() and ((scores.sum(1) - 1).abs() < tolerance).all())
-    is_log_probability = bool((scores.logsumexp(1).abs() < tolerance).all())
-    if kind == "probabilities" and not is_probability:
-        raise ModelError(
-            "the model does not return probabilities: rows are negative or do not sum to 1; see --outputs"
-        )
-    if kind == "log-probabilities" and not is_log_probability:
-        raise ModelError(
-            "the model does not return log-probabilities: exp of a row does not sum to 1; see --outputs"
-        )
-    if kind == "logits" and (is_probability or is_log_probability):
-        looks = "probabilities" if is_probability else "log-probabilities"
-        return f"the outputs look like {looks}, exported as logits; perhaps --outputs {looks} is meant"
-    return None
-
-
-def _same(found: torch.Tensor, expected: torch.Tensor) -> bool:
-    largest = expected.double().abs().max().clamp_min(1e-6)
-    difference = (found.double() - expected.double()).abs().max()
-    return found.dtype == expected.dtype and bool(difference <= TOLERANCE[expected.dtype] * largest)
-
-
-def _reproduces(exported: nn.Module, module: nn.Module, batches: list[torch.Tensor]) -> str | None:
-    """None, or what differs."""
-    for batch in batches:
-        expected = run_module(module, batch)
-        try:
-            found = run_module(exported, batch)
-        except ModelError as error:
-            return str(error)
-        if found.shape != expected.shape or not _same(found, expected):
-            return f"it gives other results than the model on a batch of {len(batch)}"
-    return None
+from .reproduce import reproduces
 
 
 def make_torchscript(
@@ -102,7 +25,7 @@ def make_torchscript(
         try:
             with torch.no_grad():
                 traced = torch.jit.trace(module, example, check_trace=False)
-            reason = _reproduces(traced, module, others)
+            reason = reproduces(traced, module, others)
             if reason is None:
                 return traced, "traced"
         except Exception as error:
@@ -141,7 +64,7 @@ def save_and_verify(
     reloaded = torch.jit.load(str(path), map_location="cpu", _extra_files=extra)
     if json.loads(extra[CARD_NAME]) != card:
         raise ModelError("the model card does not come back from the written file")
-    wrong = _reproduces(reloaded, module, batches)
+    wrong = reproduces(reloaded, module, batches)
     if wrong is not None:
         raise ModelError(f"the written TorchScript does not reproduce the model: {wrong}")
 

@@ -118,7 +118,7 @@ def test_own_card_is_merged(tmp_path: Path, succeed: Tool, net_file: Path) -> No
 
 
 def test_any_size_and_dtype(tmp_path: Path, succeed: Tool, net_file: Path) -> None:
-    exported, card = export(succeed, tmp_path / "m.pt", f"{net_file}:pooled", "--dtype", "bfloat16")
+    exported, card = export(succeed, tmp_path / "m.pt", f"{net_file}:pooled", "--precision", "bf16")
     assert card["inputs"][0] == {
         "name": "image",
         "dtype": "bfloat16",
@@ -218,7 +218,7 @@ def test_as_a_program(tmp_path: Path, net_file: Path) -> None:
 
 
 def test_usage_faults(fail: Tool) -> None:
-    fail(NAME, "--model", "resnet18", "--format", "pt2", code=2, says="--format")
+    fail(NAME, "--model", "resnet18", "--format", "onnx", code=2, says="--format")
     fail(
         NAME, "--model", "resnet18", "--format", "torchscript", "--mean", "0", code=2, says="--mean and --std"
     )

@@ -1,0 +1,239 @@
+"""Compiles a module with AOTInductor into a .pt2 package and proves that it gives what the module gives."""
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import nn
+from torch._inductor import cpp_builder
+from torch._inductor import config as inductor
+from torch._inductor.cpu_vec_isa import pick_vec_isa
+from torch.export.pt2_archive._package import package_pt2
+
+from tally_data.errors import EnvironmentFault, ModelError
+
+from .reproduce import reproduces
+
+# An example of one row, or of few, would leave its mark on what the compiler assumes of all batches.
+EXAMPLE_BATCH = 16
+MAX_BATCH = 1 << 24
+CPU_ISAS = {"default": None, "avx2": 256, "avx512": 512}
+# The levels of x86-64 that -march knows, by vector width: Inductor's own choice, -march=native, would tie a package to
+# this very processor without saying so.
+_LEVELS = {256: "x86-64-v3", 512: "x86-64-v4"}
+# What the levels hold, and what -m words say, as /proc/cpuinfo calls it.
+_LEVEL_FEATURES = {
+    256: "avx avx2 bmi1 bmi2 f16c fma abm movbe",
+    512: "avx avx2 bmi1 bmi2 f16c fma abm movbe avx512f avx512bw avx512cd avx512dq avx512vl",
+}
+_FEATURES = {
+    "avx512vnni": "avx512_vnni", "avx512bf16": "avx512_bf16", "amx-tile": "amx_tile", "amx-bf16": "amx_bf16",
+    "amx-int8": "amx_int8", "amx-fp16": "amx_fp16",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PackageOptions:
+    """fixed_batch: the only batch size, or None for any; cpu_isa: a key of CPU_ISAS."""
+
+    device: str
+    swappable: bool
+    fixed_batch: int | None
+    cpu_isa: str
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Files of the compiler, which live as long as its folder."""
+
+    files: list[str]
+    facts: dict[str, Any]  # for the card
+
+    @property
+    def library(self) -> str:
+        return next(file for file in self.files if file.endswith(".so"))
+
+
+def check_device(device: str) -> None:
+    if device == "cuda" and not torch.cuda.is_available():
+        raise EnvironmentFault(
+            "there is no GPU here: a package for CUDA is compiled on a machine with the GPU it is to run on"
+        )
+
+
+def laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
+    """Images channels last: so tally prepares them, and so convolutions want them."""
+    form = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
+    return tensor.to(device).contiguous(memory_format=form)
+
+
+@contextmanager
+def compiler_folder() -> Iterator[None]:
+    """Inductor's cache: the user's, if TORCHINDUCTOR_CACHE_DIR names one, else a folder that is gone afterwards.
+
+    What the compiler and torch.export say of themselves meanwhile is nobody's business here.
+    """
+    torch._logging.set_logs(all=logging.ERROR)
+    with tempfile.TemporaryDirectory(prefix="tally-export-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or folder
+        with mock.patch.dict(os.environ, TORCHINDUCTOR_CACHE_DIR=folder):
+            yield
+
+
+@contextmanager
+def _instruction_set(options: PackageOptions) -> Iterator[list[str]]:
+    """Compiles for a stated instruction set; yields the processor features that it needs."""
+    width = CPU_ISAS[options.cpu_isa]
+    with inductor.patch({"cpp.simdlen": width}):
+        isa = pick_vec_isa()
+    if width is not None and isa.bit_width() != width:
+        raise EnvironmentFault(
+            f"this machine (processor or compiler) cannot compile for {options.cpu_isa}; leave --cpu-isa out or choose "
+            "another"
+        )
+    level = _LEVELS.get(isa.bit_width()) if os.uname().machine == "x86_64" else None
+    if level is None:
+        yield []
+        return
+    original = cpp_builder._get_optimization_cflags
+
+    def flags(*arguments: Any, **more: Any) -> tuple[list[str], list[str]]:
+        compile_flags, link_flags = original(*arguments, **more)
+        return [f"march={level}" if flag == "march=native" else flag for flag in compile_flags], link_flags
+
+    words = [word.removeprefix("-m") for word in isa.build_arch_flags().split()]
+    features = {_FEATURES.get(word, word) for word in words} | set(_LEVEL_FEATURES[isa.bit_width()].split())
+    with mock.patch.object(cpp_builder, "_get_optimization_cflags", flags):
+        yield sorted(features)
+
+
+def _settings(options: PackageOptions) -> dict[str, Any]:
+    settings = {
+        "aot_inductor.package": True,
+        "aot_inductor.check_lowerbound": False,  # else batches smaller than the example are refused
+        "aot_inductor.precompile_headers": False,  # pays for many packages, and fills a folder of its own
+        "cpp.dynamic_threads": True,  # else as many threads as there were here, whatever --threads says
+        "cpp.simdlen": CPU_ISAS[options.cpu_isa],
+        "freezing": not options.swappable,
+        "always_keep_tensor_constants": options.swappable,  # else weights of up to 8 values become part of the code
+    }
+    if options.device == "cuda":
+        settings["aot_inductor.embed_kernel_binary"] = True  # one library and no files beside it
+    return settings
+
+
+def _check_files(files: list[str]) -> None:
+    """A package that tally loads is one library and its description."""
+    for file in map(Path, files):
+        if file.suffix == ".json" and not file.stem.endswith("_metadata"):
+            nodes = json.loads(file.read_text())["nodes"]
+            names = sorted({entry["node"]["target"] for entry in nodes})
+            raise ModelError(
+                f"no package can be made: the operations {', '.join(names)} cannot be compiled; use --format torchscript"
+            )
+        if file.suffix not in (".so", ".cpp", ".json"):
+            raise ModelError(f"no package can be made: the compiler wrote '{file.name}', which tally does not load")
+        if file.suffix == ".cpp":
+            text = file.read_text()
+            if re.search(r"omp parallel num_threads\(|-march=native", text):
+                raise ModelError("no package can be made: the compiler tied it to this machine")
+
+
+def compile_package(module: nn.Module, example: torch.Tensor, options: PackageOptions) -> Compiled:
+    """`example` is laid out. Inside compiler_folder()."""
+    shapes = None if options.fixed_batch else ({0: torch.export.Dim("batch", min=1, max=MAX_BATCH)},)
+    settings = _settings(options)
+    try:
+        with torch.no_grad(), _instruction_set(options) as features:
+            program = torch.export.export(module, (example,), dynamic_shapes=shapes)
+            files = torch._inductor.aot_compile(program.module(check_guards=False), (example,), options=settings)
+    except EnvironmentFault:
+        raise
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [""])[0]
+        hint = "" if options.fixed_batch else "; perhaps --batch-size N, for one size of batch, helps"
+        raise ModelError(f"no package can be made ({type(error).__name__}: {reason}){hint}") from error
+    names = [file for file in files if isinstance(file, str)]
+    _check_files(names)
+    library = next(file for file in names if file.endswith(".so"))
+    digest = hashlib.sha256(Path(library).read_bytes()).hexdigest()
+    layout = "channels-last" if example.ndim == 4 else "contiguous"
+    return Compiled(names, {"library_sha256": digest, "layout": layout, "cpu_features": features})
+
+
+def save_package(compiled: Compiled, path: Path, card: dict[str, Any]) -> None:
+    """Writes `path` with the card beside the compiler's own facts."""
+    text = json.dumps(card)
+    for file in map(Path, compiled.files):
+        if file.suffix == ".json":
+            file.write_text(json.dumps(json.loads(file.read_text()) | {"tally": text}))
+    with tempfile.TemporaryDirectory(prefix="tally-export-") as folder:
+        package = Path(folder) / "model.pt2"
+        package_pt2(str(package), aoti_files=compiled.files)
+        shutil.copyfile(package, path)
+    with zipfile.ZipFile(path) as archive:
+        library = next(name for name in archive.namelist() if name.endswith(".so"))
+        if hashlib.sha256(archive.read(library)).hexdigest() != compiled.facts["library_sha256"]:
+            raise ModelError("the compiled library does not come back from the written file")
+
+
+Runner = Any  # of torch._C._aoti, without a public name
+
+
+def _check_names(runner: Runner, module: nn.Module) -> list[str]:
+    """Every weight can be replaced by its name; returns the names that are in no state_dict."""
+    found = set(runner.get_constant_names_to_original_fqns().values())
+    state = {name for name in module.state_dict() if not name.endswith("num_batches_tracked")}
+    if lost := sorted(state - found):
+        raise ModelError(
+            f"no package with --swappable can be made: {len(lost)} weights have no place of their own in it, first "
+            f"'{lost[0]}'; use --format torchscript"
+        )
+    return sorted(found - state)
+
+
+def _change_weights(runner: Runner, module: nn.Module) -> None:
+    """In both, by a little."""
+    state = {name: value for name, value in module.state_dict().items() if value.is_floating_point()}
+    for value in state.values():
+        value.mul_(1.05)
+    names = runner.get_constant_names_to_original_fqns()
+    runner.update_constant_buffer({own: state[name] for own, name in names.items() if name in state}, False, False)
+
+
+def verify_package(
+    compiled: Compiled, options: PackageOptions, module: nn.Module, batches: list[torch.Tensor]
+) -> list[str]:
+    """Raises ModelError if the compiled library does not give what the module gives, swappable weights changed too.
+
+    Returns the fixed buffers of a swappable package. The module's weights may be changed afterwards.
+    """
+    kind = {"cpu": "AOTIModelContainerRunnerCpu", "cuda": "AOTIModelContainerRunnerCuda"}[options.device]
+    runner = getattr(torch._C._aoti, kind)(compiled.library, 1)
+
+    def compare(what: str) -> None:
+        wrong = reproduces(lambda batch: runner.run([batch])[0], module, batches)
+        if wrong is not None:
+            raise ModelError(f"the compiled package does not reproduce the model{what}: {wrong}")
+
+    compare("")
+    if not options.swappable:
+        return []
+    fixed_buffers = _check_names(runner, module)
+    _change_weights(runner, module)
+    compare(" when its weights are replaced")
+    return fixed_buffers
