@@ -147,6 +147,20 @@ CardNormalisation parse_normalisation(const Field& field) {
   return result;
 }
 
+std::vector<std::string> word_list(const Field& field) {
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < field.list_size(); ++i) found.push_back(word(field.at(i)));
+  return found;
+}
+
+PackageFacts parse_package(const Field& field) {
+  constexpr std::array<std::string_view, 3> kPrecisions{"fp32", "bf16", "fp16"};
+  constexpr std::array<std::string_view, 2> kLayouts{"contiguous", "channels-last"};
+  return {one_of(field.at("precision"), kPrecisions), word(field.at("library_sha256")),
+          one_of(field.at("layout"), kLayouts) == "channels-last",
+          word_list(field.at("cpu_features"))};
+}
+
 void check_batch(const ModelCard& card, const Field& root) {
   for (const auto* specs : {&card.inputs, &card.outputs}) {
     for (const auto& spec : *specs) {
@@ -173,11 +187,8 @@ ModelCard parse_fields(const Field& root) {
     constexpr std::array<std::string_view, 2> kWeights{"swappable", "frozen"};
     card.weights_swappable = one_of(root.at("weights"), kWeights) == "swappable";
   }
-  if (root.has("fixed_buffers")) {
-    const auto names = root.at("fixed_buffers");
-    for (std::size_t i = 0; i < names.list_size(); ++i)
-      card.fixed_buffers.push_back(word(names.at(i)));
-  }
+  if (root.has("fixed_buffers")) card.fixed_buffers = word_list(root.at("fixed_buffers"));
+  if (root.has("package")) card.package = parse_package(root.at("package"));
   if (root.has("source")) card.source = root.at("source").value.dump();
   check_batch(card, root);
   return card;

@@ -6,6 +6,7 @@
 #include <tally/model/model_file.hpp>
 #include <tally/model/predictor.hpp>
 
+#include "package.hpp"
 #include "refusal.hpp"
 #include "script_module.hpp"
 #include "tensors.hpp"
@@ -45,7 +46,7 @@ void add_card(Lines& lines, const std::optional<ModelCard>& card) {
 }
 
 Lines describe_model(const NamedBytes& file) {
-  const ScriptModule module(file);
+  const ScriptModule module(file, {});
   Lines lines{"TorchScript model"};
   add_card(lines, module.card());
   const auto summarise = [&](std::string_view what, const std::vector<NamedTensor>& tensors) {
@@ -71,6 +72,26 @@ Lines describe_model(const NamedBytes& file) {
   return lines;
 }
 
+Lines describe_package(const NamedBytes& file) {
+  const auto package = open_package(file);
+  Lines lines{"AOTInductor package (.pt2)"};
+  lines.push_back(format("compiled for: {}, {} {}, {}", package.device, package.platform,
+                         package.machine, package.instruction_set));
+  if (!package.compute_capability.empty()) {
+    lines.push_back(format("compute capability: {}", package.compute_capability));
+  }
+  if (package.card && package.card->package) {
+    const auto& facts = *package.card->package;
+    lines.push_back(format("precision: {}", facts.precision));
+    lines.push_back(format("processor features: {}", fmt::join(facts.cpu_features, " ")));
+  }
+  add_card(lines, package.card);
+  for (const auto& entry : package.entries) {
+    lines.push_back(format("  {} {} bytes", entry.name, entry.num_bytes));
+  }
+  return lines;
+}
+
 Lines describe_weights(const NamedBytes& file, FileKind kind) {
   const auto weights = read_weights(file, {});
   std::int64_t values = 0;
@@ -92,6 +113,8 @@ std::vector<std::string> describe_file(const NamedBytes& file) {
   switch (kind) {
     case FileKind::torchscript:
       return describe_model(file);
+    case FileKind::aoti_package:
+      return describe_package(file);
     case FileKind::state_dict:
     case FileKind::legacy_checkpoint:
     case FileKind::safetensors:

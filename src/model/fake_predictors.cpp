@@ -67,6 +67,7 @@ class FailingPredictor final : public Predictor {
   }
 
   const std::optional<ModelCard>& card() const override { return inner_->card(); }
+  DType input_dtype(std::size_t input) const override { return inner_->input_dtype(input); }
 
  private:
   std::unique_ptr<Predictor> inner_;

@@ -2,14 +2,106 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/model/model_file.hpp>
 #include <tally/model/predictor.hpp>
 
 #include "byte_text.hpp"
+#include "package_module.hpp"
+#include "precision.hpp"
 #include "script_module.hpp"
-#include "script_predictor.hpp"
+#include "target.hpp"
+#include "tensors.hpp"
+#include "torch_library.hpp"
+#include "torch_predictor.hpp"
 #include "weight_swap.hpp"
 
 namespace tally::model {
+namespace {
+
+// ---- TorchScript
+
+// To what weights and inputs are cast. A module without floating-point weights can only be what it
+// is: its constants are part of its program.
+std::optional<c10::ScalarType> cast(ScriptModule& module, const std::optional<ModelCard>& card,
+                                    Precision precision) {
+  auto own = module.floating_type();
+  if (!own && card) own = scalar_type(card->inputs.front().dtype);
+  const auto wanted = floating_type(precision);
+  if (!wanted || wanted == own) return own;
+  if (!module.floating_type()) {
+    throw Error(ErrorKind::model,
+                format("model '{}' holds its weights as constants, --precision {} cannot cast them",
+                       module.name(), name(precision)),
+                "Export it again without freezing.");
+  }
+  module.cast(*wanted);
+  return wanted;
+}
+
+WeightTargets targets_of(const ScriptModule& module) {
+  WeightTargets targets{module.name(), module.parameters(), {}};
+  for (auto& entry : module.buffers()) targets.tensors.push_back(std::move(entry));
+  if (targets.tensors.empty() || (module.card() && !module.card()->weights_swappable)) {
+    throw frozen_weights(module.name(), "Export it again without freezing.");
+  }
+  if (module.card()) targets.fixed_buffers = module.card()->fixed_buffers;
+  return targets;
+}
+
+std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorOptions& options) {
+  if (options.device.kind == DeviceKind::cuda) load_cuda_support(options.device);
+  set_product_mode(options.precision, options.device);
+  auto module = std::make_unique<ScriptModule>(model, options.device);
+  Habits habits{module->card(), {}};
+  if (!habits.card && options.card) {
+    habits.card =
+        parse_card(as_text(options.card->bytes), format("model card '{}'", options.card->name));
+  }
+  // Cast first: weights of another type are then rounded once, to the type that counts.
+  const auto type = cast(*module, habits.card, options.precision);
+  if (options.precision != Precision::model) habits.floating = type;
+  warn_if_slow(type, options.device);
+  // Weights before freezing: frozen ones are constants, some of them repacked.
+  if (options.weights) swap_weights(targets_of(*module), *options.weights, options.weights_key);
+  module->freeze();
+  return make_torch_predictor(std::move(module), std::move(habits), options.device, options.stream);
+}
+
+// ---- .pt2 packages
+
+void check_precision(const Package& package, const PackageFacts& facts, Precision precision) {
+  if (precision == Precision::model || name(precision) == facts.precision) return;
+  if (precision == Precision::tf32 && facts.precision == "fp32") return;
+  const auto wanted = precision == Precision::tf32 ? "fp32" : name(precision);
+  throw Error(ErrorKind::model,
+              format("model '{}' was compiled in {}, --precision {} cannot change that",
+                     package.name, facts.precision, name(precision)),
+              format("Export it again with export_model.py --format pt2 --precision {}.", wanted));
+}
+
+WeightTargets targets_of(const PackageModule& module, const ModelCard& card) {
+  return {module.name(), module.constants(), card.fixed_buffers};
+}
+
+std::unique_ptr<Predictor> load_package(const NamedBytes& model, const PredictorOptions& options) {
+  const auto package = open_package(model);
+  const auto& card = checked_card(package);
+  check_target(package, card, options.device);
+  check_precision(package, *card.package, options.precision);
+  if (options.weights && !card.weights_swappable) {
+    throw frozen_weights(model.name, "Export it again with export_model.py --swappable.");
+  }
+  set_product_mode(options.precision, options.device);
+  auto module = std::make_unique<PackageModule>(package, options.device);
+  warn_if_slow(scalar_type(card.inputs.front().dtype), options.device);
+  if (options.weights) {
+    swap_weights(targets_of(*module, card), *options.weights, options.weights_key);
+  }
+  Habits habits{card, {}, /*fixed_layout=*/true, card.package->channels_last};
+  return make_torch_predictor(std::move(module), std::move(habits), options.device, options.stream);
+}
+
+}  // namespace
 
 std::unique_ptr<Predictor> load_predictor(const NamedBytes& model,
                                           const PredictorOptions& options) {
@@ -18,15 +110,8 @@ std::unique_ptr<Predictor> load_predictor(const NamedBytes& model,
   }
   // Always set: what torch finds by itself differs from launcher to launcher.
   at::set_num_threads(options.threads);
-  auto module = std::make_unique<ScriptModule>(model);
-  auto card = module->card();
-  if (!card && options.card) {
-    card = parse_card(as_text(options.card->bytes), format("model card '{}'", options.card->name));
-  }
-  // Weights first: frozen ones are constants, some of them repacked.
-  if (options.weights) swap_weights(*module, *options.weights, options.weights_key);
-  module->freeze();
-  return make_script_predictor(std::move(module), std::move(card));
+  return probe(model.bytes) == FileKind::aoti_package ? load_package(model, options)
+                                                      : load_script(model, options);
 }
 
 }  // namespace tally::model

@@ -68,17 +68,17 @@ Error model_refusal(const NamedBytes& file, FileKind kind) {
     case FileKind::legacy_checkpoint:
     case FileKind::safetensors:
       return error(file, format("is {}, not a model", description(kind)), kExport);
-    case FileKind::aoti_package:
-      return error(file, "is a .pt2 package; compiled packages are not evaluated by this version",
-                   "Export a TorchScript model with data_tools/export_model.py.");
     case FileKind::hdf5:
-      return error(file, "is an HDF5 file, not a model",
-                   "A data set is given as --data; --model takes a TorchScript file.");
+      return error(
+          file, "is an HDF5 file, not a model",
+          "A data set is given as --data; --model takes a TorchScript file or a .pt2 package.");
     default:
-      return error(file, format("{}; expected a TorchScript model", unknown_content(file.bytes)),
-                   looks_like_zip(file.bytes) || file.bytes.empty()
-                       ? kCopyAgain
-                       : "Export one with data_tools/export_model.py.");
+      return error(
+          file,
+          format("{}; expected a TorchScript model or a .pt2 package", unknown_content(file.bytes)),
+          looks_like_zip(file.bytes) || file.bytes.empty()
+              ? kCopyAgain
+              : "Export one with data_tools/export_model.py.");
   }
 }
 

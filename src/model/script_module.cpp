@@ -1,5 +1,8 @@
 #include "script_module.hpp"
 
+#include <functional>
+#include <map>
+
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
@@ -11,6 +14,7 @@
 
 #include "memory_reader.hpp"
 #include "refusal.hpp"
+#include "tensors.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {
@@ -18,12 +22,41 @@ namespace {
 
 constexpr const char* kCardEntry = "tally.json";
 
-void to_channels_last(torch::jit::Module module) {
+using Change = std::function<at::Tensor(const at::Tensor&)>;
+
+struct Replaced {
+  at::Tensor original;  // kept alive, so that its address stays its own
+  at::Tensor other;
+};
+using Replacements = std::map<const void*, Replaced>;
+
+// Puts another tensor in the place of each that `change` changes; what several names share they
+// share afterwards too.
+void replace_tensors(torch::jit::Module module, const Change& change, Replacements& done) {
+  const auto replace = [&](const std::string& name, const at::Tensor& tensor) {
+    const auto* key = tensor.unsafeGetTensorImpl();
+    auto found = done.find(key);
+    if (found == done.end()) found = done.emplace(key, Replaced{tensor, change(tensor)}).first;
+    const auto& other = found->second.other;
+    if (!other.is_same(tensor)) module.setattr(name, other);
+  };
   for (const auto& entry : module.named_parameters(/*recurse=*/false)) {
-    if (entry.value.dim() != 4) continue;
-    module.setattr(entry.name, entry.value.contiguous(at::MemoryFormat::ChannelsLast));
+    replace(entry.name, entry.value);
   }
-  for (const auto& child : module.children()) to_channels_last(child);
+  for (const auto& entry : module.named_buffers(/*recurse=*/false)) {
+    replace(entry.name, entry.value);
+  }
+  for (const auto& child : module.children()) replace_tensors(child, change, done);
+}
+
+void replace_tensors(const torch::jit::Module& module, const Change& change) {
+  const c10::InferenceMode guard;
+  Replacements done;
+  replace_tensors(module, change, done);
+}
+
+at::Tensor to_channels_last(const at::Tensor& tensor) {
+  return tensor.dim() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
 }
 
 std::string kind_name(const c10::IValue& value) {
@@ -51,13 +84,15 @@ struct ScriptModule::Impl {
   torch::jit::Module module;
 };
 
-ScriptModule::ScriptModule(const NamedBytes& file) : name_(file.name) {
+ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
+    : name_(file.name) {
   const auto kind = probe(file.bytes);
   if (kind != FileKind::torchscript) throw model_refusal(file, kind);
   torch::jit::ExtraFilesMap extra{{kCardEntry, ""}};
   try {
     const c10::InferenceMode guard;
-    auto module = torch::jit::load(std::make_shared<MemoryReader>(file.bytes), c10::kCPU, extra);
+    auto module =
+        torch::jit::load(std::make_shared<MemoryReader>(file.bytes), torch_device(device), extra);
     module.eval();
     impl_ = std::make_unique<Impl>(Impl{std::move(module)});
   } catch (...) {
@@ -86,10 +121,25 @@ std::vector<NamedTensor> ScriptModule::buffers() const {
   return tensors;
 }
 
+std::optional<c10::ScalarType> ScriptModule::floating_type() const {
+  for (const auto& list : {parameters(), buffers()}) {
+    for (const auto& entry : list) {
+      if (entry.tensor.is_floating_point()) return entry.tensor.scalar_type();
+    }
+  }
+  return std::nullopt;
+}
+
+void ScriptModule::cast(c10::ScalarType type) {
+  replace_tensors(impl_->module, [type](const at::Tensor& tensor) {
+    return tensor.is_floating_point() ? tensor.to(type) : tensor;
+  });
+}
+
 void ScriptModule::freeze() {
   try {
     const c10::InferenceMode guard;
-    to_channels_last(impl_->module);
+    replace_tensors(impl_->module, to_channels_last);
     impl_->module = torch::jit::freeze(impl_->module);
   } catch (...) {
     throw torch_error(format("model '{}' cannot be prepared", name_),

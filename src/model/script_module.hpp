@@ -6,25 +6,21 @@
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
+#include <tally/device/device.hpp>
 #include <tally/model/card.hpp>
 #include <tally/model/predictor.hpp>
 
+#include "network.hpp"
+
 namespace tally::model {
 
-struct NamedTensor {
-  std::string name;
-  at::Tensor tensor;
-};
-
-class ScriptModule {
+class ScriptModule final : public Network {
  public:
-  // On the CPU, in evaluation mode. Error(model) for a file that is no TorchScript model.
-  explicit ScriptModule(const NamedBytes& file);
-  ~ScriptModule();
+  // On the device, in evaluation mode. Error(model) for a file that is no TorchScript model.
+  ScriptModule(const NamedBytes& file, const device::Device& device);
+  ~ScriptModule() override;
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const override { return name_; }
   // The card that lies in the file, if any.
   const std::optional<ModelCard>& card() const { return card_; }
 
@@ -32,13 +28,17 @@ class ScriptModule {
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
 
+  // The type of its first floating-point parameter or buffer; none if it has none.
+  std::optional<c10::ScalarType> floating_type() const;
+  // Rounds or widens all floating-point parameters and buffers.
+  void cast(c10::ScalarType type);
+
   // Puts four-dimensional weights into channels-last order and turns all weights into constants.
   // Afterwards there are no parameters and no buffers.
   void freeze();
 
-  // Runs the module on the calling thread. Error(model) if it fails or returns something else than
-  // one tensor, or a tuple or list of one.
-  at::Tensor run(std::vector<at::Tensor> inputs);
+  // A tuple or list of one tensor is taken for the tensor.
+  at::Tensor run(std::vector<at::Tensor> inputs) override;
 
  private:
   struct Impl;

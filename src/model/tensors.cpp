@@ -6,6 +6,7 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/core/ScalarType.h>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 
 namespace tally::model {
@@ -67,12 +68,21 @@ c10::ScalarType scalar_type(ElementType type) {
   throw Error(ErrorKind::internal, "an unknown element type");
 }
 
-at::Tensor wrap(const TensorView& view) {
-  if (view.device != DeviceKind::cpu || view.shape.size() != view.strides.size()) {
-    throw Error(ErrorKind::internal, "a model's input is not a tensor on the CPU");
+c10::Device torch_device(const device::Device& device) {
+  if (device.kind == DeviceKind::cpu) return c10::kCPU;
+  return {c10::kCUDA, checked_cast<c10::DeviceIndex>(device.index)};
+}
+
+at::Tensor wrap(const TensorView& view, const device::Device& device) {
+  if (view.device != device.kind || view.shape.size() != view.strides.size()) {
+    throw Error(ErrorKind::internal, "a model's input is not a tensor on the model's device");
   }
-  return at::from_blob(view.data, view.shape, view.strides,
-                       at::TensorOptions().dtype(scalar_type(view.dtype)));
+  const auto where = torch_device(device);
+  return at::for_blob(view.data, view.shape)
+      .strides(view.strides)
+      .options(at::TensorOptions().dtype(scalar_type(view.dtype)).device(where))
+      .target_device(where)
+      .make_tensor();
 }
 
 at::Tensor wrap(const StoredTensor& stored) {
@@ -91,7 +101,9 @@ at::Tensor wrap(const StoredTensor& stored) {
 }
 
 TensorView view_of(const at::Tensor& tensor) {
-  return contiguous_view(tensor.data_ptr(), DType::f32, tensor.sizes().vec());
+  auto view = contiguous_view(tensor.data_ptr(), DType::f32, tensor.sizes().vec());
+  view.device = tensor.is_cuda() ? DeviceKind::cuda : DeviceKind::cpu;
+  return view;
 }
 
 std::string dtype_name(const at::Tensor& tensor) {

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <tally/base/tensor_view.hpp>
+#include <tally/device/device.hpp>
 
 #include "stored_tensor.hpp"
 
@@ -14,11 +15,12 @@ namespace tally::model {
 c10::ScalarType scalar_type(DType dtype);
 c10::ScalarType scalar_type(ElementType type);
 
-// Shares the memory, which outlives the tensor and is not written to. CPU only.
-at::Tensor wrap(const TensorView& view);
+c10::Device torch_device(const device::Device& device);
+// Shares the memory, which outlives the tensor, is not written to and is of that device.
+at::Tensor wrap(const TensorView& view, const device::Device& device);
 // Shares the bytes of the file if they are aligned for their type, else holds a copy.
 at::Tensor wrap(const StoredTensor& stored);
-// Of a contiguous float32 tensor on the CPU; valid as long as the tensor.
+// Of a contiguous float32 tensor; valid as long as the tensor.
 TensorView view_of(const at::Tensor& tensor);
 
 // "float32", as Python calls it.

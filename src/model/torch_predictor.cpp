@@ -1,8 +1,10 @@
-#include "script_predictor.hpp"
+#include "torch_predictor.hpp"
 
 #include <utility>
 
+#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/StreamGuard.h>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -30,54 +32,94 @@ std::string pattern(std::span<const std::int64_t> shape) {
   return format("[{}]", fmt::join(words, ", "));
 }
 
-class ScriptPredictor final : public Predictor {
+DType plain_type(c10::ScalarType type) {
+  if (type == c10::ScalarType::Half) return DType::f16;
+  return type == c10::ScalarType::BFloat16 ? DType::bf16 : DType::f32;
+}
+
+class TorchPredictor final : public Predictor {
  public:
-  ScriptPredictor(std::unique_ptr<ScriptModule> module, std::optional<ModelCard> card)
-      : module_(std::move(module)), card_(std::move(card)) {}
+  TorchPredictor(std::unique_ptr<Network> network, Habits habits, device::Device device,
+                 void* stream)
+      : network_(std::move(network)),
+        habits_(std::move(habits)),
+        device_(std::move(device)),
+        stream_(stream) {}
 
   TensorView predict(std::span<const TensorView> inputs) override {
     check_inputs(inputs);
+    // What at::set_num_threads() said holds for OpenMP only on the thread that called it, and
+    // compiled networks ask OpenMP.
+    at::internal::lazy_init_num_threads();
     const c10::InferenceMode guard;
-    auto output = module_->run(arguments(inputs));
+    std::optional<c10::StreamGuard> on_stream;
+    if (device_.kind == DeviceKind::cuda) on_stream.emplace(torch_stream());
+    auto output = network_->run(arguments(inputs));
     check_output(output, inputs.front().shape.front());
-    output_ = output.to(at::kCPU, at::kFloat).contiguous();
+    output_ = output.to(torch_device(device_), at::kFloat).contiguous();
     return view_of(output_);
   }
 
-  const std::optional<ModelCard>& card() const override { return card_; }
+  const std::optional<ModelCard>& card() const override { return habits_.card; }
+
+  DType input_dtype(std::size_t input) const override {
+    if (habits_.floating) return plain_type(*habits_.floating);
+    if (!habits_.card || input >= habits_.card->inputs.size()) return DType::f32;
+    return plain_type(scalar_type(habits_.card->inputs[input].dtype));
+  }
 
  private:
   Error error(const std::string& problem) const {
-    return {ErrorKind::model, format("model '{}' {}", module_->name(), problem), kTryInspect};
+    return {ErrorKind::model, format("model '{}' {}", network_->name(), problem), kTryInspect};
+  }
+
+  // Torch takes the handle of a stream that is not its own for the stream's number
+  // (c10/cuda/CUDAStream.cpp, getStreamFromExternal).
+  c10::Stream torch_stream() const {
+    const auto number = static_cast<c10::StreamId>(reinterpret_cast<std::intptr_t>(stream_));
+    return c10::Stream(c10::Stream::UNSAFE, torch_device(device_), number);
   }
 
   void check_inputs(std::span<const TensorView> inputs) const {
     if (inputs.empty() || inputs.front().shape.empty()) {
       throw Error(ErrorKind::internal, "a model was given no rows");
     }
-    if (!card_) return;
-    if (inputs.size() != card_->inputs.size()) {
-      throw error(format("takes {} inputs, it was given {}", card_->inputs.size(), inputs.size()));
+    if (!habits_.card) return;
+    const auto& card = *habits_.card;
+    if (inputs.size() != card.inputs.size()) {
+      throw error(format("takes {} inputs, it was given {}", card.inputs.size(), inputs.size()));
     }
     const auto rows = inputs.front().shape.front();
-    if (card_->fixed_batch && *card_->fixed_batch != rows) {
+    if (card.fixed_batch && *card.fixed_batch != rows) {
       throw error(format("takes batches of {} only, it was given {} (--batch-size)",
-                         *card_->fixed_batch, rows));
+                         *card.fixed_batch, rows));
     }
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto& spec = card_->inputs[i];
-      if (fits(inputs[i].shape, spec.shape)) continue;
+    for (std::size_t i = 0; i < inputs.size(); ++i) check_input(card.inputs[i], inputs[i], rows);
+  }
+
+  void check_input(const TensorSpec& spec, const TensorView& input, std::int64_t rows) const {
+    if (!fits(input.shape, spec.shape) || input.shape.front() != rows) {
       throw error(format("takes input '{}' {}, it was given {}", spec.name, pattern(spec.shape),
-                         to_string(inputs[i].shape)));
+                         to_string(input.shape)));
     }
+  }
+
+  // As wanted: in type and, where it matters, in layout.
+  at::Tensor argument(std::size_t input, const TensorView& view) const {
+    auto tensor = wrap(view, device_);
+    const auto given = tensor.scalar_type();
+    auto wanted = habits_.card ? scalar_type(habits_.card->inputs[input].dtype) : given;
+    if (habits_.floating && c10::isFloatingType(wanted)) wanted = *habits_.floating;
+    tensor = tensor.to(wanted);
+    if (!habits_.fixed_layout) return tensor;
+    return tensor.contiguous(habits_.channels_last && tensor.dim() == 4
+                                 ? at::MemoryFormat::ChannelsLast
+                                 : at::MemoryFormat::Contiguous);
   }
 
   std::vector<at::Tensor> arguments(std::span<const TensorView> inputs) const {
     std::vector<at::Tensor> tensors;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto tensor = wrap(inputs[i]);
-      tensors.push_back(card_ ? tensor.to(scalar_type(card_->inputs[i].dtype)) : tensor);
-    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) tensors.push_back(argument(i, inputs[i]));
     return tensors;
   }
 
@@ -90,21 +132,23 @@ class ScriptPredictor final : public Predictor {
       throw error(format("returned {} for {} samples, expected one row for each",
                          shape_text(output), rows));
     }
-    if (!card_ || fits(output.sizes(), card_->outputs.front().shape)) return;
+    if (!habits_.card || fits(output.sizes(), habits_.card->outputs.front().shape)) return;
     throw error(format("returned {}, its card says {}", shape_text(output),
-                       pattern(card_->outputs.front().shape)));
+                       pattern(habits_.card->outputs.front().shape)));
   }
 
-  std::unique_ptr<ScriptModule> module_;
-  std::optional<ModelCard> card_;
+  std::unique_ptr<Network> network_;
+  Habits habits_;
+  device::Device device_;
+  void* stream_;
   at::Tensor output_;  // what the last view points to
 };
 
 }  // namespace
 
-std::unique_ptr<Predictor> make_script_predictor(std::unique_ptr<ScriptModule> module,
-                                                 std::optional<ModelCard> card) {
-  return std::make_unique<ScriptPredictor>(std::move(module), std::move(card));
+std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network, Habits habits,
+                                                const device::Device& device, void* stream) {
+  return std::make_unique<TorchPredictor>(std::move(network), std::move(habits), device, stream);
 }
 
 }  // namespace tally::model

@@ -1,17 +1,28 @@
-// The Predictor of a TorchScript module.
+// The Predictor of a network in torch's hands, whatever file it came from.
 #pragma once
 
 #include <memory>
 #include <optional>
 
+#include <c10/core/ScalarType.h>
+
 #include <tally/model/predictor.hpp>
 
-#include "script_module.hpp"
+#include "network.hpp"
 
 namespace tally::model {
 
-// `module` is frozen; `card` is the one to go by.
-std::unique_ptr<Predictor> make_script_predictor(std::unique_ptr<ScriptModule> module,
-                                                 std::optional<ModelCard> card);
+// How a network wants its inputs.
+struct Habits {
+  std::optional<ModelCard> card;  // the one to go by
+  // What floating-point inputs are cast to; none: to what the card says.
+  std::optional<c10::ScalarType> floating;
+  // A compiled network reads memory as it was told to, and looks at no strides.
+  bool fixed_layout = false;
+  bool channels_last = false;  // with a fixed layout: of four-dimensional inputs
+};
+
+std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network, Habits habits,
+                                                const device::Device& device, void* stream);
 
 }  // namespace tally::model

@@ -6,7 +6,6 @@
 
 #include <c10/core/InferenceMode.h>
 
-#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 
@@ -26,17 +25,9 @@ struct Pair {
   at::Tensor target, source;
 };
 
-Targets targets_of(const ScriptModule& module) {
+Targets by_name(const std::vector<NamedTensor>& tensors) {
   Targets targets;
-  for (auto& entry : module.parameters()) targets.emplace(entry.name, entry.tensor);
-  for (auto& entry : module.buffers()) targets.emplace(entry.name, entry.tensor);
-  const bool frozen = module.card() && !module.card()->weights_swappable;
-  if (targets.empty() || frozen) {
-    throw Error(ErrorKind::model,
-                format("model '{}' holds its weights as constants, --weights cannot replace them",
-                       module.name()),
-                "Export it again without freezing.");
-  }
+  for (const auto& entry : tensors) targets.emplace(entry.name, entry.tensor);
   return targets;
 }
 
@@ -50,7 +41,7 @@ std::vector<std::string> names_of(const Map& map) {
 // Takes out what need not be in the file: buffers that never are in a state_dict, and further
 // names of a tensor that is there under another one.
 void forgive_missing(std::vector<std::string>& missing, const Targets& targets,
-                     const std::optional<ModelCard>& card) {
+                     const std::vector<std::string>& fixed_buffers) {
   const std::set<std::string> absent(missing.begin(), missing.end());
   std::set<const void*> given;
   for (const auto& [name, tensor] : targets) {
@@ -59,7 +50,7 @@ void forgive_missing(std::vector<std::string>& missing, const Targets& targets,
   std::erase_if(missing, [&](const std::string& name) {
     const auto& tensor = targets.at(name);
     if (tensor.numel() > 0 && given.contains(tensor.const_data_ptr())) return true;
-    return card && std::count(card->fixed_buffers.begin(), card->fixed_buffers.end(), name) > 0;
+    return std::count(fixed_buffers.begin(), fixed_buffers.end(), name) > 0;
   });
 }
 
@@ -111,11 +102,11 @@ void note_choices(const StoredWeights& weights, const NameFit& fit, const std::s
 
 }  // namespace
 
-void swap_weights(ScriptModule& module, const NamedBytes& file, std::string_view key) {
-  const auto targets = targets_of(module);
+void swap_weights(const WeightTargets& model, const NamedBytes& file, std::string_view key) {
+  const auto targets = by_name(model.tensors);
   const auto weights = read_weights(file, key);
   auto fit = fit_names(names_of(targets), names_of(weights.tensors));
-  forgive_missing(fit.missing, targets, module.card());
+  forgive_missing(fit.missing, targets, model.fixed_buffers);
   std::vector<Pair> pairs;
   std::vector<std::string> misshaped;
   for (const auto& [full_name, stored] : weights.tensors) {
@@ -127,13 +118,19 @@ void swap_weights(ScriptModule& module, const NamedBytes& file, std::string_view
   }
   if (!fit.fits() || !misshaped.empty()) {
     throw Error(ErrorKind::model,
-                format("weights '{}' do not fit model '{}'{}{}{}", file.name, module.name(),
+                format("weights '{}' do not fit model '{}'{}{}{}", file.name, model.model,
                        list_first("missing", fit.missing), list_first("unexpected", fit.unexpected),
                        list_first("of another shape or type", misshaped)),
                 "Compare both files with 'tally inspect'.");
   }
   note_choices(weights, fit, file.name);
   copy_all(pairs, file.name);
+}
+
+Error frozen_weights(std::string_view model, std::string_view next_step) {
+  return {ErrorKind::model,
+          format("model '{}' holds its weights as constants, --weights cannot replace them", model),
+          next_step};
 }
 
 }  // namespace tally::model

@@ -30,7 +30,7 @@ TEST(ModelRefusalTest, APickledModuleIsNamed) {
 
 TEST(ModelRefusalTest, OtherKinds) {
   EXPECT_THAT(model_error("package.pt2"),
-              HasSubstr("compiled packages are not evaluated by this version"));
+              HasSubstr("is no .pt2 package that can be run (it holds no compiled code)"));
   EXPECT_THAT(model_error("set.h5"), HasSubstr("is an HDF5 file, not a model"));
   EXPECT_THAT(model_error("archive.zip"), HasSubstr("is a zip archive that PyTorch did not write"));
   EXPECT_THAT(model_error("empty"), HasSubstr("is empty"));

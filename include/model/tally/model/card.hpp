@@ -24,6 +24,14 @@ struct CardNormalisation {
   std::string channels;           // "RGB", "BGR" or "L"
 };
 
+// What a .pt2 package was compiled for.
+struct PackageFacts {
+  std::string precision;                  // "fp32", "bf16" or "fp16"
+  std::string library_sha256;             // of the compiled library
+  bool channels_last = false;             // how its four-dimensional inputs lie in memory
+  std::vector<std::string> cpu_features;  // that it needs, as /proc/cpuinfo names them
+};
+
 struct ModelCard {
   std::vector<TensorSpec> inputs;  // in the order of the model's arguments
   std::vector<TensorSpec> outputs;
@@ -33,6 +41,7 @@ struct ModelCard {
   bool weights_swappable = true;
   // Buffers that no state_dict holds (persistent=False): --weights leaves them as they are.
   std::vector<std::string> fixed_buffers;
+  std::optional<PackageFacts> package;
   std::string source;  // JSON text of "source", for the report; empty if absent
 };
 

@@ -7,9 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
+#include <tally/device/device.hpp>
 #include <tally/model/card.hpp>
 
 namespace tally::model {
@@ -20,35 +22,52 @@ struct NamedBytes {
   std::span<const std::byte> bytes;
 };
 
+// What a model computes in. `model`: as it is in its file; `tf32`: float32 whose products a GPU
+// rounds to 10 bits of mantissa.
+enum class Precision { model, fp32, tf32, bf16, fp16 };
+
+std::string_view name(Precision precision);
+// Inverse of name(); throws Error(usage) for a word that is none.
+Precision precision_from_name(std::string_view word);
+
 class Predictor {
  public:
   virtual ~Predictor() = default;
 
-  // Inputs in the order of the card, all with the same number of rows, on the CPU, any strides.
-  // Returns [rows, ...] float32, contiguous, valid until the next call. Error(model) if the model
-  // fails or returns something else than one tensor of that many rows.
+  // Inputs in the order of the card, all with the same number of rows, in the memory of the device
+  // of the options, any strides. Returns [rows, ...] float32 there, contiguous, valid until the
+  // next call. On CUDA the work is enqueued on the stream of the options; the host does not wait
+  // for it. Error(model) if the model fails or returns something else than one tensor of that many
+  // rows.
   virtual TensorView predict(std::span<const TensorView> inputs) = 0;
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
+  // The floating type in which an image had best arrive as this input. float32 is taken as well.
+  virtual DType input_dtype(std::size_t /*input*/) const { return DType::f32; }
 };
 
 struct PredictorOptions {
   int threads = 1;  // intra-operator threads of this process
+  device::Device device;
+  void* stream = nullptr;  // cudaStream_t of that device; outlives the predictor
+  Precision precision = Precision::model;
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
   std::optional<NamedBytes> weights;  // state_dict or safetensors, replaces the model's weights
   std::string weights_key;            // where in a checkpoint the state_dict is; empty: found
 };
 
-// Loads a TorchScript model in evaluation mode, swaps weights, freezes. Error(model) for any other
-// kind of file, naming it and what to do; for weights that do not fit, with the first ten names.
+// Loads a TorchScript model in evaluation mode, casts, swaps weights, freezes; or loads a .pt2
+// package. Error(model) for any other kind of file, naming it and what to do; for weights that do
+// not fit, with the first ten names; for a package that was compiled for something else.
+// Error(environment) where the device or the LibTorch for it is not there.
 std::unique_ptr<Predictor> load_predictor(const NamedBytes& model, const PredictorOptions& options);
 
 // "LibTorch 2.11.0+cu130, AVX2": what the bits of the output depend on.
 std::string backend_description();
 std::string torch_version();
 
-// One line a tensor or entry, for `tally inspect`; kind torchscript, state_dict or safetensors.
+// One line a tensor or entry, for `tally inspect`; models, packages and weights.
 std::vector<std::string> describe_file(const NamedBytes& file);
 
 }  // namespace tally::model

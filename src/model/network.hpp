@@ -1,0 +1,27 @@
+// What a model file becomes: something that turns tensors into one tensor.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace tally::model {
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  // Of the file, for messages.
+  virtual const std::string& name() const = 0;
+  // Runs on the calling thread, under InferenceMode. Error(model) if it fails or returns something
+  // else than one tensor.
+  virtual at::Tensor run(std::vector<at::Tensor> inputs) = 0;
+};
+
+}  // namespace tally::model

@@ -1,0 +1,84 @@
+#include "precision.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <ATen/Context.h>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/host.hpp>
+#include <tally/base/log.hpp>
+
+#include "target.hpp"
+
+namespace tally::model {
+namespace {
+
+struct Word {
+  Precision precision;
+  std::string_view name;
+};
+constexpr std::array kWords{Word{Precision::model, "model"}, Word{Precision::fp32, "fp32"},
+                            Word{Precision::tf32, "tf32"}, Word{Precision::bf16, "bf16"},
+                            Word{Precision::fp16, "fp16"}};
+
+// Of x86 and ARM, as /proc/cpuinfo names them.
+constexpr std::array<std::string_view, 3> kBfloat16{"avx512_bf16", "amx_bf16", "bf16"};
+constexpr std::array<std::string_view, 3> kHalf{"avx512_fp16", "amx_fp16", "asimdhp"};
+
+bool processor_has_any(std::span<const std::string_view> features) {
+  return std::any_of(features.begin(), features.end(), [](std::string_view feature) {
+    return cpu_features().contains(std::string(feature));
+  });
+}
+
+}  // namespace
+
+std::string_view name(Precision precision) {
+  return std::ranges::find(kWords, precision, &Word::precision)->name;
+}
+
+Precision precision_from_name(std::string_view word) {
+  const auto found = std::ranges::find(kWords, word, &Word::name);
+  if (found != kWords.end()) return found->precision;
+  throw Error(ErrorKind::usage, format("--precision is '{}', which tally does not know", word));
+}
+
+std::optional<c10::ScalarType> floating_type(Precision precision) {
+  switch (precision) {
+    case Precision::model:
+      return std::nullopt;
+    case Precision::fp32:
+    case Precision::tf32:
+      return c10::ScalarType::Float;
+    case Precision::bf16:
+      return c10::ScalarType::BFloat16;
+    case Precision::fp16:
+      return c10::ScalarType::Half;
+  }
+  throw Error(ErrorKind::internal, "an unknown precision");
+}
+
+void set_product_mode(Precision precision, const device::Device& device) {
+  const bool tf32 = precision == Precision::tf32;
+  if (device.kind == DeviceKind::cpu) {
+    if (!tf32) return;
+    throw Error(ErrorKind::environment, "--precision tf32: only GPUs have it, this run is on a CPU",
+                "Use --precision fp32, or --device cuda.");
+  }
+  const auto mode = tf32 ? at::Float32Precision::TF32 : at::Float32Precision::IEEE;
+  for (const auto op : {at::Float32Op::CONV, at::Float32Op::RNN, at::Float32Op::MATMUL}) {
+    at::globalContext().setFloat32Precision(at::Float32Backend::CUDA, op, mode);
+  }
+}
+
+void warn_if_slow(std::optional<c10::ScalarType> type, const device::Device& device) {
+  const bool bfloat16 = type == c10::ScalarType::BFloat16;
+  if (device.kind != DeviceKind::cpu || !(bfloat16 || type == c10::ScalarType::Half)) return;
+  if (bfloat16 ? processor_has_any(kBfloat16) : processor_has_any(kHalf)) return;
+  log::warning(format("this processor ({}) has no instructions for {}: the run is slow",
+                      cpu_model(), bfloat16 ? "bf16" : "fp16"));
+}
+
+}  // namespace tally::model

@@ -1,0 +1,23 @@
+// What --precision means for torch.
+#pragma once
+
+#include <optional>
+
+#include <c10/core/ScalarType.h>
+
+#include <tally/device/device.hpp>
+#include <tally/model/predictor.hpp>
+
+namespace tally::model {
+
+// The type of weights and inputs; none: the model's own.
+std::optional<c10::ScalarType> floating_type(Precision precision);
+
+// Whether float32 products on a GPU may be rounded to tf32: only where that was asked for, though
+// torch's own default allows it in convolutions. Error(environment) for tf32 on a CPU.
+void set_product_mode(Precision precision, const device::Device& device);
+
+// One line for a type that the processor has no instructions for.
+void warn_if_slow(std::optional<c10::ScalarType> type, const device::Device& device);
+
+}  // namespace tally::model

@@ -1,0 +1,75 @@
+#include "torch_library.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <climits>
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally::model {
+namespace {
+
+constexpr const char* kLinked = "libtorch_cpu.so";
+
+// The folder of the LibTorch that this process is linked to: the others must be of the same.
+std::string torch_folder() {
+  void* linked = dlopen(kLinked, RTLD_NOW | RTLD_NOLOAD);
+  std::array<char, PATH_MAX> folder{};
+  if (linked == nullptr || dlinfo(linked, RTLD_DI_ORIGIN, folder.data()) != 0) {
+    throw Error(ErrorKind::environment, format("{} is not among this program's libraries", kLinked),
+                "Build tally with LibTorch's shared libraries.");
+  }
+  return folder.data();
+}
+
+// For good: LibTorch's libraries do not come off again.
+void load(const std::string& library) {
+  const auto path = torch_folder() + "/" + library;
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
+  const char* reason = dlerror();
+  throw Error(ErrorKind::environment,
+              format("LibTorch's {} cannot be loaded ({})", library,
+                     reason == nullptr ? "no reason was given" : reason),
+              "Install a complete LibTorch: for GPUs the wheel for CUDA (jobs/setup.sh).");
+}
+
+// Numbers of cudaDeviceAttr, which do not change.
+constexpr int kMajor = 75;
+constexpr int kMinor = 76;
+
+// Of the CUDA runtime that LibTorch brought along; no header of CUDA's is needed here.
+int device_attribute(int attribute, int device) {
+  using Function = int (*)(int*, int, int);
+  const auto function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, "cudaDeviceGetAttribute"));
+  int value = 0;
+  if (function == nullptr || function(&value, attribute, device) != 0) {
+    throw Error(ErrorKind::environment, format("the GPU {} does not say what it is", device),
+                "See 'nvidia-smi'.");
+  }
+  return value;
+}
+
+}  // namespace
+
+void load_package_support() { load("libtorch.so"); }
+
+void load_cuda_support(const device::Device& device) {
+  for (const auto* library : {"libc10_cuda.so", "libtorch_cuda.so", "libtorch.so"}) load(library);
+  const int count = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
+  if (device.index < count) return;
+  throw Error(
+      ErrorKind::environment,
+      format("no GPU: LibTorch finds {}, this rank was given number {}", count, device.index),
+      "See 'nvidia-smi', or use '--device cpu'.");
+}
+
+std::string compute_capability(const device::Device& device) {
+  return format("{}{}", device_attribute(kMajor, device.index),
+                device_attribute(kMinor, device.index));
+}
+
+}  // namespace tally::model

@@ -1,0 +1,21 @@
+// The parts of LibTorch that are loaded only by runs that need them: linking them would cost every
+// start on a CPU 0.1 s and 120 MB (docs/decisions/002).
+#pragma once
+
+#include <string>
+
+#include <tally/device/device.hpp>
+
+namespace tally::model {
+
+// libtorch.so, which every compiled package names as a library it needs.
+void load_package_support();
+
+// LibTorch's CUDA half; then torch knows the device. Error(environment) if this LibTorch has none,
+// or if there is no driver or no such GPU.
+void load_cuda_support(const device::Device& device);
+
+// "90" for compute capability 9.0, as compilers write it. After load_cuda_support().
+std::string compute_capability(const device::Device& device);
+
+}  // namespace tally::model
