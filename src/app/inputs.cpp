@@ -54,7 +54,8 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
   return opened;
 }
 
-LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config) {
+LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
+                       const device::Device& device) {
   LoadedModel loaded;
   const SharedFile model = read_once(comm, config.model, "model");
   const auto card = read_card_beside(comm, config.model);
@@ -63,6 +64,8 @@ LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
 
   model::PredictorOptions options;
   options.threads = config.threads;
+  options.device = device;
+  options.precision = model::precision_from_name(config.precision);
   options.weights_key = config.weights_key;
   if (card) options.card = card->named();
   if (weights) options.weights = weights->named();

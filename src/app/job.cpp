@@ -163,7 +163,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   phases.done("settings");
   job.data = open_data(comm, job.config);
   phases.done("open_data");
-  job.model = load_model(comm, job.config);
+  job.model = load_model(comm, job.config, job.device);
   phases.done("load_model");
   fit_together(comm, job);
   phases.done("warm_up");

@@ -42,6 +42,7 @@ std::string digest_class(const Job& job) {
   };
   line("device", job.device.model);
   line("backend", model::backend_description());
+  line("precision", job.config.precision);
   line("batch size", job.config.batch_size);
   line("threads", job.config.threads);
   line("model", job.model.model.digest);

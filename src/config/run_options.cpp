@@ -22,7 +22,8 @@ constexpr int kMaxThreads = 4096;
 OptionTable run_table(RunConfig& run, std::string& config_file) {
   const Presence must = Presence::required;
   return {
-      {kFiles, "model", "FILE", "TorchScript model, .pt or .ts", "", words(run.model), must},
+      {kFiles, "model", "FILE", "TorchScript model, .pt or .ts, or .pt2 package", "",
+       words(run.model), must},
       {kFiles, "weights", "PATH",
        "weights that replace the model's: a state_dict (.pt, .pth) or .safetensors",
        "the model's own", words(run.weights)},
@@ -48,6 +49,9 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
        whole_number(run.limit, std::int64_t{0}, kMaxInt64)},
       {kHow, "batch-size", "N", "samples per rank and step", "",
        whole_number(run.batch_size, std::int64_t{1}, kMaxBatch)},
+      {kHow, "precision", "P",
+       "of weights and inputs: model (the model's own), fp32, tf32 (GPUs only), bf16 or fp16", "",
+       one_of(run.precision, {"model", "fp32", "tf32", "bf16", "fp16"})},
       {kHow, "device", "D", "cpu, cuda; auto: a GPU where there is one", "",
        one_of(run.device, {"auto", "cpu", "cuda"})},
       {kHow, "reduce", "R",

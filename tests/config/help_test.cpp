@@ -24,7 +24,7 @@ TEST(Help, GroupsStandInOrderAndDefaultsComeFromTheStruct) {
   EXPECT_LT(help.find("How:"), help.find("Results:"));
   EXPECT_THAT(help, HasSubstr("samples per rank and step (default: 64)"));
   EXPECT_THAT(help, HasSubstr("(default: 64MiB)"));
-  EXPECT_THAT(help, HasSubstr("TorchScript model, .pt or .ts; required"));
+  EXPECT_THAT(help, HasSubstr("TorchScript model, .pt or .ts, or .pt2 package; required"));
 }
 
 TEST(Help, FitsNinetyColumns) {
@@ -33,7 +33,7 @@ TEST(Help, FitsNinetyColumns) {
 }
 
 TEST(Help, HidesWhatDoesNotWorkYet) {
-  for (const char* name : {"resume", "stall-limit", "checkpoint-every", "precision", "bootstrap"}) {
+  for (const char* name : {"resume", "stall-limit", "checkpoint-every", "bootstrap"}) {
     EXPECT_THAT(run_options_help(), ::testing::Not(HasSubstr(name)));
   }
 }

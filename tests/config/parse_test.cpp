@@ -99,6 +99,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"confusion-max-classes", "2048"},
                                                                   {"limit", "0"},
                                                                   {"batch-size", "32"},
+                                                                  {"precision", "model"},
                                                                   {"device", "auto"},
                                                                   {"reduce", "auto"},
                                                                   {"check-reduction", "false"},

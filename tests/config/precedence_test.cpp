@@ -23,6 +23,7 @@ const std::vector<Case> kCases{
     {"confusion-max-classes", "1", "2", "3", "2048"},
     {"limit", "1", "2", "3", "0"},
     {"batch-size", "1", "2", "3", "64"},
+    {"precision", "fp32", "bf16", "tf32", "model"},
     {"device", "cuda", "auto", "cpu", "auto"},
     {"reduce", "mpi", "nccl", "auto", "auto"},
     {"check-reduction", "true", "false", "true", "false"},

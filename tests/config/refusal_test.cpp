@@ -122,8 +122,8 @@ TEST(Refusal, RequiredOptions) {
 }
 
 TEST(Refusal, NamesOfLaterWorkAreUnknown) {
-  for (const char* name : {"--resume", "--checkpoint-every", "--stall-limit", "--precision",
-                           "--tune", "--intervals", "--seed", "--help"}) {
+  for (const char* name : {"--resume", "--checkpoint-every", "--stall-limit", "--tune",
+                           "--intervals", "--seed", "--help"}) {
     EXPECT_THAT(complaint(with_required({name})), StartsWith("unknown option"));
   }
 }

@@ -9,8 +9,7 @@ import small
 from conftest import Evaluate, Small
 from launch import Program
 
-LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally compare", "tally score", "tally watch", "--tune",
-         "--precision", ".pt2")  # fmt: skip
+LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally compare", "tally score", "tally watch", "--tune")
 COMMANDS = ("evaluate", "check", "inspect")
 
 

@@ -10,7 +10,7 @@ namespace tally::config {
 
 struct RunConfig {
   // Files
-  std::string model;    // TorchScript file
+  std::string model;    // TorchScript file or .pt2 package
   std::string weights;  // replaces the model's weights; empty: its own
   std::string weights_key;
   std::string data;    // HDF5 data set
@@ -26,8 +26,9 @@ struct RunConfig {
 
   // How
   std::int64_t batch_size = 64;
-  std::string device = "auto";  // auto, cpu, cuda
-  std::string reduce = "auto";  // auto, nccl, mpi
+  std::string precision = "model";  // model, fp32, tf32, bf16, fp16
+  std::string device = "auto";      // auto, cpu, cuda
+  std::string reduce = "auto";      // auto, nccl, mpi
   bool check_reduction = false;
   int threads = 1;
 
