@@ -23,6 +23,7 @@ from tally_data.atomic import atomic_path, check_output
 from tally_data.errors import ModelError, UsageError, run_tool
 from tally_data.options import ToolParser, add_image_options, add_output_options, positive
 from tally_export.card import KINDS, Description, describe, make_card, take_own_card
+from tally_export.quiet import quiet_compiler
 from tally_export.reproduce import check_kind, random_batch, run_module
 from tally_export.resolve import find_model
 from tally_export.torchscript import (
@@ -138,21 +139,17 @@ def write_torchscript(args: argparse.Namespace, subject: Subject, output: torch.
 
 def write_package(args: argparse.Namespace, subject: Subject, output: torch.Tensor) -> str:
     """Returns how it was made."""
-    from tally_export import package  # loads the compiler, which takes seconds
+    with quiet_compiler():
+        from tally_export import package  # loads the compiler, which takes seconds
 
-    options = package.PackageOptions(args.device, args.swappable, args.batch_size, args.cpu_isa)
-    package.check_device(args.device)
-    module, what = subject.module, replace(subject.what, any_size=False)
-    module.to(device=args.device, memory_format=torch.channels_last)
-
-    def batch(size: int) -> torch.Tensor:
-        return package.laid_out(subject.batch(size), args.device)
-
-    example = args.batch_size or package.EXAMPLE_BATCH
-    others = [example] if args.batch_size else [example, example + 3, 1]
-    with package.compiler_folder():
-        compiled = package.compile_package(module, batch(example), options)
-        fixed_buffers = package.verify_package(compiled, options, module, [batch(size) for size in others])
+        options = package.PackageOptions(args.device, args.swappable, args.batch_size, args.cpu_isa)
+        package.check_device(args.device)
+        module, what = subject.module.to(args.device), replace(subject.what, any_size=False)
+        example = args.batch_size or package.EXAMPLE_BATCH
+        sizes = [example] if args.batch_size else [example, example + 3, 1]
+        batches = [package.laid_out(subject.batch(size), args.device) for size in sizes]
+        compiled = package.compile_package(module, batches[0], options)
+        fixed_buffers = package.verify_package(compiled, options, module, batches)
         facts: dict[str, Any] = {"weights": "swappable" if args.swappable else "frozen"}
         if fixed_buffers:
             facts["fixed_buffers"] = fixed_buffers

@@ -1,13 +1,14 @@
-"""Compiles a module with AOTInductor into a .pt2 package and proves that it gives what the module gives."""
+"""Compiles a module with AOTInductor into a .pt2 package and proves that it gives what the module gives.
+
+Imported and used inside quiet_compiler() only: the import alone makes a folder.
+"""
 
 import hashlib
 import json
-import logging
 import os
 import re
 import shutil
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,23 +76,13 @@ def check_device(device: str) -> None:
 
 
 def laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
-    """Images channels last: so tally prepares them, and so convolutions want them."""
+    """Images channels last: so tally prepares them, and so convolutions want them.
+
+    Weights are left to the compiler: of a convolution with one input channel, frozen channels last, it reads the wrong
+    ones (PyTorch 2.11).
+    """
     form = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
     return tensor.to(device).contiguous(memory_format=form)
-
-
-@contextmanager
-def compiler_folder() -> Iterator[None]:
-    """Inductor's cache: the user's, if TORCHINDUCTOR_CACHE_DIR names one, else a folder that is gone afterwards.
-
-    What the compiler and torch.export say of themselves meanwhile is nobody's business here.
-    """
-    torch._logging.set_logs(all=logging.ERROR)
-    with tempfile.TemporaryDirectory(prefix="tally-export-") as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or folder
-        with mock.patch.dict(os.environ, TORCHINDUCTOR_CACHE_DIR=folder):
-            yield
 
 
 @contextmanager
@@ -154,7 +145,7 @@ def _check_files(files: list[str]) -> None:
 
 
 def compile_package(module: nn.Module, example: torch.Tensor, options: PackageOptions) -> Compiled:
-    """`example` is laid out. Inside compiler_folder()."""
+    """`example` is laid out."""
     shapes = None if options.fixed_batch else ({0: torch.export.Dim("batch", min=1, max=MAX_BATCH)},)
     settings = _settings(options)
     try:
