@@ -75,14 +75,24 @@ def check_device(device: str) -> None:
         )
 
 
-def laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
+def _layout(shape: torch.Size) -> str:
     """Images channels last: so tally prepares them, and so convolutions want them.
 
-    Weights are left to the compiler: of a convolution with one input channel, frozen channels last, it reads the wrong
-    ones (PyTorch 2.11).
+    Of images with one channel both layouts are the same, and the compiler takes the one for the other (PyTorch 2.11).
     """
-    form = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
-    return tensor.to(device).contiguous(memory_format=form)
+    return "channels-last" if len(shape) == 4 and shape[1] > 1 else "contiguous"
+
+
+def laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
+    """With the very strides of its layout, also where a size of 1 leaves them open.
+
+    Compiled code takes it for granted that its inputs have the strides of the example.
+    """
+    strides = torch.empty(tensor.shape, device="meta").stride()
+    if _layout(tensor.shape) == "channels-last":
+        _, channels, height, width = tensor.shape
+        strides = (height * width * channels, 1, width * channels, channels)
+    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=device).copy_(tensor)
 
 
 @contextmanager
@@ -162,8 +172,7 @@ def compile_package(module: nn.Module, example: torch.Tensor, options: PackageOp
     _check_files(names)
     library = next(file for file in names if file.endswith(".so"))
     digest = hashlib.sha256(Path(library).read_bytes()).hexdigest()
-    layout = "channels-last" if example.ndim == 4 else "contiguous"
-    return Compiled(names, {"library_sha256": digest, "layout": layout, "cpu_features": features})
+    return Compiled(names, {"library_sha256": digest, "layout": _layout(example.shape), "cpu_features": features})
 
 
 def save_package(compiled: Compiled, path: Path, card: dict[str, Any]) -> None:

@@ -37,6 +37,16 @@ DType plain_type(c10::ScalarType type) {
   return type == c10::ScalarType::BFloat16 ? DType::bf16 : DType::f32;
 }
 
+// With the very strides of the layout, also where a size of 1 leaves them open: compiled code takes
+// it for granted that its inputs have those that it was compiled for.
+at::Tensor laid_out(const at::Tensor& tensor, bool channels_last) {
+  const bool last = channels_last && tensor.dim() == 4;
+  const auto format = last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+  const auto strides = last ? c10::get_channels_last_strides_2d(tensor.sizes())
+                            : contiguous_strides(tensor.sizes().vec());
+  return tensor.contiguous(format).as_strided(tensor.sizes(), strides);
+}
+
 class TorchPredictor final : public Predictor {
  public:
   TorchPredictor(std::unique_ptr<Network> network, Habits habits, device::Device device,
@@ -111,10 +121,7 @@ class TorchPredictor final : public Predictor {
     auto wanted = habits_.card ? scalar_type(habits_.card->inputs[input].dtype) : given;
     if (habits_.floating && c10::isFloatingType(wanted)) wanted = *habits_.floating;
     tensor = tensor.to(wanted);
-    if (!habits_.fixed_layout) return tensor;
-    return tensor.contiguous(habits_.channels_last && tensor.dim() == 4
-                                 ? at::MemoryFormat::ChannelsLast
-                                 : at::MemoryFormat::Contiguous);
+    return habits_.fixed_layout ? laid_out(tensor, habits_.channels_last) : tensor;
   }
 
   std::vector<at::Tensor> arguments(std::span<const TensorView> inputs) const {

@@ -24,14 +24,44 @@ RAW_WEIGHTS = {
 }
 
 
+class Cache:
+    """Files that are made once for the state of the tools."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        sources = sorted([*TOOLS.rglob("*.py"), *SUPPORT.glob("*.py")])
+        self._tools = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+
+    def tool(self, name: str, *command: object) -> Path:
+        """Made by a program of data_tools."""
+
+        def run(path: Path) -> None:
+            words = [sys.executable, *command, "--output", path]
+            made = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+            assert made.returncode == 0, f"{words}\n{made.stdout}\n{made.stderr}"
+
+        return self.made(name, run)
+
+    def made(self, name: str, make: Callable[[Path], None]) -> Path:
+        """A file name stands for what it is made from and how."""
+        path = self.folder / self._tools / name
+        with locked(self.folder / f"{name}.lock"):
+            if not path.exists():
+                path.parent.mkdir(exist_ok=True)
+                temporary = path.with_name(f"partial-{name}")
+                temporary.unlink(missing_ok=True)
+                make(temporary)
+                temporary.rename(path)
+        return path
+
+
 class Prepared:
-    """Files by network; each is made once for the state of the tools."""
+    """Files by network."""
 
     def __init__(self, data_dir: Path, cache_dir: Path) -> None:
         self.data_dir = data_dir
-        self.cache_dir = cache_dir
-        sources = sorted([*TOOLS.rglob("*.py"), *SUPPORT.glob("*.py")])
-        self._tools = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+        self._cache = Cache(cache_dir)
+        self._tool = self._cache.tool
 
     def data_of(self, network: str) -> Path:
         if network == "mnist_convnet":
@@ -52,7 +82,7 @@ class Prepared:
             state = convert_weights.convert(network, self.data_dir / RAW_WEIGHTS[network])
             save_file(state, path) if suffix == ".safetensors" else torch.save(state, path)
 
-        return self._made(f"{network}{suffix}", convert)
+        return self._cache.made(f"{network}{suffix}", convert)
 
     def untrained_model(self, network: str) -> Path:
         return self._tool(f"{network}-untrained.pt", *self._export(network))
@@ -61,32 +91,24 @@ class Prepared:
         weights = self.weights(network, ".pth")
         return self._tool(f"{network}.pt", *self._export(network), "--weights", weights)
 
+    def rounded_model(self, network: str) -> Path:
+        """TorchScript in bfloat16 with its trained weights."""
+        words = [*self._export(network), "--weights", self.weights(network, ".pth"), "--precision", "bf16"]
+        return self._tool(f"{network}-bf16.pt", *words)
+
+    def package(self, network: str, precision: str = "fp32") -> Path:
+        """Compiled with its trained weights."""
+        words = [*self._export(network, "pt2"), "--weights", self.weights(network, ".pth"), "--precision", precision]
+        return self._tool(f"{network}-{precision}.pt2", *words)
+
+    def swappable_package(self, network: str) -> Path:
+        """Compiled with random weights."""
+        return self._tool(f"{network}-swappable.pt2", *self._export(network, "pt2"), "--swappable")
+
     @staticmethod
-    def _export(network: str) -> list[object]:
+    def _export(network: str, form: str = "torchscript") -> list[object]:
         source = f"{SUPPORT / 'models.py'}:{network}"
-        return [TOOLS / "export_model.py", "--model", source, "--format", "torchscript"]
-
-    def _tool(self, name: str, *command: object) -> Path:
-        """Made by a program of data_tools."""
-
-        def run(path: Path) -> None:
-            words = [sys.executable, *command, "--output", path]
-            made = subprocess.run(list(map(str, words)), capture_output=True, text=True)
-            assert made.returncode == 0, f"{words}\n{made.stdout}\n{made.stderr}"
-
-        return self._made(name, run)
-
-    def _made(self, name: str, make: Callable[[Path], None]) -> Path:
-        """A file name stands for what it is made from and how."""
-        path = self.cache_dir / self._tools / name
-        with locked(self.cache_dir / f"{name}.lock"):
-            if not path.exists():
-                path.parent.mkdir(exist_ok=True)
-                temporary = path.with_name(f"partial-{name}")
-                temporary.unlink(missing_ok=True)
-                make(temporary)
-                temporary.rename(path)
-        return path
+        return [TOOLS / "export_model.py", "--model", source, "--format", form]
 
 
 @contextmanager

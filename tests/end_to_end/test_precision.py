@@ -1,0 +1,74 @@
+"""--precision: models cast at load, packages with their precision built in, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+from conftest import Evaluate, Small
+from launch import Program
+from prepared import Prepared
+from test_known_results import KNOWN, check_known, check_same_digests
+
+
+@pytest.fixture(scope="module")
+def prepared(data_dir: Path, cache_dir: Path) -> Prepared:
+    return Prepared(data_dir, cache_dir)
+
+
+def correct(result) -> int:  # noqa: ANN001
+    return round(result.value("accuracy") * result.report["samples"]["total"])
+
+
+def test_fp32_is_the_models_own(prepared: Prepared, evaluate: Evaluate) -> None:
+    network = "cifar_resnet20"
+    model, data = prepared.trained_model(network), prepared.data_of(network)
+    own, same = evaluate(model, data), evaluate(model, data, "--precision", "fp32")
+    check_known(same, network)
+    assert own.digests == same.digests
+    # What was asked for is a part of the class, even where it changes nothing.
+    assert own.report["digests"]["class"] != same.report["digests"]["class"]
+    assert (own.report["config"]["precision"], same.report["config"]["precision"]) == ("model", "fp32")
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet20"])
+def test_small_networks_lose_little(network: str, precision: str, prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model(network), prepared.data_of(network)
+    results = [evaluate(model, data, "--precision", precision, ranks=ranks) for ranks in (1, 3)]
+    check_same_digests(results)
+    assert correct(results[0]) == pytest.approx(KNOWN[network][0], abs=6)
+    assert results[0].digests != evaluate(model, data).digests
+
+
+@pytest.mark.parametrize("form", ["torchscript", "package"])
+def test_squeezenet_in_bf16(form: str, prepared: Prepared, evaluate: Evaluate) -> None:
+    network = "squeezenet1_1"
+    data = prepared.data_of(network)
+    if form == "package":
+        result = evaluate(prepared.package(network, "bf16"), data, ranks=2, limit_s=300)
+    else:
+        result = evaluate(prepared.trained_model(network), data, "--precision", "bf16", ranks=2, limit_s=300)
+    assert correct(result) == pytest.approx(941, abs=2)
+
+
+def test_a_rounded_model_is_widened(prepared: Prepared, evaluate: Evaluate) -> None:
+    """Its own weights stay rounded; weights that are given are not."""
+    network = "cifar_resnet20"
+    data, weights = prepared.data_of(network), prepared.weights(network, ".safetensors")
+    rounded = prepared.rounded_model(network)
+    assert correct(evaluate(rounded, data)) == pytest.approx(KNOWN[network][0], abs=6)
+    check_known(evaluate(rounded, data, "--precision", "fp32", "--weights", weights), network)
+
+
+def test_package_keeps_its_precision(prepared: Prepared, evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
+    network = "cifar_resnet20"
+    package, data = prepared.package(network), prepared.data_of(network)
+    check_known(evaluate(package, data, "--precision", "fp32"), network)
+    arguments = ["--model", package, "--data", data, "--output", tmp_path / "run", "--precision", "fp16"]
+    wanted = "export_model.py --format pt2 --precision fp16"
+    tally("evaluate", *arguments, ranks=2).must_fail(4, package.name, "compiled in fp32", wanted)
+
+
+def test_tf32_is_for_gpus(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    arguments = ["--model", small_case.model, "--data", small_case.data, "--output", tmp_path / "run"]
+    tally("evaluate", *arguments, "--precision", "tf32").must_fail(5, "tf32", "--precision fp32")
+    tally("evaluate", *arguments, "--precision", "fp8").must_fail(2, "--precision", "fp8")
