@@ -8,7 +8,10 @@ from pathlib import Path
 
 SOURCE_SUFFIXES = (".cpp", ".hpp", ".cu", ".cuh")
 FOLDERS = ("include", "src", "tests", "cmake", "data_tools", "jobs", "examples", "docs", "packaging", ".ci")
-TEXT_SUFFIXES = (*SOURCE_SUFFIXES, ".py", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".toml", ".yml")
+TEXT_SUFFIXES = (
+    *SOURCE_SUFFIXES, ".py", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".toml", ".yml", ".sbatch", ".def",
+    ".example",
+)  # fmt: skip
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -74,7 +77,8 @@ def sources(root: Path, *folders: str) -> Iterator[tuple[str, str]]:
 
 def texts(root: Path, *folders: str) -> Iterator[tuple[str, str]]:
     """(path from root, text) of all text files below the folders, and at the top if none is given."""
-    top = [path for path in root.iterdir() if path.is_file()] if not folders else []
+    # In a worktree .git is a file, whose text is a path of the machine.
+    top = [path for path in root.iterdir() if path.is_file() and path.name != ".git"] if not folders else []
     below = [path for folder in folders or FOLDERS for path in sorted((root / folder).rglob("*"))]
     for path in top + below:
         parts = path.relative_to(root).parts
