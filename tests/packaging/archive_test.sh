@@ -37,6 +37,18 @@ says_how_to_find_libtorch() {
   expect_line "$scratch/err" "LibTorch_ROOT is '$home', where there is no lib/libtorch_cpu.so"
 }
 
+# A wheel for GPUs has CUDA's libraries in folders beside it. The program is played by one that shows what it gets.
+finds_cuda_beside_libtorch() {
+  local wheels=$scratch/wheels copy=$scratch/copy
+  mkdir -p "$wheels/torch/lib" "$wheels/nvidia/cu13/lib" "$copy/bin" "$copy/libexec/tally"
+  touch "$wheels/torch/lib/libtorch_cpu.so"
+  cp "$unpacked/bin/tally" "$copy/bin"
+  # shellcheck disable=SC2016 # expanded by the program
+  write_program "$copy/libexec/tally/tally" <<<'echo "$LD_LIBRARY_PATH $*"'
+  expect_exit 0 elsewhere LibTorch_ROOT="$wheels/torch" LD_LIBRARY_PATH=/before "$copy/bin/tally" check
+  expect_line "$scratch/out" "$wheels/torch/lib:$(readlink -f "$wheels")/torch/../nvidia/cu13/lib:/before check"
+}
+
 evaluates_digits() {
   "$TALLY_PYTHON" "$unpacked/share/tally/data_tools/prepare_digits.py" --split test --output "$scratch/digits.h5" >/dev/null
   "$TALLY_PYTHON" "$unpacked/share/tally/data_tools/export_model.py" --output "$scratch/digits.pt" \
@@ -77,6 +89,7 @@ carries_what_jobs_need() {
 
 says_its_version
 says_how_to_find_libtorch
+finds_cuda_beside_libtorch
 holds_no_path_of_its_builder
 evaluates_digits
 carries_what_jobs_need
