@@ -39,7 +39,9 @@ def cluster(tally: Program) -> Iterator[Cluster]:
     # Not below pytest's folder: paths of sockets may have 108 characters, and munge wants to be reached by all.
     folder = Path(tempfile.mkdtemp(prefix="tally-slurm-"))
     folder.chmod(0o711)
-    one = Cluster(folder / "cluster", environment() | {"TALLY_BIN": str(tally.binary)})
+    # These tests may themselves run in a job of another Slurm.
+    own = {name: value for name, value in environment().items() if not name.startswith(("SLURM", "SBATCH", "PMI"))}
+    one = Cluster(folder / "cluster", own | {"TALLY_BIN": str(tally.binary)})
     try:
         started = one.tool("start")
         if started.returncode == CANNOT_RUN_HERE:
