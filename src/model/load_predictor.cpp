@@ -9,6 +9,7 @@
 #include "package_module.hpp"
 #include "precision.hpp"
 #include "script_module.hpp"
+#include "stream_scope.hpp"
 #include "target.hpp"
 #include "tensors.hpp"
 #include "torch_library.hpp"
@@ -50,7 +51,9 @@ WeightTargets targets_of(const ScriptModule& module) {
 
 std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorOptions& options) {
   if (options.device.kind == DeviceKind::cuda) load_cuda_support(options.device);
-  set_product_mode(options.precision, options.device);
+  set_gpu_arithmetic(options.precision, options.device);
+  // Also what is done to the weights: no other stream waits for it.
+  const StreamScope on_stream(options.device, options.stream);
   auto module = std::make_unique<ScriptModule>(model, options.device);
   Habits habits{module->card(), {}};
   if (!habits.card && options.card) {
@@ -59,7 +62,8 @@ std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorO
   }
   // Cast first: weights of another type are then rounded once, to the type that counts.
   const auto type = cast(*module, habits.card, options.precision);
-  if (options.precision != Precision::model) habits.floating = type;
+  // Without a card the inputs have to be what the weights are.
+  if (options.precision != Precision::model || !habits.card) habits.floating = type;
   warn_if_slow(type, options.device);
   // Weights before freezing: frozen ones are constants, some of them repacked.
   if (options.weights) swap_weights(targets_of(*module), *options.weights, options.weights_key);
@@ -91,10 +95,11 @@ std::unique_ptr<Predictor> load_package(const NamedBytes& model, const Predictor
   if (options.weights && !card.weights_swappable) {
     throw frozen_weights(model.name, "Export it again with export_model.py --swappable.");
   }
-  set_product_mode(options.precision, options.device);
+  set_gpu_arithmetic(options.precision, options.device);
   auto module = std::make_unique<PackageModule>(package, options.device);
   warn_if_slow(scalar_type(card.inputs.front().dtype), options.device);
   if (options.weights) {
+    const StreamScope on_stream(options.device, options.stream);
     swap_weights(targets_of(*module, card), *options.weights, options.weights_key);
   }
   Habits habits{card, {}, /*fixed_layout=*/true, card.package->channels_last};

@@ -42,8 +42,15 @@ Error out_of_memory(std::string_view what) {
 }
 
 Error from_text(std::string_view what, std::string_view text, std::string_view next_step) {
-  if (text.find("can't allocate memory") != std::string_view::npos) return out_of_memory(what);
-  return {ErrorKind::model, format("{} ({})", what, first_meaningful_line(text)), next_step};
+  const auto says = [text](std::string_view words) {
+    return text.find(words) != std::string_view::npos;
+  };
+  if (says("can't allocate memory") || says("CUDA out of memory")) return out_of_memory(what);
+  const auto problem = format("{} ({})", what, first_meaningful_line(text));
+  if (says("CUDA error") || says("NVIDIA driver")) {
+    return {ErrorKind::environment, problem, "See 'nvidia-smi', or use '--device cpu'."};
+  }
+  return {ErrorKind::model, problem, next_step};
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
-#include <c10/core/StreamGuard.h>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "stream_scope.hpp"
 #include "tensors.hpp"
 #include "torch_errors.hpp"
 
@@ -62,8 +62,7 @@ class TorchPredictor final : public Predictor {
     // compiled networks ask OpenMP.
     at::internal::lazy_init_num_threads();
     const c10::InferenceMode guard;
-    std::optional<c10::StreamGuard> on_stream;
-    if (device_.kind == DeviceKind::cuda) on_stream.emplace(torch_stream());
+    const StreamScope on_stream(device_, stream_);
     auto output = network_->run(arguments(inputs));
     check_output(output, inputs.front().shape.front());
     output_ = output.to(torch_device(device_), at::kFloat).contiguous();
@@ -81,13 +80,6 @@ class TorchPredictor final : public Predictor {
  private:
   Error error(const std::string& problem) const {
     return {ErrorKind::model, format("model '{}' {}", network_->name(), problem), kTryInspect};
-  }
-
-  // Torch takes the handle of a stream that is not its own for the stream's number
-  // (c10/cuda/CUDAStream.cpp, getStreamFromExternal).
-  c10::Stream torch_stream() const {
-    const auto number = static_cast<c10::StreamId>(reinterpret_cast<std::intptr_t>(stream_));
-    return c10::Stream(c10::Stream::UNSAFE, torch_device(device_), number);
   }
 
   void check_inputs(std::span<const TensorView> inputs) const {

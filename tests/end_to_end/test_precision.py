@@ -39,14 +39,22 @@ def test_small_networks_lose_little(network: str, precision: str, prepared: Prep
     assert results[0].digests != evaluate(model, data).digests
 
 
-@pytest.mark.parametrize("form", ["torchscript", "package"])
+def has_bfloat16() -> bool:
+    words = set(Path("/proc/cpuinfo").read_text().split())
+    return bool(words & {"avx512_bf16", "amx_bf16", "bf16"})
+
+
+SLOW = pytest.mark.skipif(not has_bfloat16(), reason="without bf16 instructions this takes minutes more")
+
+
+@pytest.mark.parametrize("form", ["torchscript", pytest.param("package", marks=SLOW)])
 def test_squeezenet_in_bf16(form: str, prepared: Prepared, evaluate: Evaluate) -> None:
     network = "squeezenet1_1"
     data = prepared.data_of(network)
     if form == "package":
-        result = evaluate(prepared.package(network, "bf16"), data, ranks=2, limit_s=300)
+        result = evaluate(prepared.package(network, "bf16"), data, ranks=2, limit_s=900)
     else:
-        result = evaluate(prepared.trained_model(network), data, "--precision", "bf16", ranks=2, limit_s=300)
+        result = evaluate(prepared.trained_model(network), data, "--precision", "bf16", ranks=2, limit_s=900)
     assert correct(result) == pytest.approx(941, abs=2)
 
 

@@ -43,6 +43,11 @@ TEST(TorchErrorsTest, KindsAreKept) {
   EXPECT_EQ(translated(std::bad_alloc()).kind(), ErrorKind::environment);
   EXPECT_EQ(translated(std::runtime_error("DefaultCPUAllocator: can't allocate memory")).kind(),
             ErrorKind::environment);
+  for (const auto* text : {"CUDA out of memory. Tried to allocate 2 GiB.",
+                           "CUDA error: an illegal memory access was encountered",
+                           "Found no NVIDIA driver on your system."}) {
+    EXPECT_EQ(translated(std::runtime_error(text)).kind(), ErrorKind::environment) << text;
+  }
   EXPECT_STREQ(translated(Error(ErrorKind::usage, "mine")).what(), "mine");
 }
 

@@ -1,0 +1,31 @@
+// Torch's work on a stream of ours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <c10/core/StreamGuard.h>
+
+#include <tally/device/device.hpp>
+
+#include "tensors.hpp"
+
+namespace tally::model {
+
+// While it lives, what this thread lets torch do on a GPU is enqueued on the stream, whose device
+// is the current one. On the CPU it does nothing.
+class StreamScope {
+ public:
+  // `handle`: cudaStream_t. Torch takes the handle of a stream that is not its own for the stream's
+  // number (c10/cuda/CUDAStream.cpp, getStreamFromExternal).
+  StreamScope(const device::Device& device, void* handle) {
+    if (device.kind == DeviceKind::cpu) return;
+    const auto number = static_cast<c10::StreamId>(reinterpret_cast<std::intptr_t>(handle));
+    guard_.emplace(c10::Stream(c10::Stream::UNSAFE, torch_device(device), number));
+  }
+
+ private:
+  std::optional<c10::StreamGuard> guard_;
+};
+
+}  // namespace tally::model
