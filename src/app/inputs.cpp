@@ -55,7 +55,7 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
 }
 
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
-                       const device::Device& device) {
+                       const device::Stream& stream) {
   LoadedModel loaded;
   const SharedFile model = read_once(comm, config.model, "model");
   const auto card = read_card_beside(comm, config.model);
@@ -64,7 +64,8 @@ LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
 
   model::PredictorOptions options;
   options.threads = config.threads;
-  options.device = device;
+  options.device = stream.device();
+  options.stream = stream.handle();
   options.precision = model::precision_from_name(config.precision);
   options.weights_key = config.weights_key;
   if (card) options.card = card->named();

@@ -10,7 +10,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/config/run_config.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/device/device.hpp>
+#include <tally/device/stream.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/report/run_report.hpp>
 
@@ -33,6 +33,6 @@ struct LoadedModel {
 
 // Collective. Rank 0 reads the files, all get the bytes, every rank loads them.
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
-                       const device::Device& device);
+                       const device::Stream& stream);
 
 }  // namespace tally::app

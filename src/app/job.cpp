@@ -135,7 +135,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     check_state_size(*job.task->layout());
     if (!job.task->columns().empty()) check_spill_folder(job.config);
     naming_model(job.config.model, [&] {
-      job.routes = evaluate::make_routes(info, predictor.card(), job.config.batch_size, job.device);
+      job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device);
       job.task->check_output_shape(evaluate::warm_up(info, job.config.batch_size, job.routes.routes,
                                                      predictor, *job.stream));
     });
@@ -163,7 +163,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   phases.done("settings");
   job.data = open_data(comm, job.config);
   phases.done("open_data");
-  job.model = load_model(comm, job.config, job.device);
+  job.model = load_model(comm, job.config, *job.stream);
   phases.done("load_model");
   fit_together(comm, job);
   phases.done("warm_up");

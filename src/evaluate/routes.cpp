@@ -112,34 +112,38 @@ std::size_t index_of_input(const data::DataSetInfo& info, const model::TensorSpe
 }
 
 InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
-                      const std::optional<model::ModelCard>& card, std::int64_t batch_size,
-                      const device::Device& device, std::vector<std::string>& notes) {
+                      const std::optional<model::ModelCard>& card, DType type,
+                      std::int64_t batch_size, const device::Device& device,
+                      std::vector<std::string>& notes) {
   const data::ColumnInfo& column = info.inputs[source];
   InputRoute route{source, nullptr};
   if (column.image) {
     route.normalise = std::make_unique<preprocess::Normaliser>(
         with_rows(batch_size, column.row_shape), column.image->channels,
-        wanted_normalisation(*column.image, card, notes), DType::f32, device);
+        wanted_normalisation(*column.image, card, notes), type, device);
   }
   return route;
 }
 
 }  // namespace
 
-Routes make_routes(const data::DataSetInfo& info, const std::optional<model::ModelCard>& card,
+Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predictor,
                    std::int64_t batch_size, const device::Device& device) {
   Routes made;
+  const auto& card = predictor.card();
+  const auto add = [&](std::size_t source) {
+    const DType type = predictor.input_dtype(made.routes.size());
+    made.routes.push_back(make_route(info, source, card, type, batch_size, device, made.notes));
+  };
   if (!card) {
-    for (std::size_t i = 0; i < info.inputs.size(); ++i) {
-      made.routes.push_back(make_route(info, i, card, batch_size, device, made.notes));
-    }
+    for (std::size_t i = 0; i < info.inputs.size(); ++i) add(i);
     return made;
   }
   check_card(info, *card, batch_size);
   for (const auto& wanted : card->inputs) {
     const std::size_t source = index_of_input(info, wanted, card->inputs.size());
     check_fit(info.inputs[source], wanted, batch_size);
-    made.routes.push_back(make_route(info, source, card, batch_size, device, made.notes));
+    add(source);
   }
   return made;
 }

@@ -33,10 +33,26 @@ model::ModelCard image_card() {
   return card;
 }
 
+// A model of which only the card is looked at.
+class CardOnly : public model::Predictor {
+ public:
+  explicit CardOnly(std::optional<model::ModelCard> card, DType image_type = DType::f32)
+      : card_(std::move(card)), image_type_(image_type) {}
+  TensorView predict(std::span<const TensorView>) override {
+    throw Error(ErrorKind::internal, "this model only has a card");
+  }
+  const std::optional<model::ModelCard>& card() const override { return card_; }
+  DType input_dtype(std::size_t) const override { return image_type_; }
+
+ private:
+  std::optional<model::ModelCard> card_;
+  DType image_type_;
+};
+
 std::string message(const data::DataSetInfo& info, const model::ModelCard& card,
                     std::int64_t batch_size = kBatch) {
   try {
-    make_routes(info, card, batch_size, device::Device{});
+    make_routes(info, CardOnly(card), batch_size, device::Device{});
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::model);
     return error.what();
@@ -53,7 +69,7 @@ data::Batch batch_of(std::vector<std::uint8_t>& pixels) {
 TEST(Routes, WithoutACardInputsGoInOrder) {
   auto info = image_set();
   info.inputs.push_back({"/inputs/mask", "mask", DType::i64, {9}, std::nullopt, 0});
-  const auto made = make_routes(info, std::nullopt, kBatch, device::Device{});
+  const auto made = make_routes(info, CardOnly(std::nullopt), kBatch, device::Device{});
   ASSERT_EQ(made.routes.size(), 2u);
   EXPECT_NE(made.routes[0].normalise, nullptr);
   EXPECT_EQ(made.routes[1].normalise, nullptr);
@@ -66,7 +82,7 @@ TEST(Routes, FollowTheCardsNames) {
                  {"/inputs/b", "b", DType::f32, {3}, std::nullopt, 0}};
   model::ModelCard card;
   card.inputs = {{"b", DType::f32, {-1, 3}, ""}, {"a", DType::f32, {-1, 2}, ""}};
-  const auto made = make_routes(info, card, kBatch, device::Device{});
+  const auto made = make_routes(info, CardOnly(card), kBatch, device::Device{});
   EXPECT_EQ(made.routes[0].source, 1u);
   EXPECT_EQ(made.routes[1].source, 0u);
 }
@@ -109,7 +125,7 @@ TEST(Routes, MisfitsAreNamed) {
 TEST(Routes, TheCardsNormalisationWinsAndIsNoted) {
   auto card = image_card();
   card.normalisation = model::CardNormalisation{1.0, {1, 2, 3}, {1, 1, 1}, "BGR"};
-  auto made = make_routes(image_set(), card, kBatch, device::Device{});
+  auto made = make_routes(image_set(), CardOnly(card), kBatch, device::Device{});
   ASSERT_EQ(made.notes.size(), 1u);
   EXPECT_THAT(made.notes[0], HasSubstr("BGR"));
 
@@ -121,10 +137,19 @@ TEST(Routes, TheCardsNormalisationWinsAndIsNoted) {
   EXPECT_FLOAT_EQ(prepared[0].as<float>()[2], 7.0F);
 }
 
+TEST(Routes, ImagesBecomeTheTypeThatTheModelWants) {
+  const CardOnly half(image_card(), DType::bf16);
+  auto made = make_routes(image_set(), half, kBatch, device::Device{});
+  std::vector<std::uint8_t> pixels(kBatch * 5 * 6 * 3, 10);
+  const auto prepared = prepare(batch_of(pixels), made.routes, device::Stream(device::Device{}));
+  EXPECT_EQ(prepared.at(0).dtype, DType::bf16);
+  EXPECT_EQ(prepared[0].as<std::uint16_t>()[0], 0x4120) << "10 in bfloat16";
+}
+
 TEST(Routes, EqualNormalisationsNeedNoNote) {
   auto card = image_card();
   card.normalisation = model::CardNormalisation{1.0, {0, 0, 0}, {1, 1, 1}, "RGB"};
-  EXPECT_TRUE(make_routes(image_set(), card, kBatch, device::Device{}).notes.empty());
+  EXPECT_TRUE(make_routes(image_set(), CardOnly(card), kBatch, device::Device{}).notes.empty());
 }
 
 }  // namespace

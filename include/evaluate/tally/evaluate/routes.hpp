@@ -30,10 +30,11 @@ struct Routes {
   std::vector<std::string> notes;  // what the user should know, e.g. two different normalisations
 };
 
-// By the card's input names; without a card, or where card and data set have one input each, by
-// order. The card's normalisation wins over the data set's. Error(model) when an input is missing
-// or its shape, element type, number of classes or fixed batch size does not fit the data set.
-Routes make_routes(const data::DataSetInfo& info, const std::optional<model::ModelCard>& card,
+// By the predictor's card and its input names; without a card, or where card and data set have one
+// input each, by order. Images become the type that the predictor wants. The card's normalisation
+// wins over the data set's. Error(model) when an input is missing or its shape, element type,
+// number of classes or fixed batch size does not fit the data set.
+Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predictor,
                    std::int64_t batch_size, const device::Device& device);
 
 // Enqueues the preparation of one batch, which lies on the stream's device. The model's arguments:
