@@ -3,6 +3,7 @@
 #include <tally/base/format.hpp>
 #include <tally/comm/runtime.hpp>
 #include <tally/config/options.hpp>
+#include <tally/device/gpus.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/tasks/task.hpp>
@@ -57,9 +58,11 @@ std::string general_help() {
 
 std::string version_text() {
   const auto& info = build_info();
-  return format("tally {} ({}, {}, {})\nLibTorch {}\n{}\n", info.version, info.revision,
+  const int cuda = device::cuda_header_version();
+  return format("tally {} ({}, {}, {})\nLibTorch {}\n{}\n{}\n", info.version, info.revision,
                 info.build_type, info.compiler, model::torch_version(),
-                comm::Runtime::library_version());
+                comm::Runtime::library_version(),
+                cuda == 0 ? "without CUDA" : "CUDA " + device::cuda_version_text(cuda));
 }
 
 std::string command_help(std::string_view command) {

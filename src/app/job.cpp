@@ -164,6 +164,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   job.data = open_data(comm, job.config);
   phases.done("open_data");
   job.model = load_model(comm, job.config, *job.stream);
+  comm::agree_on(comm, [&] { job.gpu_versions = check_gpu_libraries(job.device, job.gpus); });
   phases.done("load_model");
   fit_together(comm, job);
   phases.done("warm_up");

@@ -21,6 +21,7 @@
 #include <tally/predictions/log.hpp>
 #include <tally/tasks/task.hpp>
 
+#include "gpu_libraries.hpp"
 #include "inputs.hpp"
 #include "phases.hpp"
 
@@ -37,6 +38,7 @@ struct Job {
   std::optional<device::Stream> stream;  // on which the device computes
   OpenedData data;
   LoadedModel model;
+  GpuVersions gpu_versions;                                   // zeros on the CPU
   metrics::OutputKind outputs = metrics::OutputKind::logits;  // in force
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;

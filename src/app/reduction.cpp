@@ -75,6 +75,7 @@ std::vector<std::pair<std::string, std::string>> device_facts(const Job& job) {
   std::vector<std::pair<std::string, std::string>> facts{
       {"cuda_driver", device::cuda_version_text(job.gpus.driver_version)},
       {"cuda_runtime", device::cuda_version_text(job.gpus.runtime_version)},
+      {"cudnn", std::to_string(job.gpu_versions.cudnn)},
       {"reducer", job.reducer->description()}};
   if (job.reducer->name() == "nccl") {
     const auto variables = nccl_variables();

@@ -61,6 +61,8 @@ GpuInventory list_gpus() {
   return inventory;
 }
 
+int cuda_header_version() { return CUDART_VERSION; }
+
 void make_current(const Device& device) {
   if (device.kind != DeviceKind::cuda) return;
   const cudaError_t code = cudaSetDevice(device.index);

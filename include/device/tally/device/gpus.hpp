@@ -34,6 +34,9 @@ struct GpuInventory {
 // throws for want of a GPU. Twins: gpus_cuda.cpp, gpus_absent.cpp.
 GpuInventory list_gpus();
 
+// The CUDA version that this program was compiled with; 0 without CUDA. Same twins.
+int cuda_header_version();
+
 // The GPU that CUDA calls of this thread mean from now on, for libraries that take the current one;
 // nothing on the CPU. Throws Error(environment). Same twins.
 void make_current(const Device& device);
