@@ -96,10 +96,10 @@ class Prepared:
         words = [*self._export(network), "--weights", self.weights(network, ".pth"), "--precision", "bf16"]
         return self._tool(f"{network}-bf16.pt", *words)
 
-    def package(self, network: str, precision: str = "fp32") -> Path:
+    def package(self, network: str, precision: str = "fp32", device: str = "cpu") -> Path:
         """Compiled with its trained weights."""
         words = [*self._export(network, "pt2"), "--weights", self.weights(network, ".pth"), "--precision", precision]
-        return self._tool(f"{network}-{precision}.pt2", *words)
+        return self._tool(f"{network}-{precision}-{device}.pt2", *words, "--device", device)
 
     def swappable_package(self, network: str) -> Path:
         """Compiled with random weights."""

@@ -5,14 +5,16 @@ Skipped with the reason where there is no GPU; TALLY_REQUIRE_GPU=1 makes that a 
 
 import itertools
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import Evaluate, Result, Small
 from launch import Program
 from prepared import Prepared
-from test_known_results import check_known
+from test_known_results import KNOWN, check_known
 
+RecordProperty = Callable[[str, object], None]
 SHARED_GPU = {"TALLY_ALLOW_SHARED_GPU": "1"}
 
 
@@ -92,3 +94,31 @@ def test_the_host_never_waits_in_the_loop(prepared: Prepared, evaluate: Evaluate
         )  # fmt: skip
         waits.append(int(counted.read_text()))
     assert waits[0] == waits[1]
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bf16", "fp16"])
+@pytest.mark.parametrize("network", ["cifar_resnet20", "squeezenet1_1"])
+def test_other_precisions_cost_little(
+    network: str, precision: str, prepared: Prepared, evaluate: Evaluate, record_property: RecordProperty
+) -> None:
+    result = evaluate(
+        prepared.trained_model(network), prepared.data_of(network), "--device", "cuda", "--precision", precision
+    )
+    total = result.report["samples"]["total"]
+    correct = round(result.value("accuracy") * total)
+    record_property("correct", correct)
+    assert correct == pytest.approx(KNOWN[network][0], abs=0.01 * total)
+
+
+@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet20", "squeezenet1_1"])
+def test_packages_compiled_for_this_gpu(network: str, prepared: Prepared, evaluate: Evaluate) -> None:
+    package, data = prepared.package(network, device="cuda"), prepared.data_of(network)
+    results = [evaluate(package, data, "--device", "cuda", ranks=ranks, env=SHARED_GPU) for ranks in (1, 2)]
+    check_known(results[0], network)
+    check_same_digests(results)
+
+
+def test_a_package_for_the_cpu_is_refused(prepared: Prepared, tally: Program, tmp_path: Path) -> None:
+    model, data = prepared.package("cifar_resnet20"), prepared.data_of("cifar_resnet20")
+    arguments = ["--model", model, "--data", data, "--output", tmp_path / "run", "--device", "cuda"]
+    tally("evaluate", *arguments).must_fail(4, "--device cuda")
