@@ -169,7 +169,7 @@ Shape warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<
                                            with_rows(batch_size, column.row_shape),
                                            stream.device().kind));
   }
-  const Shape shape = predictor.predict(prepare(zeros, routes, stream)).shape;
+  Shape shape = predictor.predict(prepare(zeros, routes, stream)).shape;
   stream.synchronize();
   return shape;
 }
