@@ -29,6 +29,11 @@ def library_digest(path: Path) -> str:
         return hashlib.sha256(archive.read(next(n for n in archive.namelist() if n.endswith(".so")))).hexdigest()
 
 
+def sources(path: Path) -> str:
+    with zipfile.ZipFile(path) as archive:
+        return "".join(archive.read(name).decode() for name in archive.namelist() if name.endswith(".cpp"))
+
+
 def test_as_a_program(tmp_path: Path) -> None:
     """Quiet, and nothing is left behind but the file."""
     temporary = tmp_path / "temporary"
@@ -42,6 +47,8 @@ def test_as_a_program(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 1
     assert done.stdout.startswith("wrote ") and "compiled for cpu, fp32" in done.stdout
     assert list(temporary.iterdir()) == []
+    code = sources(output)
+    assert "#pragma omp parallel" in code and "omp parallel num_threads" not in code and "-march=native" not in code
     found = metadata(output)
     card = json.loads(found["tally"])
     assert found["AOTI_DEVICE_KEY"] == "cpu" and card["weights"] == "frozen" and card["fixed_batch"] is None
