@@ -28,8 +28,10 @@ def output_of(*command: str) -> str:
 
 def without_precompiled_headers(build: Path) -> list[dict]:
     """The compile commands as if each file included what it needs itself, which is thereby checked too:
-    clang cannot read what another compiler precompiled."""
-    database = json.loads((build / "compile_commands.json").read_text())
+    clang cannot read what another compiler precompiled. Kernels are left out: this clang knows no CUDA of today,
+    and their arithmetic stands in headers that the other files include."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    database = [entry for entry in commands if not entry["file"].endswith(".cu")]
     for entry in database:
         entry["command"] = re.sub(r"(-Winvalid-pch )?-include \S*/cmake_pch\.hxx ", "", entry["command"])
     (build / "tidy").mkdir(exist_ok=True)
@@ -110,7 +112,8 @@ def main() -> int:
     deps = included_files(build)
     marks = {entry["file"]: pass_mark(build, entry, deps, settings) for entry in database
              if Path(entry["file"]).is_relative_to(ROOT / "src")}
-    due = [entry for entry in database if entry["file"] in marks and not marks[entry["file"]].exists()]
+    once = {entry["file"]: entry for entry in database}  # the absent twins' test compiles some files again
+    due = [entry for file, entry in once.items() if file in marks and not marks[file].exists()]
     for mark in marks.values():
         if mark.exists():
             mark.touch()  # still in use
