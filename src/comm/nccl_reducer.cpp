@@ -187,12 +187,13 @@ NcclReducer::Outcome NcclReducer::watch(std::string_view phase,
     const auto worst =
         comm_.max_unless(mine.vote, [&] { return patience_.now() - voting >= patience_.limit; });
     if (!worst) {
-      nccl_ = nullptr;  // left alone: a call might hang here as well
-      throw Error(ErrorKind::environment,
-                  format("NCCL: during {} a peer gave no answer for {} s; it hangs inside NCCL or "
-                         "its driver",
-                         phase, seconds(patience_.limit)),
-                  kNextStep);
+      // At once, without unwinding: NCCL is left alone, and to free the GPU's memory would be to
+      // wait for the addition that waits for that peer.
+      fail_job(comm_, Error(ErrorKind::environment,
+                            format("NCCL: during {} a peer gave no answer for {} s; it hangs "
+                                   "inside NCCL or its driver",
+                                   phase, seconds(patience_.limit)),
+                            kNextStep));
     }
     if (*worst == through) return {};
     if (*worst != waiting) return {true, mine.vote == *worst ? mine.error : std::nullopt};

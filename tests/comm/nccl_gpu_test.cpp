@@ -20,11 +20,11 @@ class NcclOnGpus : public CommTest {
   std::string prepare() {
     const auto found = device::list_gpus();
     const int ranks = world().local_world_size();
-    if (found.gpus.empty()) return "no GPU: " + found.why_none;
+    if (found.gpus.empty()) return "skipped for want of a GPU: " + found.why_none;
     gpu_ = device::choose(device::DeviceRequest::cuda, world().local_rank(), found).device;
     if (std::ssize(found.gpus) >= ranks) return {};
     if (std::getenv("TALLY_ALLOW_SHARED_GPU") == nullptr) {
-      return "no GPU: fewer than the " + std::to_string(ranks) + " ranks";
+      return "skipped for want of a GPU: fewer than the " + std::to_string(ranks) + " ranks";
     }
     setenv("NCCL_HOSTID", ("rank" + std::to_string(rank())).c_str(), 1);
     setenv("NCCL_SOCKET_IFNAME", "lo", 1);
