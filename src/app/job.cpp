@@ -136,8 +136,8 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     if (!job.task->columns().empty()) check_spill_folder(job.config);
     naming_model(job.config.model, [&] {
       job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device);
-      job.task->check_output_shape(evaluate::warm_up(info, job.config.batch_size, job.routes.routes,
-                                                     predictor, *job.stream));
+      evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor, *job.task,
+                        *job.stream);
     });
   });
   job.notes.insert(job.notes.end(), job.routes.notes.begin(), job.routes.notes.end());
@@ -159,7 +159,6 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   job.output = choose_output(comm, job.config);
   place_ranks(comm, job);
   comm::agree_on(comm, [&] { job.stream.emplace(job.device); });
-  choose_reducer(comm, job);
   phases.done("settings");
   job.data = open_data(comm, job.config);
   phases.done("open_data");
@@ -168,6 +167,8 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   phases.done("load_model");
   fit_together(comm, job);
   phases.done("warm_up");
+  choose_reducer(comm, job);  // last: what fails before leaves no NCCL behind
+  phases.done("start_reducer");
   job.grid = make_grid(job.config, job.data.set->info());
   job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
   note_balance(job, comm.world_size());

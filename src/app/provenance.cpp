@@ -53,6 +53,13 @@ std::string digest_class(const Job& job) {
   line("outputs", name(job.outputs));
   for (const auto& note : job.routes.notes) line("normalisation", note);
   line("card", job.model.card_digest);
+  if (job.device.kind == DeviceKind::cuda) {
+    line("driver", job.gpus.driver_version);
+    line("cuda", job.gpu_versions.cuda_runtime);
+    line("cudnn", job.gpu_versions.cudnn);
+    const char* tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
+    line("tf32 override", tf32 == nullptr ? "" : tf32);
+  }
   const char* isa = std::getenv("ONEDNN_MAX_CPU_ISA");
   line("isa limit", isa == nullptr ? "" : isa);
   line("state", job.task->layout()->description());

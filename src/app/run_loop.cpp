@@ -62,9 +62,10 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
       0};
   data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots, held);
   ReaderSource source(reader);
-  result.times = evaluate::run({*job.stream, job.grid->batch_size(), source, job.routes.routes,
-                                *job.model.predictor, *job.task, result.log, observer},
-                               result.state);
+  result.times =
+      evaluate::run({*job.stream, job.grid->batch_size(), held, source, job.routes.routes,
+                     *job.model.predictor, *job.task, result.log, observer},
+                    result.state);
   result.read_s = reader.read_s();
   result.wait_s = reader.wait_s();
   return result;

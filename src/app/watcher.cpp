@@ -28,13 +28,12 @@ void Watcher::batch_done(std::int64_t samples_done, const exact::State& state) {
                           : std::llround(share * static_cast<double>(total_samples_));
   if (!any_metrics_ || since_metrics_.elapsed_s() >= metrics_interval_s_ ||
       samples_done == own_samples_) {
-    refresh_metrics(samples_done, scaled, state);
+    refresh_metrics(scaled, state);
   }
   display_.update(scaled, accuracy_);
 }
 
-void Watcher::refresh_metrics(std::int64_t samples_done, std::int64_t scaled,
-                              const exact::State& state) {
+void Watcher::refresh_metrics(std::int64_t scaled, const exact::State& state) {
   const Stopwatch cost;
   exact::State copy = state;
   copy.canonicalise();
@@ -45,7 +44,7 @@ void Watcher::refresh_metrics(std::int64_t samples_done, std::int64_t scaled,
     if (sees_all && metric.name == "accuracy") accuracy_ = metric.value;
   }
   events_.progress(scaled, total_samples_, static_cast<double>(scaled) / since_start_.elapsed_s(),
-                   results.metrics, samples_done);
+                   results.metrics, results.count);
   any_metrics_ = true;
   metrics_interval_s_ = std::max(kMetricsInterval, kTimesItsCost * cost.elapsed_s());
   since_metrics_ = Stopwatch();

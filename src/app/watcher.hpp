@@ -28,7 +28,7 @@ class Watcher : public evaluate::Observer {
   void finish() { display_.finish(); }
 
  private:
-  void refresh_metrics(std::int64_t samples_done, std::int64_t scaled, const exact::State& state);
+  void refresh_metrics(std::int64_t scaled, const exact::State& state);
 
   report::ProgressDisplay display_;
   report::EventLog& events_;

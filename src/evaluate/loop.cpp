@@ -32,7 +32,7 @@ class Pipeline {
   Pipeline(const Parts& parts, exact::State& state)
       : parts_(parts), copies_(parts.stream.device()), counts_(state, parts.stream) {
     const device::Device& device = parts.stream.device();
-    for (int i = 0; i < batches_in_flight(device); ++i) {
+    for (int i = 0; i < parts.in_flight; ++i) {
       ring_.emplace_back(device, parts.task.make_scorer(parts.batch_size, device));
     }
   }
@@ -62,14 +62,13 @@ class Pipeline {
     counts_.batch_enqueued(batch.samples.count);
   }
 
-  // Those that are done; on the CPU, that is the one that was just started.
-  void land_finished() {
-    while (landed_ < started_ && oldest().done.is_done()) land();
+  void land_all() {
+    while (landed_ < started_) land();
   }
 
   LoopTimes finish() {
-    while (landed_ < started_) land();
-    counts_.finish();
+    counts_.finish();  // first: the observer sees the whole state with the last batch
+    land_all();
     times_.total_s = watch_.elapsed_s();
     return times_;
   }
@@ -108,6 +107,16 @@ class Pipeline {
   Stopwatch watch_;
 };
 
+// Batches in flight come before the one that cannot be read: so do their failures.
+const data::Batch* next_batch(BatchSource& source, Pipeline& pipeline) {
+  try {
+    return source.next();
+  } catch (...) {
+    pipeline.land_all();
+    throw;
+  }
+}
+
 }  // namespace
 
 int batches_in_flight(const device::Device& device) {
@@ -119,10 +128,9 @@ LoopTimes run(const Parts& parts, exact::State& state) {
   for (;;) {
     // First, since the source may use the oldest batch's memory again.
     pipeline.make_room();
-    const data::Batch* batch = parts.source.next();
+    const data::Batch* batch = next_batch(parts.source, pipeline);
     if (batch == nullptr) return pipeline.finish();
     pipeline.start(*batch);
-    pipeline.land_finished();
   }
 }
 

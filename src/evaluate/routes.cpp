@@ -159,19 +159,27 @@ std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> 
   return prepared;
 }
 
-Shape warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-              model::Predictor& predictor, const device::Stream& stream) {
+void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
+             model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream) {
   data::Batch zeros;
   std::vector<device::DeviceBuffer> memory;
-  for (const auto& column : info.inputs) {
+  const auto add = [&](const data::ColumnInfo& column, std::vector<TensorView>& tensors) {
     memory.emplace_back(batch_size * column.row_bytes(), stream.device());
-    zeros.inputs.push_back(contiguous_view(memory.back().data(), column.dtype,
-                                           with_rows(batch_size, column.row_shape),
-                                           stream.device().kind));
-  }
-  Shape shape = predictor.predict(prepare(zeros, routes, stream)).shape;
+    tensors.push_back(contiguous_view(memory.back().data(), column.dtype,
+                                      with_rows(batch_size, column.row_shape),
+                                      stream.device().kind));
+  };
+  for (const auto& column : info.inputs) add(column, zeros.inputs);
+  for (const auto& column : info.targets) add(column, zeros.targets);
+  const TensorView output = predictor.predict(prepare(zeros, routes, stream));
+  task.check_output_shape(output.shape);
+  // What these find of zeros does not matter: a model may well make NaN of them.
+  exact::State state(task.layout());
+  metrics::DeviceCounts counts(state, stream);
+  const auto scorer = task.make_scorer(batch_size, stream.device());
+  scorer->enqueue({0, batch_size, output, zeros.targets}, counts);
+  counts.finish();
   stream.synchronize();
-  return shape;
 }
 
 }  // namespace tally::evaluate

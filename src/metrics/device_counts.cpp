@@ -12,6 +12,8 @@ namespace {
 // Often enough for running figures; and limbs bear 2^30 adds between two carries (exact/sum.hpp).
 constexpr std::int64_t kBatchesBetweenFetches = 256;
 constexpr std::int64_t kRowsBetweenFetches = std::int64_t{1} << 24;
+// A larger State (a confusion matrix of many classes) comes in the end only.
+constexpr std::int64_t kMostBytesToFetch = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -33,7 +35,12 @@ void DeviceCounts::batch_enqueued(std::int64_t num_rows) {
   if (is_fetching_ && fetch_done_.is_done()) end_fetch();
   const bool is_due =
       batches_since_fetch_ >= kBatchesBetweenFetches || rows_since_fetch_ >= kRowsBetweenFetches;
-  if (is_due && !is_fetching_) begin_fetch();
+  if (!is_due || is_fetching_) return;
+  if (on_device_.num_bytes() <= kMostBytesToFetch) {
+    begin_fetch();
+  } else {
+    carry();
+  }
 }
 
 void DeviceCounts::finish() {
@@ -46,16 +53,20 @@ void DeviceCounts::finish() {
   state_.canonicalise();
 }
 
-void DeviceCounts::begin_fetch() {
+void DeviceCounts::carry() {
   for (const exact::StateSpan& span : state_.layout().spans()) {
     if (span.kind == exact::SpanKind::counters) continue;
     launch_carry(values() + span.offset, span.length, stream_.handle());
   }
+  batches_since_fetch_ = 0;
+  rows_since_fetch_ = 0;
+}
+
+void DeviceCounts::begin_fetch() {
+  carry();
   stream_.copy_to_host(fetched_.data(), on_device_.bytes());
   fetch_done_.record(stream_);
   is_fetching_ = true;
-  batches_since_fetch_ = 0;
-  rows_since_fetch_ = 0;
 }
 
 void DeviceCounts::end_fetch() {

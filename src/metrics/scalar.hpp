@@ -92,14 +92,15 @@ constexpr float bounded_loss(double loss) {
 }
 
 // peak: the largest score of the row; truth: the true class's; sum: of exp(score - peak) over the
-// row, looked at for logits only. 0.0 - x, not -x: the loss of a certain prediction is 0, not -0.
+// row, looked at for logits only. 0.0 - x, not -x: the loss of a certain prediction is 0, not -0; +
+// 0.0f: equal scores may be 0 and -0.
 constexpr Judgement judge(OutputKind kind, float peak, float truth, double sum) {
   if (kind == OutputKind::log_probabilities) {
     return {bounded_loss(0.0 - double{truth}),
             static_cast<float>(exp_of_negative(std::min(0.0, double{peak})))};
   }
   if (kind == OutputKind::probabilities) {
-    return {bounded_loss(0.0 - natural_log(std::max(0.0, double{truth}))), peak};
+    return {bounded_loss(0.0 - natural_log(std::max(0.0, double{truth}))), peak + 0.0f};
   }
   return {bounded_loss(natural_log(sum) + (double{peak} - double{truth})),
           static_cast<float>(1 / sum)};

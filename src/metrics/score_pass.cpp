@@ -31,6 +31,16 @@ std::optional<std::int64_t> row_of(unsigned long long mark) {
   return checked_cast<std::int64_t>(row_of_mark(mark));
 }
 
+// The CPU stops at the first row that cannot be scored.
+void keep_first(RowFacts& facts) {
+  if (!facts.non_finite_row || !facts.wrong_kind_row) return;
+  if (*facts.non_finite_row < *facts.wrong_kind_row) {
+    facts.wrong_kind_row.reset();
+  } else {
+    facts.non_finite_row.reset();
+  }
+}
+
 template <class T>
 void copy(const T* values, std::int64_t count, std::vector<T>& to) {
   to.assign(values, values + count);
@@ -59,6 +69,7 @@ const RowFacts& BatchFacts::facts() {
   copy(block.label_tied, num_rows_, facts_.label_tied);
   facts_.non_finite_row = row_of(block.bad->non_finite);
   facts_.wrong_kind_row = row_of(block.bad->wrong_kind);
+  keep_first(facts_);
   return facts_;
 }
 

@@ -67,7 +67,8 @@ struct Outcome {
 
 // Runs the given batches of the grid as the slices of several ranks, merged.
 Outcome evaluate(const plan::BatchGrid& grid,
-                 const std::vector<std::vector<std::int64_t>>& batches_of_ranks) {
+                 const std::vector<std::vector<std::int64_t>>& batches_of_ranks,
+                 int in_flight = 1) {
   tasks::TaskOptions options;
   options.metrics.num_classes = kClasses;
   options.save = {tasks::SaveColumns::labels};
@@ -83,7 +84,7 @@ Outcome evaluate(const plan::BatchGrid& grid,
     exact::State state(task->layout());
     const device::Stream stream{device::Device{}};
     const auto times =
-        run({stream, kBatch, source, routes, *predictor, *task, log, observer}, state);
+        run({stream, kBatch, in_flight, source, routes, *predictor, *task, log, observer}, state);
     EXPECT_EQ(times.samples, log.num_rows());
     merged.merge(std::move(state));
     outcome.rows += log.num_rows();
@@ -105,6 +106,17 @@ TEST(Loop, SeesEverySampleOnceAndNoPadding) {
   EXPECT_EQ(evidence_of(outcome.results), plan::expected_evidence({0, 10}));
   EXPECT_EQ(outcome.rows, 10);
   EXPECT_EQ(outcome.progress, (std::vector<std::int64_t>{4, 8, 10}));
+}
+
+TEST(Loop, AnyNumberOfBatchesInFlightGivesTheSame) {
+  const plan::BatchGrid grid(30, kBatch);
+  const auto one = evaluate(grid, {{0, 1, 2, 3, 4, 5, 6, 7}});
+  for (const int in_flight : {2, 4, 20}) {
+    const auto several = evaluate(grid, {{0, 1, 2, 3, 4, 5, 6, 7}}, in_flight);
+    EXPECT_EQ(several.state, one.state);
+    EXPECT_EQ(several.rows, one.rows);
+    EXPECT_EQ(several.progress, one.progress);
+  }
 }
 
 TEST(Loop, AnySplitGivesTheSameBits) {

@@ -18,7 +18,7 @@ namespace tally::evaluate {
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // The next batch, valid until batches_in_flight() further calls; nullptr after the last.
+  // The next batch, valid until Parts::in_flight further calls; nullptr after the last.
   virtual const data::Batch* next() = 0;
 };
 
@@ -30,13 +30,14 @@ class Observer {
   virtual void batch_done(std::int64_t samples_done, const exact::State& state) = 0;
 };
 
-// How many batches are on their way through a device at a time: 1 on the CPU, which does everything
-// when it is asked to.
+// How many batches are best on their way through a device at a time: 1 on the CPU, which does
+// everything when it is asked to.
 int batches_in_flight(const device::Device& device);
 
 struct Parts {
   const device::Stream& stream;
   std::int64_t batch_size = 0;
+  int in_flight = 1;  // batches; the source holds on to as many
   BatchSource& source;
   std::span<InputRoute> routes;
   model::Predictor& predictor;

@@ -16,6 +16,7 @@
 #include <tally/model/card.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/preprocess/normaliser.hpp>
+#include <tally/tasks/task.hpp>
 
 namespace tally::evaluate {
 
@@ -42,9 +43,10 @@ Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predic
 std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> routes,
                                 const device::Stream& stream);
 
-// One batch of zeros of the true shape through preparation and model, so that what must fail fails
-// before the loop; waits for the stream. Returns the shape of the model's output.
-Shape warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-              model::Predictor& predictor, const device::Stream& stream);
+// One batch of zeros of the true shape through preparation, model and task, so that what must fail
+// fails before the loop; waits for the stream. Counts nothing. Error(model) if the output is not
+// what the task expects.
+void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
+             model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream);
 
 }  // namespace tally::evaluate

@@ -22,12 +22,13 @@ class DeviceCounts {
   const device::Stream& stream() const { return stream_; }
 
   // To be called after each batch: brings `state` up to date where it costs nothing, which on a GPU
-  // is every few hundred batches.
+  // is every few hundred batches, and of a large State only in the end.
   void batch_enqueued(std::int64_t num_rows);
   // Waits for all that was enqueued; `state` is complete and canonical afterwards.
   void finish();
 
  private:
+  void carry();
   void begin_fetch();
   void end_fetch();
 
