@@ -97,6 +97,7 @@ std::unique_ptr<Predictor> load_package(const NamedBytes& model, const Predictor
   }
   set_gpu_arithmetic(options.precision, options.device);
   auto module = std::make_unique<PackageModule>(package, options.device);
+  wait_for(options.device);  // its constants were copied on another stream than ours
   warn_if_slow(scalar_type(card.inputs.front().dtype), options.device);
   if (options.weights) {
     const StreamScope on_stream(options.device, options.stream);

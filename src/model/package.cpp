@@ -96,6 +96,22 @@ Package read(const NamedBytes& file) {
   return package;
 }
 
+// Compiled code takes what it is given for the type that it was compiled for.
+void require_floating_type(const Package& package, const ModelCard& card) {
+  const DType compiled = card.package->precision == "bf16"   ? DType::bf16
+                         : card.package->precision == "fp16" ? DType::f16
+                                                             : DType::f32;
+  for (const auto& input : card.inputs) {
+    const bool is_floating = input.dtype == DType::f16 || input.dtype == DType::bf16 ||
+                             input.dtype == DType::f32 || input.dtype == DType::f64;
+    if (!is_floating || input.dtype == compiled) continue;
+    throw Error(ErrorKind::model,
+                format("'{}' says of its input '{}' that it is {}, but it was compiled in {}",
+                       package.name, input.name, name(input.dtype), card.package->precision),
+                kExportAgain);
+  }
+}
+
 }  // namespace
 
 Package open_package(const NamedBytes& file) {
@@ -125,6 +141,7 @@ const ModelCard& checked_card(const Package& package) {
                        package.name),
                 "Copy or download the file again, or export it again.");
   }
+  require_floating_type(package, *package.card);
   return *package.card;
 }
 

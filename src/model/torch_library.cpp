@@ -61,10 +61,15 @@ void load_cuda_support(const device::Device& device) {
   for (const auto* library : {"libc10_cuda.so", "libtorch_cuda.so", "libtorch.so"}) load(library);
   const int count = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
   if (device.index < count) return;
-  throw Error(
-      ErrorKind::environment,
-      format("no GPU: LibTorch finds {}, this rank was given number {}", count, device.index),
-      "See 'nvidia-smi', or use '--device cpu'.");
+  throw Error(ErrorKind::environment,
+              format("LibTorch finds {} GPUs, this rank was given number {}", count, device.index),
+              "See 'nvidia-smi', or use '--device cpu'.");
+}
+
+void wait_for(const device::Device& device) {
+  if (device.kind == DeviceKind::cpu) return;
+  c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA)
+      .synchronizeDevice(static_cast<c10::DeviceIndex>(device.index));
 }
 
 std::string compute_capability(const device::Device& device) {

@@ -58,15 +58,11 @@ class TorchPredictor final : public Predictor {
 
   TensorView predict(std::span<const TensorView> inputs) override {
     check_inputs(inputs);
-    // What at::set_num_threads() said holds for OpenMP only on the thread that called it, and
-    // compiled networks ask OpenMP.
-    at::internal::lazy_init_num_threads();
-    const c10::InferenceMode guard;
-    const StreamScope on_stream(device_, stream_);
-    auto output = network_->run(arguments(inputs));
-    check_output(output, inputs.front().shape.front());
-    output_ = output.to(torch_device(device_), at::kFloat).contiguous();
-    return view_of(output_);
+    try {
+      return run(inputs);
+    } catch (...) {
+      throw torch_error(format("model '{}' failed", network_->name()), kTryInspect);
+    }
   }
 
   const std::optional<ModelCard>& card() const override { return habits_.card; }
@@ -78,6 +74,18 @@ class TorchPredictor final : public Predictor {
   }
 
  private:
+  TensorView run(std::span<const TensorView> inputs) {
+    // What at::set_num_threads() said holds for OpenMP only on the thread that called it, and
+    // compiled networks ask OpenMP.
+    at::internal::lazy_init_num_threads();
+    const c10::InferenceMode guard;
+    const StreamScope on_stream(device_, stream_);
+    auto output = network_->run(arguments(inputs));
+    check_output(output, inputs.front().shape.front());
+    output_ = output.to(torch_device(device_), at::kFloat).contiguous();
+    return view_of(output_);
+  }
+
   Error error(const std::string& problem) const {
     return {ErrorKind::model, format("model '{}' {}", network_->name(), problem), kTryInspect};
   }
@@ -130,6 +138,10 @@ class TorchPredictor final : public Predictor {
     if (output.dim() == 0 || output.size(0) != rows) {
       throw error(format("returned {} for {} samples, expected one row for each",
                          shape_text(output), rows));
+    }
+    if (output.device().type() != torch_device(device_).type()) {
+      throw error(format("returned scores on the {}, this run uses the {}",
+                         output.is_cpu() ? "cpu" : "GPU", name(device_.kind)));
     }
     if (!habits_.card || fits(output.sizes(), habits_.card->outputs.front().shape)) return;
     throw error(format("returned {}, its card says {}", shape_text(output),

@@ -48,6 +48,10 @@ def with_package_facts(entries: Entries, **changes: object) -> Entries:
     return with_card(entries, package=card_of(entries)["package"] | changes)
 
 
+def with_input_type(entries: Entries, dtype: str) -> Entries:
+    return with_card(entries, inputs=[spec | {"dtype": dtype} for spec in card_of(entries)["inputs"]])
+
+
 def with_library(entries: Entries, library: bytes) -> Entries:
     """Another library, which the card vouches for."""
     changed = entries | {library_of(entries): library}
@@ -75,6 +79,7 @@ BAD_PACKAGES: dict[str, tuple[Callable[[Entries], Entries], str]] = {
     "no_card": (lambda e: with_metadata(e, tally=None), "without a card"),
     "bad_card": (lambda e: with_card(e, num_classes="ten"), "num_classes in its card"),
     "card_without_facts": (lambda e: with_card(e, package=None), "without a card"),
+    "other_type": (lambda e: with_input_type(e, "float16"), "float16, but it was compiled in fp32"),
     "other_machine": (lambda e: with_metadata(e, AOTI_MACHINE="riscv64"), "compiled for linux riscv64"),
     "other_system": (lambda e: with_metadata(e, AOTI_PLATFORM="win32"), "compiled for win32"),
     "other_processor": (
