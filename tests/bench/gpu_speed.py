@@ -1,7 +1,7 @@
 """Tally against PyTorch on one GPU, in one run: ResNet-18 and ResNet-50 over random images from an HDF5 file.
 
 Both read the same file, which lies in the page cache, and count accuracy and top-5. Steady rates, in images per second,
-are without the first batch; the table also says what the model alone reaches on a batch that stays on the GPU.
+are without the first batch; the table also says what eager PyTorch reaches on a batch that stays on the GPU.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def model_alone(name: str, dtype: torch.dtype, batch: int) -> float:
 
 @torch.inference_mode()
 def torch_rate(name: str, dtype: torch.dtype, data: Path, batch: int) -> dict:
-    """What a careful user writes: pinned batches, channels-last, counters on the GPU, one .item() at the end."""
+    """A plain loop done with care: pinned batches, channels-last, counters on the GPU; it reads in its own thread."""
     model = prepared_model(name, dtype)
     mean = torch.tensor(MEAN, device="cuda").view(1, 3, 1, 1)
     std = torch.tensor(STD, device="cuda").view(1, 3, 1, 1)

@@ -20,7 +20,9 @@ Function* next(const char* name) {
 struct AtExit {
   ~AtExit() {
     const char* const path = std::getenv("TALLY_TEST_WAITS");
-    if (path == nullptr) return;
+    // A run on a GPU waits when it starts; other processes, such as the launcher's, have nothing to
+    // say.
+    if (path == nullptr || num_waits == 0) return;
     if (std::FILE* const file = std::fopen(path, "w")) {
       std::fprintf(file, "%ld\n", num_waits.load());
       std::fclose(file);
@@ -46,6 +48,17 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaMemcpy(void* to, const void* from, size_t count, cudaMemcpyKind kind) {
   ++num_waits;
   return next<decltype(cudaMemcpy)>("cudaMemcpy")(to, from, count, kind);
+}
+
+// To or from memory that is not page-locked it waits as well.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t count, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  if (kind != cudaMemcpyDeviceToDevice) {
+    cudaPointerAttributes attributes{};
+    cudaPointerGetAttributes(&attributes, kind == cudaMemcpyHostToDevice ? from : to);
+    if (attributes.type == cudaMemoryTypeUnregistered) ++num_waits;
+  }
+  return next<decltype(cudaMemcpyAsync)>("cudaMemcpyAsync")(to, from, count, kind, stream);
 }
 
 // They wait for all work of the device.

@@ -16,7 +16,7 @@ class OnGpu : public testing::Test {
     const auto inventory = device::list_gpus();
     if (inventory.gpus.empty()) {
       if (std::getenv("TALLY_REQUIRE_GPU") != nullptr) FAIL() << inventory.why_none;
-      GTEST_SKIP() << "no GPU: " << inventory.why_none;
+      GTEST_SKIP() << "skipped for want of a GPU: " << inventory.why_none;
     }
     gpu_ = device::choose(device::DeviceRequest::cuda, 0, inventory).device;
   }
