@@ -189,6 +189,8 @@ def check_options(args: argparse.Namespace) -> None:
         if args.script:
             raise UsageError("--script is for --format torchscript")
         return
+    if args.output.suffix == ".pt2":
+        raise UsageError(f"'{args.output}' is named like a compiled package: add --format pt2, or name it .pt")
     for name, default in PACKAGE_OPTIONS.items():
         if getattr(args, name) != default:
             raise UsageError(f"--{name.replace('_', '-')} is for --format pt2")

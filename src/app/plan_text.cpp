@@ -1,6 +1,7 @@
 #include <tally/base/format.hpp>
 
 #include "job.hpp"
+#include "provenance.hpp"
 
 namespace tally::app {
 namespace {
@@ -55,7 +56,7 @@ std::string plan_text(const Job& job, int world_size) {
                                grid.balance(world_size)));
   text += line("device", format("{} ({}), {} thread(s) per rank", name(job.device.kind),
                                 job.device.model, job.config.threads));
-  text += line("precision", job.config.precision);
+  text += line("precision", format("{} ({})", job.config.precision, form_of(job.model)));
   for (const auto& place : device::placement_lines(job.placement.table)) {
     text += line("placement", place);
   }

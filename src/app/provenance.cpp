@@ -67,6 +67,12 @@ std::string digest_class(const Job& job) {
   return digest::sha256_hex(text);
 }
 
+std::string form_of(const LoadedModel& model) {
+  const auto& card = model.predictor->card();
+  if (!card || !card->package) return "TorchScript";
+  return format("compiled package, {}", card->package->precision);
+}
+
 std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm) {
   const auto& build = build_info();
   std::vector<std::pair<std::string, std::string>> entries{

@@ -80,7 +80,8 @@ void check_precision(const Package& package, const PackageFacts& facts, Precisio
   throw Error(ErrorKind::model,
               format("model '{}' was compiled in {}, --precision {} cannot change that",
                      package.name, facts.precision, name(precision)),
-              format("Export it again with export_model.py --format pt2 --precision {}.", wanted));
+              format("Export it again with export_model.py --format pt2{} --precision {}.",
+                     package.card->weights_swappable ? " --swappable" : "", wanted));
 }
 
 WeightTargets targets_of(const PackageModule& module, const ModelCard& card) {
@@ -93,7 +94,8 @@ std::unique_ptr<Predictor> load_package(const NamedBytes& model, const Predictor
   check_target(package, card, options.device);
   check_precision(package, *card.package, options.precision);
   if (options.weights && !card.weights_swappable) {
-    throw frozen_weights(model.name, "Export it again with export_model.py --swappable.");
+    throw frozen_weights(model.name,
+                         "Export it again with export_model.py --format pt2 --swappable.");
   }
   set_gpu_arithmetic(options.precision, options.device);
   auto module = std::make_unique<PackageModule>(package, options.device);

@@ -91,3 +91,13 @@ def test_no_gpu(fail: Tool) -> None:
 def test_instruction_set_that_is_not_there(fail: Tool) -> None:
     says = "cannot compile for avx512"
     fail(NAME, "--model", f"{NETS}:make", *PACKAGE, "--cpu-isa", "avx512", code=5, says=says)
+
+
+def test_a_name_that_says_package_needs_the_format(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, TOOLS / "export_model.py", "--model", f"{NETS}:plain", "--output", tmp_path / "x.pt2"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert made.returncode == 2
+    assert "--format pt2" in made.stderr
+    assert not list(tmp_path.iterdir())

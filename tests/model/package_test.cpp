@@ -169,7 +169,7 @@ TEST(PackageTest, WeightsThatDoNotFitAreListed) {
 
 TEST(PackageTest, FrozenWeightsNameTheFlag) {
   EXPECT_THAT(swap_refusal("frozen.pt2", "state_dict.pth"),
-              HasSubstr("Export it again with export_model.py --swappable"));
+              HasSubstr("Export it again with export_model.py --format pt2 --swappable"));
 }
 
 TEST(PackageTest, PrecisionIsBuiltIn) {
