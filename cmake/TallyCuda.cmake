@@ -13,6 +13,15 @@ if(TALLY_CUDA STREQUAL OFF)
   return()
 endif()
 
+# Gives up on GPUs: an error where they were asked for.
+macro(tally_without_cuda reason)
+  if(TALLY_CUDA STREQUAL ON)
+    message(FATAL_ERROR "TALLY_CUDA=ON, but ${reason}")
+  endif()
+  message(STATUS "${reason}: this build computes on CPUs only")
+  return()
+endmacro()
+
 get_filename_component(_wheels "${LibTorch_INCLUDE_DIR}/../.." ABSOLUTE)
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(_nvcc nvcc NO_CACHE)
@@ -32,23 +41,10 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY None)
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
-  if(TALLY_CUDA STREQUAL ON)
-    message(FATAL_ERROR "TALLY_CUDA=ON, but there is no CUDA compiler (set CUDACXX, or run jobs/setup.sh --with-cuda)")
-  endif()
-  message(STATUS "No CUDA compiler: this build computes on CPUs only")
-  return()
+  tally_without_cuda("there is no CUDA compiler (CUDACXX names one, jobs/setup.sh --with-cuda brings one)")
 endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
-
-# Gives up on GPUs: an error where they were asked for.
-macro(tally_without_cuda reason)
-  if(TALLY_CUDA STREQUAL ON)
-    message(FATAL_ERROR "TALLY_CUDA=ON, but ${reason}")
-  endif()
-  message(STATUS "${reason}: this build computes on CPUs only")
-  return()
-endmacro()
 
 find_library(TALLY_CUDART_LIBRARY
   NAMES libcudart.so.${CUDAToolkit_VERSION_MAJOR}

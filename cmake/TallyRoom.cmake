@@ -10,16 +10,25 @@ function(tally_compile_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# tally_room(NAME [COLD] SOURCES a.cpp … [USES base plan …] [VENDOR lib …])
+# tally_room(NAME [COLD] SOURCES a.cpp … [USES base plan …] [VENDOR lib …] [CUDA a_cuda.cpp b.cu …
+#            ABSENT a_absent.cpp b_absent.cpp …])
 #
 # One static library per room. Its public headers live in include/<room>/tally/<room>/, private ones
 # beside the bodies. A room sees only the public headers of the rooms it USES, and its VENDOR
 # libraries stay private: a forbidden include does not compile.
 #
+# Of twins, a build with CUDA compiles those of CUDA and links its runtime; another one their absent
+# counterparts of the same names.
+#
 # Rooms where no time is spent per sample are COLD: compiled for a fast build.
 function(tally_room name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;USES;VENDOR" ${ARGN})
-  add_library(tally_${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;USES;VENDOR;CUDA;ABSENT" ${ARGN})
+  set(twins ${ARG_ABSENT})
+  if(TALLY_HAS_CUDA AND ARG_CUDA)
+    set(twins ${ARG_CUDA})
+    list(APPEND ARG_VENDOR tally::cudart)
+  endif()
+  add_library(tally_${name} STATIC ${ARG_SOURCES} ${twins})
   add_library(tally::${name} ALIAS tally_${name})
   target_include_directories(tally_${name}
     PUBLIC ${PROJECT_SOURCE_DIR}/include/${name}
