@@ -49,9 +49,10 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
   const auto& info = job.data.set->info();
   std::vector<device::HostBuffer> memory;
   std::vector<std::span<std::byte>> slots;
+  const std::int64_t slot_bytes = data::slot_bytes(info, job.grid->batch_size());
   const int held = evaluate::batches_in_flight(job.device);
   for (int slot = 0; slot < held + kSlotsAhead; ++slot) {
-    memory.emplace_back(data::slot_bytes(info, job.grid->batch_size()), job.device);
+    memory.emplace_back(slot_bytes, job.device);
     slots.push_back(memory.back().bytes());
   }
   LoopResult result{
@@ -63,8 +64,8 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
   data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots, held);
   ReaderSource source(reader);
   result.times =
-      evaluate::run({*job.stream, job.grid->batch_size(), held, source, job.routes.routes,
-                     *job.model.predictor, *job.task, result.log, observer},
+      evaluate::run({*job.stream, job.grid->batch_size(), slot_bytes, held, source,
+                     job.routes.routes, *job.model.predictor, *job.task, result.log, observer},
                     result.state);
   result.read_s = reader.read_s();
   result.wait_s = reader.wait_s();

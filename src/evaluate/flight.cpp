@@ -18,13 +18,16 @@ std::vector<TensorView> moved(const std::vector<TensorView>& views, const std::b
 
 }  // namespace
 
+Flight::Flight(const device::Device& device, std::int64_t slot_bytes,
+               std::unique_ptr<tasks::BatchScorer> batch_scorer)
+    : scorer(std::move(batch_scorer)), copied(device), done(device) {
+  if (device.kind == DeviceKind::cuda) memory = device::DeviceBuffer(slot_bytes, device);
+}
+
 data::Batch Flight::bring(const data::Batch& batch, const device::Stream& copies,
                           const device::Stream& compute) {
   num_samples = batch.samples.count;
   if (compute.device().kind == DeviceKind::cpu) return batch;
-  if (memory.data() == nullptr) {
-    memory = device::DeviceBuffer(std::ssize(batch.memory), compute.device());
-  }
   copies.copy_to_device(memory.data(), batch.memory);
   copied.record(copies);
   compute.wait_for(copied);

@@ -13,8 +13,9 @@ namespace tally::evaluate {
 
 // One of a ring; used again once its batch has landed.
 struct Flight {
-  Flight(const device::Device& device, std::unique_ptr<tasks::BatchScorer> batch_scorer)
-      : scorer(std::move(batch_scorer)), copied(device), done(device) {}
+  // slot_bytes: of the memory that a batch of the source lies in.
+  Flight(const device::Device& device, std::int64_t slot_bytes,
+         std::unique_ptr<tasks::BatchScorer> batch_scorer);
 
   // The batch as `compute` will find it in the device's memory; copied there by `copies`, while
   // `compute` is busy with earlier ones. On the CPU the batch itself.

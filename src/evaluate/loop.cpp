@@ -33,7 +33,8 @@ class Pipeline {
       : parts_(parts), copies_(parts.stream.device()), counts_(state, parts.stream) {
     const device::Device& device = parts.stream.device();
     for (int i = 0; i < parts.in_flight; ++i) {
-      ring_.emplace_back(device, parts.task.make_scorer(parts.batch_size, device));
+      ring_.emplace_back(device, parts.slot_bytes,
+                         parts.task.make_scorer(parts.batch_size, device));
     }
   }
 

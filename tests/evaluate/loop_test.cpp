@@ -83,8 +83,8 @@ Outcome evaluate(const plan::BatchGrid& grid,
     CountingObserver observer;
     exact::State state(task->layout());
     const device::Stream stream{device::Device{}};
-    const auto times =
-        run({stream, kBatch, in_flight, source, routes, *predictor, *task, log, observer}, state);
+    const auto times = run(
+        {stream, kBatch, 0, in_flight, source, routes, *predictor, *task, log, observer}, state);
     EXPECT_EQ(times.samples, log.num_rows());
     merged.merge(std::move(state));
     outcome.rows += log.num_rows();

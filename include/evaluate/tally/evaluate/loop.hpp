@@ -37,7 +37,8 @@ int batches_in_flight(const device::Device& device);
 struct Parts {
   const device::Stream& stream;
   std::int64_t batch_size = 0;
-  int in_flight = 1;  // batches; the source holds on to as many
+  std::int64_t slot_bytes = 0;  // of Batch::memory, for a GPU
+  int in_flight = 1;            // batches; the source holds on to as many
   BatchSource& source;
   std::span<InputRoute> routes;
   model::Predictor& predictor;
