@@ -64,7 +64,7 @@ class Compiled:
     facts: dict[str, Any]  # for the card
 
     @property
-    def library(self) -> str:
+    def code(self) -> str:
         return next(file for file in self.files if file.endswith(".so"))
 
 
@@ -170,9 +170,9 @@ def compile_package(module: nn.Module, example: torch.Tensor, options: PackageOp
         raise ModelError(f"no package can be made ({type(error).__name__}: {reason}){hint}") from error
     names = [file for file in files if isinstance(file, str)]
     _check_files(names)
-    library = next(file for file in names if file.endswith(".so"))
-    digest = hashlib.sha256(Path(library).read_bytes()).hexdigest()
-    return Compiled(names, {"library_sha256": digest, "layout": _layout(example.shape), "cpu_features": features})
+    compiled = Compiled(names, {"layout": _layout(example.shape), "cpu_features": features})
+    compiled.facts["library_sha256"] = hashlib.sha256(Path(compiled.code).read_bytes()).hexdigest()
+    return compiled
 
 
 def save_package(compiled: Compiled, path: Path, card: dict[str, Any]) -> None:
@@ -223,7 +223,7 @@ def verify_package(
     Returns the fixed buffers of a swappable package. The module's weights may be changed afterwards.
     """
     kind = {"cpu": "AOTIModelContainerRunnerCpu", "cuda": "AOTIModelContainerRunnerCuda"}[options.device]
-    runner = getattr(torch._C._aoti, kind)(compiled.library, 1)
+    runner = getattr(torch._C._aoti, kind)(compiled.code, 1)
 
     def compare(what: str) -> None:
         wrong = reproduces(lambda batch: runner.run([batch])[0], module, batches)

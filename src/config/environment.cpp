@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "TALLY_";
 
-// Variables that belong to scripts, tests the launch check or the placement, not to an option.
+// Variables that belong to scripts, tests, the launch check or the placement, not to an option.
 constexpr std::array<std::string_view, 7> kElsewhere{"TALLY_ENV",
                                                      "TALLY_BIN",
                                                      "TALLY_PYTHON",

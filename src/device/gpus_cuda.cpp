@@ -30,11 +30,7 @@ Gpu gpu_from(int index, const cudaDeviceProp& properties) {
   return {.index = index,
           .uuid = uuid_text(uuid),
           .name = properties.name,
-          .pci_bus_id = format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID,
-                               properties.pciDeviceID),
-          .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
-          .compute_major = properties.major,
-          .compute_minor = properties.minor};
+          .compute_capability = format("{}{}", properties.major, properties.minor)};
 }
 
 }  // namespace

@@ -117,18 +117,8 @@ Choice choose(DeviceRequest request, int local_rank, const GpuInventory& invento
   choice.why_no_gpu = inventory.why_none;
   if (inventory.gpus.empty()) return choice;
   const Gpu& gpu = inventory.gpus[to_size(local_rank) % inventory.gpus.size()];
-  choice.device = {DeviceKind::cuda, gpu.index, gpu.name, gpu.uuid};
+  choice.device = {DeviceKind::cuda, gpu.index, gpu.name, gpu.uuid, gpu.compute_capability};
   return choice;
-}
-
-Device choose_device(DeviceRequest request, int local_rank) {
-  const GpuInventory inventory = request == DeviceRequest::cpu ? GpuInventory() : list_gpus();
-  const Choice choice = choose(request, local_rank, inventory);
-  if (request == DeviceRequest::cuda && choice.device.kind == DeviceKind::cpu) {
-    throw Error(ErrorKind::environment, format("no GPU: {}", choice.why_no_gpu),
-                "Use '--device cpu'.");
-  }
-  return choice.device;
 }
 
 std::optional<std::string> expected_gpu_note(const Choice& choice,

@@ -2,15 +2,12 @@
 #include <tally/device/stream.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "runtime.hpp"
 
 namespace tally::device {
 namespace {
-
-std::atomic<std::int64_t> stream_waits{0};
 
 void copy_now(std::byte* to, std::span<const std::byte> from) {
   if (!from.empty() && to != from.data()) std::memcpy(to, from.data(), from.size());
@@ -49,7 +46,6 @@ void Stream::wait_for(const Event& event) const {
 bool Stream::is_done() const { return !stream_ || cuda::is_done(handle()); }
 
 void Stream::synchronize() const {
-  ++stream_waits;
   if (stream_) cuda::synchronize(handle());
 }
 
@@ -68,8 +64,6 @@ bool Event::is_done() const { return !event_ || cuda::has_happened(handle()); }
 void Event::wait() const {
   if (event_) cuda::wait(handle());
 }
-
-std::int64_t num_stream_waits() { return stream_waits; }
 
 void check_launch(std::string_view kernel) { cuda::check_launch(kernel); }
 

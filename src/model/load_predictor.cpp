@@ -12,6 +12,7 @@
 #include "stream_scope.hpp"
 #include "target.hpp"
 #include "tensors.hpp"
+#include "torch_errors.hpp"
 #include "torch_library.hpp"
 #include "torch_predictor.hpp"
 #include "weight_swap.hpp"
@@ -118,8 +119,13 @@ std::unique_ptr<Predictor> load_predictor(const NamedBytes& model,
   }
   // Always set: what torch finds by itself differs from launcher to launcher.
   at::set_num_threads(options.threads);
-  return probe(model.bytes) == FileKind::aoti_package ? load_package(model, options)
-                                                      : load_script(model, options);
+  try {
+    return probe(model.bytes) == FileKind::aoti_package ? load_package(model, options)
+                                                        : load_script(model, options);
+  } catch (...) {
+    throw torch_error(format("model '{}' cannot be loaded", model.name),
+                      "See 'tally inspect' of it.");
+  }
 }
 
 }  // namespace tally::model

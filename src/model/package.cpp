@@ -82,7 +82,7 @@ Package read(const NamedBytes& file) {
   for (const auto& entry : archive.entries()) {
     package.entries.push_back({entry, checked_cast<std::int64_t>(archive.entry(entry).size())});
   }
-  package.library = archive.entry(library);
+  package.code = archive.entry(library);
   const auto metadata = metadata_of(archive, library);
   const auto value = [&](const char* key) { return metadata.value(key, std::string()); };
   package.device = value("AOTI_DEVICE_KEY");
@@ -134,7 +134,7 @@ const ModelCard& checked_card(const Package& package) {
                        package.name),
                 kExportAgain);
   }
-  if (digest::sha256_hex(package.library) != package.card->package->library_sha256) {
+  if (digest::sha256_hex(package.code) != package.card->package->library_sha256) {
     throw Error(ErrorKind::model,
                 format("'{}' is damaged: its compiled library is not the one that its card was "
                        "written for (sha256)",

@@ -19,8 +19,8 @@ struct PackageEntry {
 };
 
 struct Package {
-  std::string name;                    // of the file, for messages
-  std::span<const std::byte> library;  // the compiled model, a part of the file's bytes
+  std::string name;                 // of the file, for messages
+  std::span<const std::byte> code;  // the compiled library, a part of the file's bytes
   std::optional<ModelCard> card;
   // What the compiler says of its target.
   std::string device;              // "cpu" or "cuda"

@@ -16,18 +16,18 @@ namespace {
 using Runner = torch::inductor::AOTIModelContainerRunner;
 
 void check_gpu(const Package& package, const device::Device& device) {
-  const auto found = compute_capability(device);
-  if (package.compute_capability == found) return;
-  throw Error(ErrorKind::model,
-              format("model '{}' was compiled for GPUs of compute capability {}, this one ({}) has "
-                     "{}",
-                     package.name, package.compute_capability, device.model, found),
-              "Export it on a machine with this kind of GPU.");
+  if (package.compute_capability == device.compute_capability) return;
+  throw Error(
+      ErrorKind::model,
+      format("model '{}' was compiled for GPUs of compute capability {}, this one ({}) has "
+             "{}",
+             package.name, package.compute_capability, device.model, device.compute_capability),
+      "Export it on a machine with this kind of GPU.");
 }
 
 std::unique_ptr<Runner> make_runner(const Package& package, const device::Device& device) {
   const bool on_cuda = device.kind == DeviceKind::cuda;
-  const auto file = make_memory_file(package.library);
+  const auto file = make_memory_file(package.code);
   const auto& makers = torch::inductor::getAOTIModelRunnerRegistry();
   // Single-threaded: the other form takes turns on a lock, and on CUDA the host would wait for the
   // last run.

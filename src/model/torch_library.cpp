@@ -37,22 +37,6 @@ void load(const std::string& library) {
               "Install a complete LibTorch: for GPUs the wheel for CUDA (jobs/setup.sh).");
 }
 
-// Numbers of cudaDeviceAttr, which do not change.
-constexpr int kMajor = 75;
-constexpr int kMinor = 76;
-
-// Of the CUDA runtime that LibTorch brought along; no header of CUDA's is needed here.
-int device_attribute(int attribute, int device) {
-  using Function = int (*)(int*, int, int);
-  const auto function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, "cudaDeviceGetAttribute"));
-  int value = 0;
-  if (function == nullptr || function(&value, attribute, device) != 0) {
-    throw Error(ErrorKind::environment, format("the GPU {} does not say what it is", device),
-                "See 'nvidia-smi'.");
-  }
-  return value;
-}
-
 }  // namespace
 
 void load_package_support() { load("libtorch.so"); }
@@ -70,11 +54,6 @@ void wait_for(const device::Device& device) {
   if (device.kind == DeviceKind::cpu) return;
   c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA)
       .synchronizeDevice(static_cast<c10::DeviceIndex>(device.index));
-}
-
-std::string compute_capability(const device::Device& device) {
-  return format("{}{}", device_attribute(kMajor, device.index),
-                device_attribute(kMinor, device.index));
 }
 
 }  // namespace tally::model

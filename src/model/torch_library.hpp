@@ -18,7 +18,4 @@ void load_cuda_support(const device::Device& device);
 // Waits until the device has done all work; nothing on the CPU. After load_cuda_support().
 void wait_for(const device::Device& device);
 
-// "90" for compute capability 9.0, as compilers write it. After load_cuda_support().
-std::string compute_capability(const device::Device& device);
-
 }  // namespace tally::model

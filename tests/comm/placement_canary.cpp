@@ -35,7 +35,7 @@ device::GpuInventory pretended() {
     inventory.gpus.push_back({.index = static_cast<int>(inventory.gpus.size()),
                               .uuid = format("GPU-{}-{}", host_name(), entry),
                               .name = "pretended GPU",
-                              .pci_bus_id = {}});
+                              .compute_capability = "90"});
   }
   device::explain_absence(
       inventory, inventory.gpus.empty() ? device::GpuQuery::no_device : device::GpuQuery::found,

@@ -7,11 +7,7 @@
 #include <utility>
 
 #include <tally/base/error.hpp>
-#include <tally/base/host.hpp>
 #include <tally/device/buffer.hpp>
-#include <tally/device/gpus.hpp>
-
-#include "expect_error.hpp"
 
 namespace tally::device {
 namespace {
@@ -20,28 +16,6 @@ const Device kCpu{DeviceKind::cpu, 0, "a CPU"};
 
 bool all_zero(const HostBuffer& buffer) {
   return std::ranges::all_of(buffer.bytes(), [](std::byte b) { return b == std::byte{0}; });
-}
-
-TEST(ChooseDevice, TakesTheCpuWhereItIsAskedFor) {
-  for (const int local_rank : {0, 3}) {
-    const Device device = choose_device(DeviceRequest::cpu, local_rank);
-    EXPECT_EQ(device.kind, DeviceKind::cpu);
-    EXPECT_EQ(device.index, 0);
-    EXPECT_EQ(device.model, cpu_model());
-    EXPECT_EQ(device.uuid, "");
-  }
-}
-
-TEST(ChooseDevice, TakesAGpuOrNamesTheNextStep) {
-  const bool has_gpu = !list_gpus().gpus.empty();
-  EXPECT_EQ(choose_device(DeviceRequest::automatic, 0).kind,
-            has_gpu ? DeviceKind::cuda : DeviceKind::cpu);
-  if (has_gpu) {
-    EXPECT_EQ(choose_device(DeviceRequest::cuda, 0).kind, DeviceKind::cuda);
-  } else {
-    expect_error(ErrorKind::environment, {"no GPU", list_gpus().why_none, "'--device cpu'"},
-                 [] { choose_device(DeviceRequest::cuda, 0); });
-  }
 }
 
 TEST(HostBuffer, IsAlignedZeroedAndWritableAtEverySize) {

@@ -66,8 +66,7 @@ TEST(ListGpus, FindsGpusOrSaysWhyNot) {
     EXPECT_EQ(gpu.index, static_cast<int>(i));
     EXPECT_THAT(gpu.uuid, testing::StartsWith("GPU-"));
     EXPECT_NE(gpu.name, "");
-    EXPECT_GT(gpu.memory_bytes, 0);
-    EXPECT_GT(gpu.compute_major, 0);
+    EXPECT_GE(gpu.compute_capability.size(), 2u);
     uuids.insert(gpu.uuid);
   }
   EXPECT_EQ(uuids.size(), inventory.gpus.size());

@@ -18,8 +18,10 @@ using testing::HasSubstr;
 GpuInventory gpus(int count, std::string_view node = "n") {
   GpuInventory inventory;
   for (int i = 0; i < count; ++i) {
-    inventory.gpus.push_back(
-        {.index = i, .uuid = format("GPU-{}{}", node, i), .name = "NVIDIA H200", .pci_bus_id = {}});
+    inventory.gpus.push_back({.index = i,
+                              .uuid = format("GPU-{}{}", node, i),
+                              .name = "NVIDIA H200",
+                              .compute_capability = "90"});
   }
   return inventory;
 }

@@ -51,15 +51,5 @@ TEST(EventOnTheCpu, IsAlwaysDone) {
   EXPECT_TRUE(event.is_done());
 }
 
-TEST(NumStreamWaits, CountsWaitsForAStreamButNotForAnEvent) {
-  const Stream stream(kCpu);
-  const Event event(kCpu);
-  const auto before = num_stream_waits();
-  event.wait();
-  EXPECT_EQ(num_stream_waits(), before);
-  stream.synchronize();
-  EXPECT_EQ(num_stream_waits(), before + 1);
-}
-
 }  // namespace
 }  // namespace tally::device

@@ -49,9 +49,7 @@ TEST_F(StreamOnGpu, WaitsForAnEventOfAnother) {
   compute.copy_to_host(back.data(), memory.bytes());
   const Event done(gpu_);
   done.record(compute);
-  const auto waits = num_stream_waits();
   done.wait();
-  EXPECT_EQ(num_stream_waits(), waits);
   EXPECT_TRUE(done.is_done());
   EXPECT_TRUE(std::ranges::equal(back.bytes(), host.bytes()));
 }

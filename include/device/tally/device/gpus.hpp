@@ -12,12 +12,10 @@
 namespace tally::device {
 
 struct Gpu {
-  int index = 0;           // as CUDA counts what CUDA_VISIBLE_DEVICES shows
-  std::string uuid;        // "GPU-5a3c…", the same in every process
-  std::string name;        // "NVIDIA H200"
-  std::string pci_bus_id;  // "0000:1b:00"
-  std::int64_t memory_bytes = 0;
-  int compute_major = 0, compute_minor = 0;
+  int index = 0;                   // as CUDA counts what CUDA_VISIBLE_DEVICES shows
+  std::string uuid;                // "GPU-5a3c…", the same in every process
+  std::string name;                // "NVIDIA H200"
+  std::string compute_capability;  // "90" for 9.0, as compilers write it
 };
 
 // hidden: by CUDA_VISIBLE_DEVICES, the only one that somebody may have meant.

@@ -67,8 +67,4 @@ class Event {
   UniqueHandle<EventTraits> event_;
 };
 
-// How often the host of this process waited for a whole stream. A loop that never does leaves it as
-// it was.
-std::int64_t num_stream_waits();
-
 }  // namespace tally::device
