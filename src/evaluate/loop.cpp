@@ -4,6 +4,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
+#include <tally/base/format.hpp>
 
 #include "flight.hpp"
 
@@ -67,7 +68,7 @@ class Pipeline {
     while (landed_ < started_) land();
   }
 
-  LoopTimes finish() {
+  LoopFindings finish() {
     counts_.finish();  // first: the observer sees the whole state with the last batch
     land_all();
     times_.total_s = watch_.elapsed_s();
@@ -85,9 +86,11 @@ class Pipeline {
     }
     {
       const Lap lap(times_.score_s);
-      flight.scorer->collect(records_);
-      parts_.log.append(records_);
+      flight.scorer->collect(collected_);
+      parts_.log.append(collected_.records);
+      parts_.kept.append(collected_.kept);
     }
+    note_not_finite();
     ++landed_;
     times_.samples += flight.num_samples;
     if (times_.first_batch_samples == 0) {
@@ -97,14 +100,23 @@ class Pipeline {
     parts_.observer.batch_done(times_.samples, counts_.state());
   }
 
+  void note_not_finite() {
+    NotFinite& found = times_.not_finite;
+    for (const std::int64_t index : collected_.not_finite) {
+      if (found.first_indices.size() < NotFinite::kListed) found.first_indices.push_back(index);
+    }
+    found.count += std::ssize(collected_.not_finite);
+    if (found.count > parts_.most_not_finite) throw numeric_error(found);
+  }
+
   const Parts& parts_;
   device::Stream copies_;
   metrics::DeviceCounts counts_;
   std::vector<Flight> ring_;
   std::size_t started_ = 0;
   std::size_t landed_ = 0;
-  predictions::RecordBatch records_;
-  LoopTimes times_;
+  tasks::CollectedBatch collected_;
+  LoopFindings times_;
   Stopwatch watch_;
 };
 
@@ -124,7 +136,17 @@ int batches_in_flight(const device::Device& device) {
   return device.kind == DeviceKind::cpu ? 1 : kBatchesInFlightOnGpu;
 }
 
-LoopTimes run(const Parts& parts, exact::State& state) {
+Error numeric_error(const NotFinite& found) {
+  const bool is_one = found.count == 1;
+  const bool lists_all = std::ssize(found.first_indices) == found.count;
+  return {ErrorKind::numeric,
+          format("the model's output holds NaN or Inf for {} sample{}: {}{}", found.count,
+                 is_one ? "" : "s", fmt::join(found.first_indices, ", "), lists_all ? "" : ", …"),
+          "Check the weights, the precision and the input's normalisation; --on-nan wrong counts "
+          "such samples as wrong."};
+}
+
+LoopFindings run(const Parts& parts, exact::State& state) {
   Pipeline pipeline(parts, state);
   for (;;) {
     // First, since the source may use the oldest batch's memory again.

@@ -1,118 +1,189 @@
 #include "class_figures.hpp"
 
-#include <tally/base/checked_cast.hpp>
+#include <algorithm>
 
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+
+#include "class_scores.hpp"
+#include "names.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {
 namespace {
 
-// part/whole for one class: hits over predictions, over support, or over their mean.
-struct Fraction {
-  std::int64_t part = 0;
-  std::int64_t whole = 0;
-};
-using Score = Fraction (*)(const ClassFigures&);
+std::string beta_pattern(Average average) { return format("f<beta>_{}", name(average)); }
 
-Fraction precision(const ClassFigures& figures) { return {figures.correct, figures.predicted}; }
-Fraction recall(const ClassFigures& figures) { return {figures.correct, figures.support}; }
-Fraction f1(const ClassFigures& figures) {
-  return {2 * figures.correct, figures.predicted + figures.support};
-}
-
-std::optional<double> defined(Fraction fraction) { return ratio(fraction.part, fraction.whole); }
-
-// torchmetrics 1.9.0: 0/0 counts as 0; a class that is neither a label nor a prediction is left
-// out.
-std::optional<double> macro(const std::vector<ClassFigures>& classes, Score score) {
-  double sum = 0;
-  std::int64_t present = 0;
-  for (const ClassFigures& figures : classes) {
-    if (figures.support + figures.predicted == 0) continue;
-    sum += defined(score(figures)).value_or(0.0);
-    ++present;
-  }
-  if (present == 0) return std::nullopt;
-  return sum / static_cast<double>(present);
-}
-
-std::optional<double> micro(const std::vector<ClassFigures>& classes, Score score) {
-  Fraction total;
-  for (const ClassFigures& figures : classes) {
-    const Fraction fraction = score(figures);
-    total.part += fraction.part;
-    total.whole += fraction.whole;
-  }
-  return defined(total);
-}
-
-std::optional<double> weighted(const std::vector<ClassFigures>& classes, Score score) {
-  double sum = 0;
-  std::int64_t samples = 0;
-  for (const ClassFigures& figures : classes) {
-    sum += static_cast<double>(figures.support) * defined(score(figures)).value_or(0.0);
-    samples += figures.support;
-  }
-  if (samples == 0) return std::nullopt;
-  return sum / static_cast<double>(samples);
-}
+constexpr std::array kAverages{Average::macro, Average::micro, Average::weighted};
 
 class ClassCounts : public Family {
  public:
-  explicit ClassCounts(std::int64_t num_classes) : num_classes_(num_classes) {}
+  explicit ClassCounts(MetricOptions options) : options_(std::move(options)) {
+    for (const Average average : kAverages) {
+      for (const double beta : numbers_asked(options_.names, beta_pattern(average))) {
+        if (beta != 1) betas_.push_back(beta);
+      }
+    }
+    std::sort(betas_.begin(), betas_.end());
+    betas_.erase(std::unique(betas_.begin(), betas_.end()), betas_.end());
+  }
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
-    correct_ = layout.add_counters("classes.correct", num_classes_);
-    predicted_ = layout.add_counters("classes.predicted", num_classes_);
-    support_ = layout.add_counters("classes.support", num_classes_);
+    const std::int64_t classes = options_.num_classes;
+    correct_ = layout.add_counters("classes.correct", classes);
+    predicted_ = layout.add_counters("classes.predicted", classes);
+    support_ = layout.add_counters("classes.support", classes);
     counters.classes = {support_.offset, predicted_.offset, correct_.offset};
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    results.per_class.clear();
-    for (std::int64_t index = 0; index < num_classes_; ++index) {
-      ClassFigures figures;
-      figures.index = index;
-      figures.support = state.of(support_)[to_size(index)];
-      figures.predicted = state.of(predicted_)[to_size(index)];
-      figures.correct = state.of(correct_)[to_size(index)];
-      figures.precision = defined(precision(figures));
-      figures.recall = defined(recall(figures));
-      figures.f1 = defined(f1(figures));
-      results.per_class.push_back(figures);
-    }
-    append("precision", precision, results);
-    append("recall", recall, results);
-    append("f1", f1, results);
+    const auto counts = counts_of(state, results.scored);
+    start_classes(counts, results);
+    append_balanced_accuracy(counts, results);
+    append("precision", counts, precision, Absent::left_out, results);
+    append("recall", counts, recall, Absent::left_out, results);
+    append_f_beta(1, counts, results);
+    for (const double beta : betas_) append_f_beta(beta, counts, results);
+    append("specificity", counts, specificity, Absent::left_out, results);
+    append_jaccard(counts, results);
   }
 
  private:
-  static void append(const std::string& name, Score score, Results& results) {
-    results.metrics.push_back({name + "_macro", macro(results.per_class, score)});
-    results.metrics.push_back({name + "_micro", micro(results.per_class, score)});
-    results.metrics.push_back({name + "_weighted", weighted(results.per_class, score)});
+  using Counts = std::vector<ClassCount>;
+
+  Counts counts_of(const exact::State& state, std::int64_t all) const {
+    Counts counts;
+    for (std::size_t c = 0; c < to_size(options_.num_classes); ++c) {
+      counts.push_back(
+          {state.of(support_)[c], state.of(predicted_)[c], state.of(correct_)[c], all});
+    }
+    return counts;
   }
 
-  std::int64_t num_classes_;
+  static void start_classes(const Counts& counts, Results& results) {
+    results.per_class.clear();
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      results.per_class.push_back({static_cast<std::int64_t>(c),
+                                   counts[c].support,
+                                   counts[c].predicted,
+                                   counts[c].correct,
+                                   {}});
+    }
+  }
+
+  // scikit-learn's balanced_accuracy_score: classes without support are left out, even if they are
+  // predicted.
+  static void append_balanced_accuracy(const Counts& counts, Results& results) {
+    Ratio mean;
+    for (const ClassCount& count : counts) {
+      if (count.support == 0) continue;
+      mean.part += recall(count).value().value_or(0.0);
+      mean.whole += 1;
+    }
+    results.metrics.push_back({"balanced_accuracy", mean.value()});
+  }
+
+  // A figure of each class, and its averages.
+  template <class Score>
+  static void append(const std::string& figure, const Counts& counts, const Score& score,
+                     Absent absent, Results& results) {
+    std::vector<Ratio> ratios;
+    for (const ClassCount& count : counts) ratios.push_back(score(count));
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      results.per_class[c].figures.push_back(figure_of(figure, ratios[c]));
+    }
+    append_averages(figure, counts, ratios, absent, results);
+  }
+
+  static void append_averages(const std::string& figure, const Counts& counts,
+                              const std::vector<Ratio>& ratios, Absent absent, Results& results) {
+    const MetricValue total = figure_of(figure, micro(ratios));
+    results.metrics.push_back({figure + "_macro", macro(counts, ratios, absent)});
+    results.metrics.push_back({figure + "_micro", total.value, total.proportion});
+    results.metrics.push_back({figure + "_weighted", weighted(counts, ratios)});
+  }
+
+  // A share of samples, but for F-beta, which is none.
+  static MetricValue figure_of(const std::string& figure, const Ratio& ratio) {
+    MetricValue made{figure, ratio.value()};
+    if (!figure.starts_with('f')) {
+      made.proportion =
+          Proportion{static_cast<std::int64_t>(ratio.part), static_cast<std::int64_t>(ratio.whole)};
+    }
+    return made;
+  }
+
+  static void append_f_beta(double beta, const Counts& counts, Results& results) {
+    append(
+        filled("f<beta>", beta), counts,
+        [beta](const ClassCount& count) { return f_beta(count, beta); }, Absent::left_out, results);
+  }
+
+  // torchmetrics leaves a class that is the ignored index out of the macro average.
+  void append_jaccard(const Counts& counts, Results& results) const {
+    append("jaccard", counts, jaccard, Absent::left_out, results);
+    const auto ignored = options_.ignore_index.value_or(-1);
+    if (options_.definitions != Definitions::torchmetrics || ignored < 0 ||
+        ignored >= options_.num_classes) {
+      return;
+    }
+    Counts others = counts;
+    std::vector<Ratio> ratios;
+    others.erase(others.begin() + ignored);
+    for (const ClassCount& count : others) ratios.push_back(jaccard(count));
+    const auto is_macro = [](const MetricValue& metric) { return metric.name == "jaccard_macro"; };
+    std::ranges::find_if(results.metrics, is_macro)->value =
+        macro(others, ratios, Absent::left_out);
+  }
+
+  MetricOptions options_;
+  std::vector<double> betas_;
   exact::StateSpan correct_, predicted_, support_;
 };
 
 }  // namespace
 
 FamilyEntry class_figures_family() {
-  return {.metrics = {{"precision_macro", "mean of the classes' precision"},
-                      {"precision_micro", "right predictions over all predictions"},
-                      {"precision_weighted", "mean of the classes' precision, by support"},
-                      {"recall_macro", "mean of the classes' recall"},
-                      {"recall_micro", "right predictions over all labels"},
-                      {"recall_weighted", "mean of the classes' recall, by support"},
-                      {"f1_macro", "mean of the classes' F1"},
-                      {"f1_micro", "F1 of the summed counts"},
-                      {"f1_weighted", "mean of the classes' F1, by support"}},
-          .kept = Kept::always,
-          .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
-            return std::make_unique<ClassCounts>(options.num_classes);
-          }};
+  return {
+      .metrics =
+          {{.name = "balanced_accuracy", .definition = "mean recall of the classes with samples"},
+           {.name = "precision_macro", .definition = "mean of the classes' precision"},
+           {.name = "precision_micro", .definition = "right predictions over all predictions"},
+           {.name = "precision_weighted",
+            .definition = "mean of the classes' precision, by support"},
+           {.name = "recall_macro", .definition = "mean of the classes' recall"},
+           {.name = "recall_micro", .definition = "right predictions over all labels"},
+           {.name = "recall_weighted", .definition = "mean of the classes' recall, by support"},
+           {.name = "f1_macro", .definition = "mean of the classes' F1"},
+           {.name = "f1_micro", .definition = "F1 of the summed counts"},
+           {.name = "f1_weighted", .definition = "mean of the classes' F1, by support"},
+           {.name = "f<beta>_macro",
+            .definition = "mean of the classes' F-beta",
+            .standard = false},
+           {.name = "f<beta>_micro",
+            .definition = "F-beta of the summed counts",
+            .standard = false},
+           {.name = "f<beta>_weighted",
+            .definition = "mean of the classes' F-beta, by support",
+            .standard = false},
+           {.name = "specificity_macro", .definition = "mean of the classes' specificity"},
+           {.name = "specificity_micro",
+            .definition = "specificity of the summed counts",
+            .standard = false},
+           {.name = "specificity_weighted",
+            .definition = "mean of the classes' specificity, by support",
+            .standard = false},
+           {.name = "jaccard_macro", .definition = "mean of the classes' intersection over union"},
+           {.name = "jaccard_micro",
+            .definition = "intersection over union of the summed counts",
+            .standard = false},
+           {.name = "jaccard_weighted",
+            .definition = "mean of the classes' intersection over union, by support",
+            .standard = false}},
+      .kept = Kept::always,
+      .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+        return std::make_unique<ClassCounts>(options);
+      }};
 }
 
 }  // namespace tally::metrics

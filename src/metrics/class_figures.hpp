@@ -1,7 +1,7 @@
-// Per class: support, predictions, hits; precision, recall and F1 with their averages.
+// Per class: support, predictions, hits; what is made of them, with its averages.
 #pragma once
 
-#include "counted_row.hpp"
+#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {
@@ -12,10 +12,10 @@ struct ClassCounters {
   std::int64_t correct = kNotKept;
 
   template <class Add>
-  constexpr void count_row(const CountedRow& row, const Add& add) const {
+  constexpr void count_row(const ClassRow& row, const Add& add) const {
     if (support == kNotKept) return;
     add(support + row.label, 1);
-    add(predicted + row.prediction, 1);
+    if (row.prediction >= 0) add(predicted + row.prediction, 1);
     if (row.label == row.prediction) add(correct + row.label, 1);
   }
 };

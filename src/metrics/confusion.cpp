@@ -27,7 +27,7 @@ class Confusion : public Family {
   exact::StateSpan matrix_;
 };
 
-std::optional<std::string> too_many_classes(const MetricOptions& options) {
+std::optional<std::string> too_many_classes(const MetricOptions& options, std::string_view) {
   if (options.num_classes <= options.confusion_max_classes) return std::nullopt;
   return format("is kept up to {} classes, the data set has {}", options.confusion_max_classes,
                 options.num_classes);
@@ -36,7 +36,8 @@ std::optional<std::string> too_many_classes(const MetricOptions& options) {
 }  // namespace
 
 FamilyEntry confusion_family() {
-  return {.metrics = {{"confusion_matrix", "counts by true class and prediction, in metrics.h5"}},
+  return {.metrics = {{.name = "confusion_matrix",
+                       .definition = "counts by true class and prediction, in metrics.h5"}},
           .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
             return std::make_unique<Confusion>(options.num_classes);
           },

@@ -1,7 +1,7 @@
 // Confusion matrix: who is taken for whom.
 #pragma once
 
-#include "counted_row.hpp"
+#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {
@@ -11,8 +11,9 @@ struct ConfusionCounters {
   std::int64_t num_classes = 0;
 
   template <class Add>
-  constexpr void count_row(const CountedRow& row, const Add& add) const {
-    if (matrix != kNotKept) add(matrix + row.label * num_classes + row.prediction, 1);
+  constexpr void count_row(const ClassRow& row, const Add& add) const {
+    if (matrix == kNotKept || !row.finite) return;
+    add(matrix + row.label * num_classes + row.prediction, 1);
   }
 };
 

@@ -24,9 +24,12 @@ class Coverage : public Family {
     ignored_ = layout.add_counters("coverage.ignored", 1);
     index_mix_ = layout.add_counters("coverage.index_mix", kNumPieces);
     index_sum_ = layout.add_counters("coverage.index_sum", kNumPieces);
+    not_finite_ = layout.add_counters("coverage.not_finite", 1);
     tied_ = layout.add_counters("coverage.tied", 1);
-    counters.coverage = {count_.offset, ignored_.offset, index_mix_.offset, index_sum_.offset,
-                         tied_.offset};
+    without_scores_ = layout.add_counters("coverage.without_scores", 1);
+    counters.coverage = {count_.offset,         ignored_.offset,    index_mix_.offset,
+                         index_sum_.offset,     not_finite_.offset, tied_.offset,
+                         without_scores_.offset};
   }
 
   void finalize(const exact::State& state, Results& results) const override {
@@ -36,10 +39,12 @@ class Coverage : public Family {
     results.ignored = state.of(ignored_)[0];
     results.scored = results.count - results.ignored;
     results.tied = state.of(tied_)[0];
+    results.not_finite = state.of(not_finite_)[0];
+    results.without_scores = state.of(without_scores_)[0];
   }
 
  private:
-  exact::StateSpan count_, ignored_, index_mix_, index_sum_, tied_;
+  exact::StateSpan count_, ignored_, index_mix_, index_sum_, not_finite_, tied_, without_scores_;
 };
 
 }  // namespace

@@ -3,10 +3,18 @@
 
 #include <tally/base/sample_mix.hpp>
 
-#include "counted_row.hpp"
+#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {
+
+// What every task knows of a sample.
+struct SeenSample {
+  std::uint64_t index = 0;
+  bool ignored = false;
+  bool finite = true;
+  bool tied = false;
+};
 
 // A 64-bit sum is kept as the sums of its addends' four 16-bit pieces: plain counters, which 2^47
 // samples cannot overflow and which need no carries to be equal bits for any split.
@@ -17,15 +25,19 @@ struct CoverageCounters {
   std::int64_t ignored = kNotKept;
   std::int64_t index_mix = kNotKept;  // [pieces]
   std::int64_t index_sum = kNotKept;  // [pieces]
+  std::int64_t not_finite = kNotKept;
   std::int64_t tied = kNotKept;
+  std::int64_t without_scores = kNotKept;  // to be scored, but not finite
 
   template <class Add>
-  constexpr void count_row(const CountedRow& row, const Add& add) const {
+  constexpr void count_sample(const SeenSample& sample, const Add& add) const {
     add(count, 1);
-    if (!row.is_scored()) add(ignored, 1);
-    if (row.label_tied) add(tied, 1);
-    add_pieces(index_sum, row.index, add);
-    add_pieces(index_mix, sample_mix(row.index), add);
+    if (sample.ignored) add(ignored, 1);
+    if (sample.tied) add(tied, 1);
+    if (!sample.finite) add(not_finite, 1);
+    if (!sample.finite && !sample.ignored) add(without_scores, 1);
+    add_pieces(index_sum, sample.index, add);
+    add_pieces(index_mix, sample_mix(sample.index), add);
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +12,6 @@
 #include <tally/exact/state.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/results.hpp>
-#include <tally/metrics/row_facts.hpp>
 
 namespace tally::metrics {
 
@@ -25,7 +23,8 @@ class Family {
   // Adds the spans it counts in and tells the counters where they lie; called once, before any
   // other call.
   virtual void declare(exact::StateLayout& layout, RowCounters& counters) = 0;
-  // Fills its part of `results` and appends its metrics. `results.scored` is known by then.
+  // Fills its part of `results` and appends its metrics, wanted or not: what is not wanted is left
+  // out later. Counts of samples are known by then, and what earlier families filled.
   virtual void finalize(const exact::State& state, Results& results) const = 0;
 };
 
@@ -35,16 +34,12 @@ enum class Kept { always, on_request };
 struct FamilyEntry {
   std::vector<MetricDescription> metrics;  // what it appends or fills, in report order
   Kept kept = Kept::on_request;
-  std::unique_ptr<Family> (*make)(const MetricOptions&) = nullptr;
-  // Why these options leave the family without meaning; null: they never do. Then the standard set
+  // options.names are the metrics wanted, each by its full name.
+  std::unique_ptr<Family> (*make)(const MetricOptions& options) = nullptr;
+  // Why this metric has no meaning with these options; null: it always has. Then the standard set
   // goes without it and asking for it is an error.
-  std::optional<std::string> (*obstacle)(const MetricOptions&) = nullptr;
+  std::optional<std::string> (*obstacle)(const MetricOptions& options,
+                                         std::string_view metric) = nullptr;
 };
-
-// none for 0/0.
-inline std::optional<double> ratio(std::int64_t part, std::int64_t whole) {
-  if (whole == 0) return std::nullopt;
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
 
 }  // namespace tally::metrics

@@ -1,23 +1,25 @@
-// Mean cross entropy, an exact sum divided once.
+// Means over the samples whose scores are finite, of exact sums: cross entropy, Brier score, hinge
+// loss.
 #pragma once
 
-#include <tally/exact/pieces.hpp>
-
-#include "counted_row.hpp"
+#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {
 
 struct LossCounters {
-  std::int64_t sum = kNotKept;  // limbs of an exact sum of float32
+  std::int64_t loss = kNotKept;  // limbs of exact float64 sums
+  std::int64_t brier = kNotKept;
+  std::int64_t hinge = kNotKept;
+  std::int64_t samples = kNotKept;  // [classes]; kept where classes have weights
 
   template <class Add>
-  constexpr void count_row(const CountedRow& row, const Add& add) const {
-    if (sum == kNotKept) return;
-    const exact::Pieces pieces = exact::pieces_of(row.loss);
-    for (int i = 0; i < exact::Pieces::kCount; ++i) {
-      if (pieces.parts[i] != 0) add(sum + pieces.first_limb + i, pieces.parts[i]);
-    }
+  constexpr void count_row(const ClassRow& row, const Add& add) const {
+    if (!row.finite) return;
+    if (loss != kNotKept) add_to_sum(loss, row.loss, add);
+    if (brier != kNotKept) add_to_sum(brier, row.brier, add);
+    if (hinge != kNotKept) add_to_sum(hinge, row.hinge, add);
+    if (samples != kNotKept) add(samples + row.label, 1);
   }
 };
 

@@ -1,12 +1,14 @@
 // The families there are, in the order of the report.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "family.hpp"
 
 namespace tally::metrics {
 
-std::vector<FamilyEntry> multiclass_families();
+// Error(usage) for a task that has no metrics.
+std::vector<FamilyEntry> families_of(std::string_view task);
 
 }  // namespace tally::metrics

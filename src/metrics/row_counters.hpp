@@ -1,10 +1,11 @@
 // The counters of all families, passed to kernels as one argument.
 #pragma once
 
-#include "accuracy.hpp"
+#include "agreement.hpp"
+#include "calibration.hpp"
 #include "class_figures.hpp"
 #include "confusion.hpp"
-#include "counted_row.hpp"
+#include "counters.hpp"
 #include "coverage.hpp"
 #include "loss.hpp"
 #include "top_k.hpp"
@@ -13,20 +14,24 @@ namespace tally::metrics {
 
 struct RowCounters {
   CoverageCounters coverage;
-  AccuracyCounters accuracy;
   TopKCounters top_k;
-  LossCounters loss;
+  LossCounters losses;
   ClassCounters classes;
+  AgreementCounters agreement;
+  CalibrationCounters calibration;
   ConfusionCounters confusion;
 
   template <class Add>
-  constexpr void count(const CountedRow& row, const Add& add) const {
-    coverage.count_row(row, add);
-    if (!row.is_scored()) return;
-    accuracy.count_row(row, add);
+  constexpr void count(const ClassRow& row, const Add& add) const {
+    coverage.count_sample(
+        {.index = row.index, .ignored = row.ignored, .finite = row.finite, .tied = row.is_tied()},
+        add);
+    if (row.ignored) return;
     top_k.count_row(row, add);
-    loss.count_row(row, add);
+    losses.count_row(row, add);
     classes.count_row(row, add);
+    agreement.count_row(row, add);
+    calibration.count_row(row, add);
     confusion.count_row(row, add);
   }
 };

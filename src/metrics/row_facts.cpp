@@ -1,7 +1,6 @@
 #include <tally/metrics/row_facts.hpp>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
@@ -9,15 +8,13 @@
 #include <tally/base/format.hpp>
 
 #include "row_kernel.hpp"
-#include "scalar.hpp"
+#include "row_lanes.hpp"
 
 namespace tally::metrics {
 namespace {
 
 using Row = std::span<const float>;
 
-constexpr std::array<std::string_view, 3> kOutputNames{"logits", "log-probabilities",
-                                                       "probabilities"};
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 bool is_finite(Row row, float peak, OutputKind kind) {
@@ -37,72 +34,84 @@ void check_form(const TensorView& scores, std::size_t num_labels) {
                      name(scores.dtype), to_string(scores.shape), name(scores.device), num_labels));
 }
 
-void resize(RowFacts& facts, std::size_t rows) {
-  facts.prediction.resize(rows);
-  facts.label_rank.resize(rows);
-  facts.loss.resize(rows);
-  facts.confidence.resize(rows);
-  facts.label_tied.resize(rows);
-  facts.non_finite_row.reset();
-  facts.wrong_kind_row.reset();
-}
+struct Found {
+  Standing standing;
+  Scored scored;
+};
 
-// The facts that need the true class.
-void rank_label(Row row, std::int64_t label, std::size_t i, RowFacts& facts) {
+// How the true class stands among the others. Loops of their own are vector code, unlike one.
+Found compare_with_truth(Row row, float peak, std::int64_t label, HingeOn hinge) {
   if (!std::in_range<std::size_t>(label) || to_size(label) >= row.size()) {
     throw Error(ErrorKind::internal,
                 format("label {} reached the metrics of {} classes", label, row.size()));
   }
+  const Row before = row.first(to_size(label));
+  const Row after = row.subspan(to_size(label) + 1);
   const float truth = row[to_size(label)];
-  const Comparison before = compare(row.first(to_size(label)), truth);
-  const Comparison after = compare(row.subspan(to_size(label) + 1), truth);
-  facts.label_rank[i] = before.greater + before.equal + after.greater;
-  facts.label_tied[i] = before.equal + after.equal > 0 ? 1 : 0;
+  const Comparison earlier = compare(before, truth);
+  const Comparison later = compare(after, truth);
+  Found found;
+  found.standing.greater = earlier.greater + later.greater;
+  found.standing.equal_before = earlier.equal;
+  found.standing.equal = earlier.equal + later.equal;
+  const float runner_up =
+      hinge == HingeOn::nothing ? peak : std::max(largest(before), largest(after));
+  found.scored = {peak, truth, runner_up};
+  return found;
+}
+
+double mean_surprise(Row row, const Scored& scored, const Terms& terms, const ScoreRules& rules) {
+  const Scores scores{row.data(), std::ssize(row), rules.kind};
+  const double log_total = double{scored.peak} + natural_log(terms.sum);
+  double sum = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    sum = join(sum, sum_surprise(scores, log_total, rules.class_weights, lane));
+  }
+  return sum / static_cast<double>(row.size());
+}
+
+void judge_label(Row row, float peak, const Terms& terms, const ScoreRules& rules, ClassRow& made) {
+  const Found found = compare_with_truth(row, peak, made.label, rules.hinge);
+  const Judgement judgement = judge(found.scored, terms, rules.kind, rules.hinge);
+  const double spread =
+      rules.label_smoothing > 0 ? mean_surprise(row, found.scored, terms, rules) : 0.0;
+  fill_scored(found.standing, judgement, spread, rules, made);
+}
+
+// Everything but index and label.
+void examine_row(Row row, const ScoreRules& rules, ClassRow& made) {
+  const float peak = largest(row);
+  made.ignored = rules.has_ignore_index && made.label == rules.ignore_index;
+  if (!is_finite(row, peak, rules.kind)) return mark_not_finite(made);
+  made.prediction = std::find(row.begin(), row.end(), peak) - row.begin();
+  const Terms terms = sum_terms(row, peak, rules.kind);
+  if (made.ignored) {
+    fill_ignored(probability_of(peak, peak, terms, rules.kind), made);
+  } else {
+    judge_label(row, peak, terms, rules, made);
+  }
 }
 
 }  // namespace
 
-OutputKind output_kind_from_name(std::string_view word) {
-  const auto found = std::find(kOutputNames.begin(), kOutputNames.end(), word);
-  if (found == kOutputNames.end()) {
-    throw Error(ErrorKind::usage, format("'{}' is no kind of output, expected {}", word,
-                                         fmt::join(kOutputNames, ", ")));
-  }
-  return static_cast<OutputKind>(found - kOutputNames.begin());
-}
-
-std::string_view name(OutputKind kind) { return kOutputNames.at(static_cast<std::size_t>(kind)); }
-
-void examine_rows(const TensorView& scores, std::span<const std::int64_t> labels,
-                  std::optional<std::int64_t> ignore_index, OutputKind kind, RowFacts& facts) {
+void examine_rows(const TensorView& scores, std::int64_t first_index,
+                  std::span<const std::int64_t> labels, const ScoreRules& rules, RowFacts& facts) {
   check_form(scores, labels.size());
-  resize(facts, labels.size());
+  facts.rows.resize(labels.size());
+  facts.wrong_kind_row.reset();
   const std::size_t num_classes = to_size(scores.shape[1]);
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const Row row(scores.as<const float>() + static_cast<std::int64_t>(i) * scores.strides[0],
                   num_classes);
-    const float peak = largest(row);
-    if (!is_finite(row, peak, kind)) {
-      facts.non_finite_row = checked_cast<std::int64_t>(i);
-      return;
-    }
-    if (!all_fit_kind(row, kind)) {
+    ClassRow& made = facts.rows[i];
+    made = {};
+    made.index = static_cast<std::uint64_t>(first_index) + i;
+    made.label = labels[i];
+    examine_row(row, rules, made);
+    if (made.finite && !all_fit_kind(row, rules.kind)) {
       facts.wrong_kind_row = checked_cast<std::int64_t>(i);
       return;
     }
-    facts.prediction[i] = std::find(row.begin(), row.end(), peak) - row.begin();
-    const bool ignored = labels[i] == ignore_index;
-    if (ignored) {
-      facts.label_rank[i] = -1;
-      facts.label_tied[i] = 0;
-    } else {
-      rank_label(row, labels[i], i, facts);
-    }
-    const float truth = ignored ? peak : row[to_size(labels[i])];
-    const double sum = kind == OutputKind::logits ? sum_exp(row, peak) : 0.0;
-    const Judgement judgement = judge(kind, peak, truth, sum);
-    facts.loss[i] = ignored ? std::numeric_limits<float>::quiet_NaN() : judgement.loss;
-    facts.confidence[i] = judgement.confidence;
   }
 }
 
@@ -112,11 +121,10 @@ void class_probabilities(std::span<const float> row, OutputKind kind,
     std::copy(row.begin(), row.end(), probabilities.begin());
     return;
   }
-  const float peak = kind == OutputKind::logits ? largest(row) : 0.0f;
-  const double sum = kind == OutputKind::logits ? sum_exp(row, peak) : 1.0;
+  const float peak = largest(row);
+  const Terms terms = sum_terms(row, peak, kind);
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const double exponent = std::min(0.0, double{row[i]} - double{peak});
-    probabilities[i] = static_cast<float>(exp_of_negative(exponent) / sum);
+    probabilities[i] = static_cast<float>(probability_of(row[i], peak, terms, kind));
   }
 }
 

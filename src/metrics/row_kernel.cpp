@@ -47,24 +47,42 @@ Comparison compare(std::span<const float> row, float value) {
   return found;
 }
 
-double sum_exp(std::span<const float> row, float peak) {
-  constexpr std::size_t kBlock = 64;
-  constexpr std::size_t kLanes = 8;
-  std::array<double, kBlock> terms;
-  std::array<double, kLanes> lanes{};
+namespace {
+
+constexpr std::size_t kBlock = 64;
+constexpr std::size_t kTermLanes = 8;
+using Block = std::array<double, kBlock>;
+
+// Short loops one by one: together they have a branch that keeps them from being vector code.
+void fill_terms(std::span<const float> scores, double shift, OutputKind kind, Block& terms) {
+  for (std::size_t i = 0; i < scores.size(); ++i) terms[i] = scores[i];
+  if (kind == OutputKind::probabilities) return;
+  for (std::size_t i = 0; i < scores.size(); ++i) terms[i] = std::min(0.0, terms[i] - shift);
+  for (std::size_t i = 0; i < scores.size(); ++i) terms[i] = std::max(terms[i], kSmallestExponent);
+  for (std::size_t i = 0; i < scores.size(); ++i) terms[i] = exp_in_range(terms[i]);
+}
+
+}  // namespace
+
+Terms sum_terms(std::span<const float> row, float peak, OutputKind kind) {
+  const double shift = kind == OutputKind::logits ? double{peak} : 0.0;
+  Block terms;
+  std::array<double, kTermLanes> sums{};
+  std::array<double, kTermLanes> squares{};
   for (std::size_t first = 0; first < row.size(); first += kBlock) {
     const auto block = row.subspan(first, std::min(kBlock, row.size() - first));
-    // Short loops one by one: together they have a branch that keeps them from being vector code.
-    for (std::size_t i = 0; i < block.size(); ++i) terms[i] = double{block[i]} - double{peak};
-    for (std::size_t i = 0; i < block.size(); ++i) terms[i] = std::max(terms[i], kSmallestExponent);
-    for (std::size_t i = 0; i < block.size(); ++i) terms[i] = exp_in_range(terms[i]);
-    const std::size_t padded = (block.size() + kLanes - 1) / kLanes * kLanes;
+    fill_terms(block, shift, kind, terms);
+    const std::size_t padded = (block.size() + kTermLanes - 1) / kTermLanes * kTermLanes;
     std::fill(terms.begin() + block.size(), terms.begin() + padded, 0.0);
-    for (std::size_t i = 0; i < padded; i += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += terms[i + lane];
+    for (std::size_t i = 0; i < padded; i += kTermLanes) {
+      for (std::size_t lane = 0; lane < kTermLanes; ++lane) {
+        sums[lane] += terms[i + lane];
+        squares[lane] += terms[i + lane] * terms[i + lane];
+      }
     }
   }
-  return std::accumulate(lanes.begin(), lanes.end(), 0.0);
+  return {std::accumulate(sums.begin(), sums.end(), 0.0),
+          std::accumulate(squares.begin(), squares.end(), 0.0)};
 }
 
 }  // namespace tally::metrics

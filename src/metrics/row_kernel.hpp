@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include <tally/metrics/row_facts.hpp>
+#include "scalar.hpp"
 
 namespace tally::metrics {
 
@@ -23,7 +23,7 @@ struct Comparison {
 // How many values are greater than `value` and how many equal it.
 Comparison compare(std::span<const float> row, float value);
 
-// Sum of exp(row[i] - peak), in double and in a fixed order; `peak` is the largest value, finite.
-double sum_exp(std::span<const float> row, float peak);
+// Sums over the terms of a row (scalar.hpp) in a fixed order; `peak` is the largest score, finite.
+Terms sum_terms(std::span<const float> row, float peak, OutputKind kind);
 
 }  // namespace tally::metrics

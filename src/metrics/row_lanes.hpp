@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include <tally/metrics/row_facts.hpp>
+
 #include "scalar.hpp"
 
 namespace tally::metrics {
@@ -48,8 +50,10 @@ constexpr Peak join(const Peak& a, const Peak& b) {
 // How the scores stand to the largest one and to the true class's.
 struct Standing {
   std::int64_t prediction = std::numeric_limits<std::int64_t>::max();  // first class at the peak
-  std::int32_t ahead = 0;  // classes that come before the true one: its rank
-  std::int32_t equal = 0;  // other classes with its score
+  std::int32_t greater = 0;                                            // than the true class's
+  std::int32_t equal_before = 0;  // other classes with its score and a smaller index
+  std::int32_t equal = 0;         // other classes with its score
+  float runner_up = -std::numeric_limits<float>::infinity();  // largest of the other classes
 };
 
 // label: -1 if there is none.
@@ -60,24 +64,84 @@ constexpr Standing compare(const Scores& scores, float peak, float truth, std::i
     const float score = scores.row[i];
     if (score == peak) mine.prediction = std::min(mine.prediction, i);
     if (i == label) continue;
+    mine.runner_up = score > mine.runner_up ? score : mine.runner_up;
+    mine.greater += score > truth;
     mine.equal += score == truth;
-    mine.ahead += score > truth || (score == truth && i < label);
+    mine.equal_before += score == truth && i < label;
   }
   return mine;
 }
 
 constexpr Standing join(const Standing& a, const Standing& b) {
-  return {std::min(a.prediction, b.prediction), a.ahead + b.ahead, a.equal + b.equal};
+  return {std::min(a.prediction, b.prediction), a.greater + b.greater,
+          a.equal_before + b.equal_before, a.equal + b.equal,
+          a.runner_up > b.runner_up ? a.runner_up : b.runner_up};
 }
 
-constexpr double sum_exp(const Scores& scores, float peak, int lane) {
+constexpr Terms sum_terms(const Scores& scores, float peak, int lane) {
+  const double shift = scores.kind == OutputKind::logits ? double{peak} : 0.0;
+  Terms mine;
+  for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
+    const double term = term_of(scores.row[i], shift, scores.kind);
+    mine.sum += term;
+    mine.squares += term * term;
+  }
+  return mine;
+}
+
+constexpr Terms join(const Terms& a, const Terms& b) {
+  return {a.sum + b.sum, a.squares + b.squares};
+}
+
+// Sum over the classes of weight * -log(probability), for label smoothing.
+constexpr double sum_surprise(const Scores& scores, double log_total, const double* weights,
+                              int lane) {
   double mine = 0;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
-    mine += exp_of_negative(double{scores.row[i]} - double{peak});
+    const double surprise = surprise_of(scores.row[i], log_total, scores.kind);
+    mine += weights == nullptr ? surprise : weights[i] * surprise;
   }
   return mine;
 }
 
 constexpr double join(double a, double b) { return a + b; }
+
+// The loss as the rules want it (torch's cross_entropy with reduction="none").
+// mean_surprise: sum_surprise() / classes, looked at where there is smoothing.
+constexpr double ruled_loss(double plain, double mean_surprise, std::int64_t label,
+                            const ScoreRules& rules) {
+  double loss = rules.class_weights == nullptr ? plain : rules.class_weights[label] * plain;
+  if (rules.label_smoothing > 0) {
+    loss = (1.0 - rules.label_smoothing) * loss + rules.label_smoothing * mean_surprise;
+  }
+  return loss;
+}
+
+// What is left to fill of a row, by whether its label is scored and its scores are finite. The
+// smallest parts of the pass, too, are the same code on CPUs and GPUs.
+constexpr void mark_not_finite(ClassRow& row) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  row.prediction = -1;
+  row.finite = false;
+  row.loss = row.confidence = row.brier = row.hinge = kNone;
+}
+
+constexpr void fill_ignored(double confidence, ClassRow& row) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  row.confidence = confidence;
+  row.loss = row.brier = row.hinge = kNone;
+}
+
+// mean_surprise: sum_surprise() / classes, looked at where there is smoothing.
+constexpr void fill_scored(const Standing& standing, const Judgement& judgement,
+                           double mean_surprise, const ScoreRules& rules, ClassRow& row) {
+  row.label_rank = standing.greater + standing.equal_before;
+  row.best_rank = standing.greater;
+  row.worst_rank = standing.greater + standing.equal;
+  row.loss = ruled_loss(judgement.loss, mean_surprise, row.label, rules);
+  row.confidence = judgement.confidence;
+  row.brier = judgement.brier;
+  row.hinge = judgement.hinge;
+}
 
 }  // namespace tally::metrics

@@ -81,29 +81,79 @@ constexpr bool fits_kind(float score, OutputKind kind) {
   return score >= -kSlack && score <= 1 + kSlack;
 }
 
-struct Judgement {
-  float loss = 0;        // cross entropy of the true class's score; finite
-  float confidence = 0;  // probability of the largest score
-};
-
-constexpr float bounded_loss(double loss) {
-  if (loss == std::numeric_limits<double>::infinity()) loss = kZeroProbabilityLoss;
-  return static_cast<float>(std::min(loss, double{std::numeric_limits<float>::max()}));
+// What a score is in a sum over its row: a probability, but for a factor where kind is logits.
+// shift: the largest score for logits, else 0.
+constexpr double term_of(float score, double shift, OutputKind kind) {
+  if (kind == OutputKind::probabilities) return score;
+  return exp_of_negative(std::min(0.0, double{score} - shift));
 }
 
-// peak: the largest score of the row; truth: the true class's; sum: of exp(score - peak) over the
-// row, looked at for logits only. 0.0 - x, not -x: the loss of a certain prediction is 0, not -0; +
-// 0.0f: equal scores may be 0 and -0.
-constexpr Judgement judge(OutputKind kind, float peak, float truth, double sum) {
-  if (kind == OutputKind::log_probabilities) {
-    return {bounded_loss(0.0 - double{truth}),
-            static_cast<float>(exp_of_negative(std::min(0.0, double{peak})))};
-  }
+// Sums over the terms of a row.
+struct Terms {
+  double sum = 0;
+  double squares = 0;
+};
+
+constexpr double bounded_loss(double loss) {
+  if (loss == std::numeric_limits<double>::infinity()) return kZeroProbabilityLoss;
+  return std::min(loss, double{std::numeric_limits<float>::max()});
+}
+
+// -log of a class's probability. log_total: peak + log of the sum for logits.
+constexpr double surprise_of(float score, double log_total, OutputKind kind) {
+  // 0.0 - x, not -x: the loss of a certain prediction is 0, not -0.
+  if (kind == OutputKind::log_probabilities) return bounded_loss(0.0 - double{score});
   if (kind == OutputKind::probabilities) {
-    return {bounded_loss(0.0 - natural_log(std::max(0.0, double{truth}))), peak + 0.0f};
+    return bounded_loss(0.0 - natural_log(std::max(0.0, double{score})));
   }
-  return {bounded_loss(natural_log(sum) + (double{peak} - double{truth})),
-          static_cast<float>(1 / sum)};
+  return bounded_loss(log_total - double{score});
+}
+
+// The scores that a judgement rests on.
+struct Scored {
+  float peak = 0;       // largest score of the row
+  float truth = 0;      // the true class's
+  float runner_up = 0;  // the largest of the other classes; -Inf if there is none
+};
+
+struct Judgement {
+  double loss = 0;  // cross entropy of the true class; finite
+  double confidence = 0;
+  double brier = 0;
+  double hinge = std::numeric_limits<double>::quiet_NaN();
+};
+
+// The probability of a class with this score; terms are those of its row.
+constexpr double probability_of(float score, float peak, const Terms& terms, OutputKind kind) {
+  if (kind != OutputKind::logits) return term_of(score, 0.0, kind);
+  return term_of(score, peak, kind) / terms.sum;
+}
+
+constexpr double hinge_of(const Scored& scored, const Terms& terms, OutputKind kind, HingeOn on) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (on == HingeOn::scores) {
+    const double margin = double{scored.truth} - double{scored.runner_up};
+    return std::min(std::max(0.0, 1.0 - margin), kMost);
+  }
+  const double margin = probability_of(scored.truth, scored.peak, terms, kind) -
+                        probability_of(scored.runner_up, scored.peak, terms, kind);
+  return std::max(0.0, 1.0 - margin);
+}
+
+// + 0.0: equal scores may be 0 and -0.
+constexpr Judgement judge(const Scored& scored, const Terms& terms, OutputKind kind, HingeOn on) {
+  const bool is_logits = kind == OutputKind::logits;
+  const double truth = probability_of(scored.truth, scored.peak, terms, kind);
+  const double scale = is_logits ? terms.sum * terms.sum : 1.0;
+  Judgement judgement;
+  judgement.loss =
+      is_logits
+          ? bounded_loss(natural_log(terms.sum) + (double{scored.peak} - double{scored.truth}))
+          : surprise_of(scored.truth, 0.0, kind);
+  judgement.confidence = probability_of(scored.peak, scored.peak, terms, kind) + 0.0;
+  judgement.brier = std::max(0.0, terms.squares / scale - 2.0 * truth + 1.0);
+  if (on != HingeOn::nothing) judgement.hinge = hinge_of(scored, terms, kind, on);
+  return judgement;
 }
 
 }  // namespace tally::metrics

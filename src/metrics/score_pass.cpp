@@ -4,6 +4,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "names.hpp"
 #include "score_rows.hpp"
 
 namespace tally::metrics {
@@ -31,49 +32,49 @@ std::optional<std::int64_t> row_of(unsigned long long mark) {
   return checked_cast<std::int64_t>(row_of_mark(mark));
 }
 
-// The CPU stops at the first row that cannot be scored.
-void keep_first(RowFacts& facts) {
-  if (!facts.non_finite_row || !facts.wrong_kind_row) return;
-  if (*facts.non_finite_row < *facts.wrong_kind_row) {
-    facts.wrong_kind_row.reset();
-  } else {
-    facts.non_finite_row.reset();
-  }
-}
-
-template <class T>
-void copy(const T* values, std::int64_t count, std::vector<T>& to) {
-  to.assign(values, values + count);
-}
-
 }  // namespace
+
+ScoreRules score_rules(const MetricOptions& options, OutputKind kind) {
+  ScoreRules rules{.kind = kind,
+                   .has_ignore_index = options.ignore_index.has_value(),
+                   .ignore_index = options.ignore_index.value_or(0),
+                   .label_smoothing = options.label_smoothing};
+  if (contains(options.names, "hinge")) {
+    rules.hinge =
+        options.definitions == Definitions::sklearn ? HingeOn::scores : HingeOn::probabilities;
+  }
+  if (!options.class_weights.empty()) rules.class_weights = options.class_weights.data();
+  return rules;
+}
 
 BatchFacts::BatchFacts(std::int64_t max_rows, const device::Device& device) : max_rows_(max_rows) {
   if (device.kind == DeviceKind::cpu) return;
-  on_device_ = device::DeviceBuffer(facts_block_bytes(max_rows), device);
-  on_host_ = device::HostBuffer(facts_block_bytes(max_rows), device);
+  on_device_ = device::DeviceBuffer(FoundBlock::num_bytes(max_rows), device);
+  on_host_ = device::HostBuffer(FoundBlock::num_bytes(max_rows), device);
 }
 
 const RowFacts& BatchFacts::facts() {
   if (on_host_.data() == nullptr) return facts_;
-  const FactsBlock block = facts_block(on_host_.data(), max_rows_);
-  if (const auto row = row_of(block.bad->label)) {
+  const FoundBlock& found = *on_host_.as<const FoundBlock>();
+  if (const auto row = row_of(found.bad.label)) {
     throw Error(ErrorKind::internal,
                 format("row {} of a batch has a label that is no class", *row));
   }
-  copy(block.label, num_rows_, labels_);
-  copy(block.prediction, num_rows_, facts_.prediction);
-  copy(block.label_rank, num_rows_, facts_.label_rank);
-  copy(block.loss, num_rows_, facts_.loss);
-  copy(block.confidence, num_rows_, facts_.confidence);
-  copy(block.label_tied, num_rows_, facts_.label_tied);
-  facts_.non_finite_row = row_of(block.bad->non_finite);
-  facts_.wrong_kind_row = row_of(block.bad->wrong_kind);
-  keep_first(facts_);
+  facts_.rows.assign(found.rows, found.rows + num_rows_);
+  facts_.wrong_kind_row = row_of(found.bad.wrong_kind);
   return facts_;
 }
 
-std::span<const std::int64_t> BatchFacts::labels() const { return labels_; }
+ScorePass::ScorePass(const MetricSet& metrics, OutputKind kind, const device::Device& device)
+    : metrics_(metrics), rules_(score_rules(metrics.options(), kind)) {
+  if (rules_.class_weights == nullptr || device.kind == DeviceKind::cpu) return;
+  const auto bytes = std::as_bytes(std::span(metrics.options().class_weights));
+  class_weights_ = device::DeviceBuffer(std::ssize(bytes), device);
+  const device::Stream stream(device);
+  stream.copy_to_device(class_weights_.data(), bytes);
+  stream.synchronize();
+  rules_.class_weights = class_weights_.as<const double>();
+}
 
 void ScorePass::enqueue(std::int64_t first_index, std::int64_t num_rows, const TensorView& scores,
                         const TensorView& labels, DeviceCounts& counts, BatchFacts& facts) const {
@@ -81,26 +82,23 @@ void ScorePass::enqueue(std::int64_t first_index, std::int64_t num_rows, const T
   check_form(scores, labels, num_rows, facts.max_rows_, stream.device().kind);
   facts.num_rows_ = num_rows;
   if (stream.device().kind == DeviceKind::cpu) {
-    copy(labels.as<const std::int64_t>(), num_rows, facts.labels_);
-    examine_rows(scores, facts.labels_, metrics_.options().ignore_index, kind_, facts.facts_);
-    const bool is_void = facts.facts_.non_finite_row || facts.facts_.wrong_kind_row;
-    if (!is_void) metrics_.update(first_index, facts.labels_, facts.facts_, counts.state());
+    const std::span<const std::int64_t> given(labels.as<const std::int64_t>(), to_size(num_rows));
+    examine_rows(scores, first_index, given, rules_, facts.facts_);
+    if (!facts.facts_.wrong_kind_row) metrics_.update(facts.facts_.rows, counts.state());
     return;
   }
-  const FactsBlock block = facts_block(facts.on_device_.data(), facts.max_rows_);
-  stream.fill_zero(std::as_writable_bytes(std::span(block.bad, 1)));
+  auto* const found = facts.on_device_.as<FoundBlock>();
+  stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));
   launch_score_rows({.scores = scores.as<const float>(),
                      .row_stride = scores.strides[0],
                      .num_rows = num_rows,
                      .num_classes = scores.shape[1],
                      .labels = labels.as<const std::int64_t>(),
                      .first_index = first_index,
-                     .has_ignore_index = metrics_.options().ignore_index.has_value(),
-                     .ignore_index = metrics_.options().ignore_index.value_or(0),
-                     .kind = kind_,
+                     .rules = rules_,
                      .counters = metrics_.counters(),
                      .counts = counts.values(),
-                     .facts = block},
+                     .found = found},
                     stream.handle());
   stream.copy_to_host(facts.on_host_.data(), facts.on_device_.bytes());
 }

@@ -1,7 +1,6 @@
 #include <cuda_runtime.h>
 
 #include <cstring>
-#include <limits>
 
 #include <tally/device/launch.hpp>
 
@@ -38,26 +37,50 @@ struct Lanes {
   }
 };
 
-// Whether row i can be scored; if not, marks it.
-__device__ bool check_row(const Peak& peak, std::int64_t i, bool ignored, const RowsToScore& rows) {
-  const std::int64_t label = rows.labels[i];
-  const bool good_label = ignored || (label >= 0 && label < rows.num_classes);
-  const auto mark = mark_of_row(static_cast<unsigned long long>(i));
-  BadRows& bad = *rows.facts.bad;
-  if (!good_label) atomicMax(&bad.label, mark);
-  if (!peak.is_finite()) atomicMax(&bad.non_finite, mark);
-  if (peak.is_finite() && !peak.fits_kind) atomicMax(&bad.wrong_kind, mark);
-  return good_label && peak.is_finite() && peak.fits_kind;
-}
+// What all lanes of a row find of it.
+struct RowOfLanes {
+  Scores scores;
+  Peak peak;
+  const ScoreRules& rules;
+  Lanes lanes;
 
-__device__ void store(const CountedRow& row, float confidence, std::int64_t i,
-                      const FactsBlock& facts) {
-  facts.label[i] = row.label;
-  facts.prediction[i] = row.prediction;
-  facts.label_rank[i] = row.label_rank;
-  facts.loss[i] = row.loss;
-  facts.confidence[i] = confidence;
-  facts.label_tied[i] = row.label_tied;
+  __device__ Terms terms() const { return lanes.joined(sum_terms(scores, peak.score, lanes.lane)); }
+
+  __device__ double mean_surprise(const Terms& terms) const {
+    const double log_total = double{peak.score} + natural_log(terms.sum);
+    const double sum =
+        lanes.joined(sum_surprise(scores, log_total, rules.class_weights, lanes.lane));
+    return sum / static_cast<double>(scores.num_classes);
+  }
+
+  // Everything but the fields that need no scores. Complete on lane 0.
+  __device__ void examine(ClassRow& row) const {
+    const std::int64_t label = row.ignored ? -1 : row.label;
+    const float truth = row.ignored ? peak.score : scores.row[label];
+    const Standing standing = lanes.joined(compare(scores, peak.score, truth, label, lanes.lane));
+    row.prediction = standing.prediction;
+    const Terms sums = terms();
+    if (row.ignored) {
+      fill_ignored(probability_of(peak.score, peak.score, sums, rules.kind), row);
+      return;
+    }
+    const float runner_up = rules.hinge == HingeOn::nothing ? peak.score : standing.runner_up;
+    const Judgement judgement =
+        judge({peak.score, truth, runner_up}, sums, rules.kind, rules.hinge);
+    const double spread = rules.label_smoothing > 0 ? mean_surprise(sums) : 0.0;
+    fill_scored(standing, judgement, spread, rules, row);
+  }
+};
+
+// Whether row i can be counted; if not, marks it.
+__device__ bool check_row(const Peak& peak, const ClassRow& row, std::int64_t i,
+                          const RowsToScore& rows) {
+  const bool good_label = row.ignored || (row.label >= 0 && row.label < rows.num_classes);
+  const bool wrong_kind = peak.is_finite() && !peak.fits_kind;
+  const auto mark = mark_of_row(static_cast<unsigned long long>(i));
+  if (!good_label) atomicMax(&rows.found->bad.label, mark);
+  if (wrong_kind) atomicMax(&rows.found->bad.wrong_kind, mark);
+  return good_label && !wrong_kind;
 }
 
 // Eight threads to a row.
@@ -67,26 +90,21 @@ __global__ void score_rows(const RowsToScore rows) {
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const Lanes lanes{0xffu << (threadIdx.x % warpSize - lane), lane};
 
-  const Scores scores{rows.scores + i * rows.row_stride, rows.num_classes, rows.kind};
-  const bool ignored = rows.has_ignore_index && rows.labels[i] == rows.ignore_index;
+  const Scores scores{rows.scores + i * rows.row_stride, rows.num_classes, rows.rules.kind};
+  ClassRow row;
+  row.index = static_cast<std::uint64_t>(rows.first_index + i);
+  row.label = rows.labels[i];
+  row.ignored = rows.rules.has_ignore_index && row.label == rows.rules.ignore_index;
   const Peak peak = lanes.joined(find_peak(scores, lane));
-  if (!check_row(peak, i, ignored, rows)) return;
-
-  const std::int64_t label = ignored ? -1 : rows.labels[i];
-  const float truth = ignored ? peak.score : scores.row[label];
-  const Standing standing = lanes.joined(compare(scores, peak.score, truth, label, lane));
-  const bool needs_sum = rows.kind == OutputKind::logits;
-  const double sum = needs_sum ? lanes.joined(sum_exp(scores, peak.score, lane)) : 0.0;
+  if (!check_row(peak, row, i, rows)) return;
+  if (peak.is_finite()) {
+    RowOfLanes{scores, peak, rows.rules, lanes}.examine(row);
+  } else {
+    mark_not_finite(row);
+  }
   if (lane != 0) return;
 
-  const Judgement judgement = judge(rows.kind, peak.score, truth, sum);
-  const CountedRow row{static_cast<std::uint64_t>(rows.first_index + i),
-                       rows.labels[i],
-                       standing.prediction,
-                       ignored ? -1 : standing.ahead,
-                       ignored ? std::numeric_limits<float>::quiet_NaN() : judgement.loss,
-                       !ignored && standing.equal > 0};
-  store(row, judgement.confidence, i, rows.facts);
+  rows.found->rows[i] = row;
   std::int64_t* const counts = rows.counts;
   rows.counters.count(row, [counts](std::int64_t offset, std::int64_t value) {
     // In two's complement adding unsigned numbers adds signed ones.

@@ -11,28 +11,25 @@
 
 namespace tally::metrics {
 
-// The first rows of a batch that cannot be scored, as marks: 0 for none, larger for earlier rows,
+// The first rows of a batch that cannot be counted, as marks: 0 for none, larger for earlier rows,
 // so that zeroed memory and atomicMax() will do.
 constexpr unsigned long long mark_of_row(unsigned long long row) { return ~row; }
 constexpr unsigned long long row_of_mark(unsigned long long mark) { return ~mark; }
 struct BadRows {
-  unsigned long long non_finite = 0;
   unsigned long long wrong_kind = 0;
   unsigned long long label = 0;  // a label that is no class
 };
 
-// Where the facts of `max_rows` samples lie in one block of memory: one copy brings them all.
-struct FactsBlock {
-  BadRows* bad = nullptr;
-  std::int64_t* label = nullptr;
-  std::int64_t* prediction = nullptr;
-  std::int32_t* label_rank = nullptr;
-  float* loss = nullptr;
-  float* confidence = nullptr;
-  std::uint8_t* label_tied = nullptr;
+// What a kernel finds of a batch, in one block of memory: one copy brings it all.
+struct FoundBlock {
+  BadRows bad;
+  ClassRow rows[1];  // as many as the batch has
+
+  static std::int64_t num_bytes(std::int64_t num_rows) {
+    return static_cast<std::int64_t>(offsetof(FoundBlock, rows)) +
+           num_rows * static_cast<std::int64_t>(sizeof(ClassRow));
+  }
 };
-FactsBlock facts_block(std::byte* memory, std::int64_t max_rows);
-std::int64_t facts_block_bytes(std::int64_t max_rows);
 
 // Everything one launch needs; pointers are to the device's memory.
 struct RowsToScore {
@@ -42,12 +39,10 @@ struct RowsToScore {
   std::int64_t num_classes = 0;
   const std::int64_t* labels = nullptr;
   std::int64_t first_index = 0;
-  bool has_ignore_index = false;
-  std::int64_t ignore_index = 0;
-  OutputKind kind = OutputKind::logits;
+  ScoreRules rules;
   RowCounters counters;
   std::int64_t* counts = nullptr;
-  FactsBlock facts;
+  FoundBlock* found = nullptr;
 };
 
 // Both enqueue on `stream`, a cudaStream_t.

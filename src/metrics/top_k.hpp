@@ -1,18 +1,26 @@
-// Share of samples whose true class is among the k best scores.
+// Share of samples whose true class is the best score (accuracy) or among the k best.
 #pragma once
 
-#include "counted_row.hpp"
+#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {
 
 struct TopKCounters {
-  static constexpr std::int32_t kTop = 5;
-  std::int64_t hits = kNotKept;
+  static constexpr int kMostTops = 16;
+  std::int64_t hits = kNotKept;  // [tops, 3]: by rank; with ties for and against the label
+  std::int32_t num_tops = 0;
+  std::int32_t tops[kMostTops] = {};  // k of each
 
   template <class Add>
-  constexpr void count_row(const CountedRow& row, const Add& add) const {
-    if (hits != kNotKept && row.label_rank < kTop) add(hits, 1);
+  constexpr void count_row(const ClassRow& row, const Add& add) const {
+    if (!row.finite) return;
+    for (std::int32_t i = 0; i < num_tops; ++i) {
+      if (row.best_rank >= tops[i]) continue;
+      add(hits + 3 * i + 1, 1);
+      if (row.label_rank < tops[i]) add(hits + 3 * i, 1);
+      if (row.worst_rank < tops[i]) add(hits + 3 * i + 2, 1);
+    }
   }
 };
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/metrics/row_facts.hpp>
 
 namespace tally::tasks {
 namespace {
@@ -16,39 +18,42 @@ std::span<T> values_in(std::span<std::byte> out) {
   return {reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)};
 }
 
-template <class T>
-void copy(std::span<const T> values, std::span<std::byte> out) {
-  if (!out.empty()) std::memcpy(out.data(), values.data(), out.size());
-}
-
 std::span<const float> score_row(const ColumnSource& source, std::size_t row) {
   return {source.scores.as<float>() + to_size(source.scores.strides.at(0)) * row,
           to_size(source.scores.shape.at(1))};
 }
 
+// One member of each row, as the column's type has it.
+template <class T, class Member>
+void fill_member(const ColumnSource& source, Member member, std::span<std::byte> out) {
+  std::ranges::transform(source.rows, values_in<T>(out).begin(),
+                         [member](const auto& row) { return static_cast<T>(row.*member); });
+}
+
+using metrics::ClassRow;
+
 void fill_index(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
-  const auto indices = values_in<std::int64_t>(out);
-  std::iota(indices.begin(), indices.end(), source.first_index);
+  fill_member<std::int64_t>(source, &ClassRow::index, out);
 }
 
 void fill_label(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
-  copy(source.labels, out);
+  fill_member<std::int64_t>(source, &ClassRow::label, out);
 }
 
 void fill_prediction(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
-  copy(std::span(source.facts.prediction), out);
+  fill_member<std::int64_t>(source, &ClassRow::prediction, out);
 }
 
 void fill_label_rank(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
-  copy(std::span(source.facts.label_rank), out);
+  fill_member<std::int32_t>(source, &ClassRow::label_rank, out);
 }
 
 void fill_loss(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
-  copy(std::span(source.facts.loss), out);
+  fill_member<float>(source, &ClassRow::loss, out);
 }
 
 void fill_confidence(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
-  copy(std::span(source.facts.confidence), out);
+  fill_member<float>(source, &ClassRow::confidence, out);
 }
 
 // Classes by descending score; ties: the smaller index first, as in the label's rank.
@@ -56,8 +61,13 @@ void fill_topk(const ColumnSource& source, const Shape& row_shape, std::span<std
   const auto k = to_size(row_shape.at(0));
   const auto top = values_in<std::int64_t>(out);
   std::vector<std::int64_t> classes(to_size(source.scores.shape.at(1)));
-  for (std::size_t row = 0; row < source.labels.size(); ++row) {
+  for (std::size_t row = 0; row < source.rows.size(); ++row) {
     const auto scores = score_row(source, row);
+    const auto place = top.begin() + static_cast<std::ptrdiff_t>(row * k);
+    if (!source.rows[row].finite) {
+      std::fill_n(place, k, -1);
+      continue;
+    }
     std::iota(classes.begin(), classes.end(), 0);
     const auto middle = classes.begin() + static_cast<std::ptrdiff_t>(k);
     std::partial_sort(classes.begin(), middle, classes.end(), [&](auto left, auto right) {
@@ -65,24 +75,36 @@ void fill_topk(const ColumnSource& source, const Shape& row_shape, std::span<std
       const float b = scores[to_size(right)];
       return a > b || (a == b && left < right);
     });
-    std::copy(classes.begin(), middle, top.begin() + static_cast<std::ptrdiff_t>(row * k));
+    std::copy(classes.begin(), middle, place);
   }
+}
+
+}  // namespace
+
+void fill_row(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+  std::memcpy(out.data(), source.rows.data(), out.size());
 }
 
 void fill_probabilities(const ColumnSource& source, const Shape& row_shape,
                         std::span<std::byte> out) {
   const auto num_classes = to_size(row_shape.at(0));
   const auto values = values_in<float>(out);
-  for (std::size_t row = 0; row < source.labels.size(); ++row) {
-    metrics::class_probabilities(score_row(source, row), source.outputs,
-                                 values.subspan(row * num_classes, num_classes));
+  for (std::size_t row = 0; row < source.rows.size(); ++row) {
+    const auto place = values.subspan(row * num_classes, num_classes);
+    if (source.rows[row].finite) {
+      metrics::class_probabilities(score_row(source, row), source.outputs, place);
+    } else {
+      std::ranges::fill(place, std::numeric_limits<float>::quiet_NaN());
+    }
   }
 }
+
+namespace {
 
 void fill_logits(const ColumnSource& source, const Shape& row_shape, std::span<std::byte> out) {
   const auto num_classes = to_size(row_shape.at(0));
   const auto values = values_in<float>(out);
-  for (std::size_t row = 0; row < source.labels.size(); ++row) {
+  for (std::size_t row = 0; row < source.rows.size(); ++row) {
     const auto scores = score_row(source, row);
     std::copy(scores.begin(), scores.end(),
               values.begin() + static_cast<std::ptrdiff_t>(row * num_classes));

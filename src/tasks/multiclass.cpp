@@ -1,6 +1,7 @@
 #include "multiclass.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
@@ -12,7 +13,7 @@
 namespace tally::tasks {
 namespace {
 
-std::size_t label_position(const std::vector<std::string>& targets) {
+std::size_t position_of_label(const std::vector<std::string>& targets) {
   const auto found = std::find(targets.begin(), targets.end(), "label");
   if (found == targets.end()) {
     throw Error(ErrorKind::dataset,
@@ -39,25 +40,63 @@ void check_classes(std::span<const std::int64_t> shape, std::int64_t classes) {
               "Check that model and data set belong together.");
 }
 
+constexpr std::int64_t kRowBytes = sizeof(metrics::ClassRow);
+
+metrics::MetricOptions without_matrix(metrics::MetricOptions options) {
+  options.confusion_max_classes = 0;
+  std::erase(options.names, "confusion_matrix");
+  return options;
+}
+
+std::vector<Column> kept_columns_of(const TaskOptions& options) {
+  std::vector<Column> columns;
+  if (options.keep_rows || options.keep_scores) {
+    columns.push_back({{"row", DType::u8, {kRowBytes}}, fill_row});
+  }
+  if (options.keep_scores) {
+    columns.push_back({{"scores", DType::f32, {options.metrics.num_classes}}, fill_probabilities});
+  }
+  return columns;
+}
+
+std::vector<predictions::ColumnSpec> specs_of(const std::vector<Column>& columns) {
+  std::vector<predictions::ColumnSpec> specs;
+  for (const Column& column : columns) specs.push_back(column.spec);
+  return specs;
+}
+
 // What a task's scorers share.
 struct Rules {
+  explicit Rules(const TaskOptions& given)
+      : options(given),
+        label_position(position_of_label(given.targets)),
+        metrics(given.metrics),
+        again(without_matrix(metrics.options())),
+        columns(classification_columns(given.save, given.metrics.num_classes)),
+        kept(kept_columns_of(given)) {}
+
+  // Whether a column is made of the scores themselves.
+  bool needs_scores() const {
+    return options.keep_scores ||
+           std::any_of(options.save.begin(), options.save.end(),
+                       [](SaveColumns group) { return group != SaveColumns::labels; });
+  }
+
   TaskOptions options;
   std::size_t label_position = 0;
   metrics::MetricSet metrics;
+  metrics::MetricSet again;  // for counting kept rows
   std::vector<Column> columns;
-
-  // Whether a column is made of the scores themselves.
-  bool keeps_scores() const {
-    return std::any_of(options.save.begin(), options.save.end(),
-                       [](SaveColumns group) { return group != SaveColumns::labels; });
-  }
+  std::vector<Column> kept;
 };
 
 class MulticlassScorer : public BatchScorer {
  public:
   MulticlassScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
-      : rules_(rules), pass_(rules.metrics, rules.options.outputs), facts_(max_samples, device) {
-    if (device.kind == DeviceKind::cuda && rules.keeps_scores()) {
+      : rules_(rules),
+        pass_(rules.metrics, rules.options.outputs, device),
+        facts_(max_samples, device) {
+    if (device.kind == DeviceKind::cuda && rules.needs_scores()) {
       scores_ = device::HostBuffer(
           max_samples * rules.options.metrics.num_classes * size_bytes(DType::f32), device);
     }
@@ -72,10 +111,16 @@ class MulticlassScorer : public BatchScorer {
     if (scores_.data() != nullptr) fetch_scores(batch, counts.stream());
   }
 
-  void collect(predictions::RecordBatch& records) override {
+  void collect(CollectedBatch& collected) override {
     const metrics::RowFacts& facts = facts_.facts();
-    check_rows(facts);
-    record({first_index_, facts_.labels(), on_host_, rules_.options.outputs, facts}, records);
+    check_kind(facts);
+    collected.not_finite.clear();
+    for (const metrics::ClassRow& row : facts.rows) {
+      if (!row.finite) collected.not_finite.push_back(static_cast<std::int64_t>(row.index));
+    }
+    const ColumnSource source{on_host_, rules_.options.outputs, facts.rows};
+    record(source, rules_.columns, collected.records);
+    record(source, rules_.kept, collected.kept);
   }
 
  private:
@@ -106,25 +151,17 @@ class MulticlassScorer : public BatchScorer {
     on_host_ = contiguous_view(scores_.data(), DType::f32, {batch.num_samples, classes});
   }
 
-  void check_rows(const metrics::RowFacts& facts) const {
-    if (facts.non_finite_row) {
-      throw Error(ErrorKind::numeric,
-                  format("the model's output for sample {} holds NaN or Inf",
-                         first_index_ + *facts.non_finite_row),
-                  "Check the weights, the precision and the input's normalisation.");
-    }
-    if (facts.wrong_kind_row) {
-      throw Error(
-          ErrorKind::model,
-          format("the model's outputs for sample {} are not {}",
-                 first_index_ + *facts.wrong_kind_row, metrics::name(rules_.options.outputs)),
-          "Say what the model returns with --outputs.");
-    }
+  void check_kind(const metrics::RowFacts& facts) const {
+    if (!facts.wrong_kind_row) return;
+    throw Error(ErrorKind::model,
+                format("the model's outputs for sample {} are not {}",
+                       first_index_ + *facts.wrong_kind_row, metrics::name(rules_.options.outputs)),
+                "Say what the model returns with --outputs.");
   }
 
-  void record(const ColumnSource& source, predictions::RecordBatch& records) const {
-    const auto& columns = rules_.columns;
-    records.num_rows = checked_cast<std::int64_t>(source.labels.size());
+  static void record(const ColumnSource& source, const std::vector<Column>& columns,
+                     predictions::RecordBatch& records) {
+    records.num_rows = std::ssize(source.rows);
     records.columns.resize(columns.size());
     for (std::size_t c = 0; c < columns.size(); ++c) {
       records.columns[c].resize(to_size(records.num_rows * columns[c].spec.row_bytes()));
@@ -142,21 +179,13 @@ class MulticlassScorer : public BatchScorer {
 
 class Multiclass : public Task {
  public:
-  explicit Multiclass(const TaskOptions& options)
-      : rules_{options, label_position(options.targets), metrics::MetricSet(options.metrics),
-               classification_columns(options.save, options.metrics.num_classes)} {
-    check_columns(options);
-  }
+  explicit Multiclass(const TaskOptions& options) : rules_(options) { check_columns(options); }
 
   std::shared_ptr<const exact::StateLayout> layout() const override {
     return rules_.metrics.layout();
   }
 
-  std::vector<predictions::ColumnSpec> columns() const override {
-    std::vector<predictions::ColumnSpec> specs;
-    for (const Column& column : rules_.columns) specs.push_back(column.spec);
-    return specs;
-  }
+  std::vector<predictions::ColumnSpec> columns() const override { return specs_of(rules_.columns); }
 
   void check_output_shape(std::span<const std::int64_t> shape) const override {
     check_classes(shape, rules_.options.metrics.num_classes);
@@ -171,7 +200,52 @@ class Multiclass : public Task {
     return rules_.metrics.finalize(state);
   }
 
+  const std::vector<std::string>& metrics() const override {
+    return rules_.metrics.options().names;
+  }
+
+  std::vector<predictions::ColumnSpec> kept_columns() const override {
+    return specs_of(rules_.kept);
+  }
+
+  std::shared_ptr<const exact::StateLayout> layout_again() const override {
+    return rules_.again.layout();
+  }
+
+  void count_again(const predictions::RecordBatch& kept, metrics::RowWeights weights,
+                   exact::State& state) const override {
+    rules_.again.update(rows_of(kept), state, weights);
+  }
+
+  metrics::Results finalize_again(const exact::State& state) const override {
+    return rules_.again.finalize(state);
+  }
+
+  std::int64_t num_score_classes() const override { return rules_.options.metrics.num_classes; }
+
+  void scores_of(const predictions::RecordBatch& kept, std::span<float> scores,
+                 std::span<std::uint8_t> targets) const override {
+    const auto& bytes = kept.columns.at(1);
+    std::memcpy(scores.data(), bytes.data(), bytes.size());
+    const auto rows = rows_of(kept);
+    const auto classes = to_size(num_score_classes());
+    std::ranges::fill(targets, std::uint8_t{0});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto of_row = targets.subspan(i * classes, classes);
+      if (rows[i].ignored || !rows[i].finite) {
+        std::ranges::fill(of_row, std::uint8_t{2});
+      } else {
+        of_row[to_size(rows[i].label)] = 1;
+      }
+    }
+  }
+
  private:
+  static std::span<const metrics::ClassRow> rows_of(const predictions::RecordBatch& kept) {
+    return {reinterpret_cast<const metrics::ClassRow*>(kept.columns.at(0).data()),
+            to_size(kept.num_rows)};
+  }
+
   Rules rules_;
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -35,8 +36,8 @@ Results score(const MetricOptions& options, Samples samples, std::int64_t first_
   RowFacts facts;
   examine_rows(
       contiguous_view(samples.scores.data(), DType::f32, {samples.size(), samples.num_classes}),
-      samples.labels, options.ignore_index, OutputKind::logits, facts);
-  metrics.update(first_index, samples.labels, facts, state);
+      first_index, samples.labels, rules_with(options.ignore_index, metrics), facts);
+  metrics.update(facts.rows, state);
   return metrics.finalize(state);
 }
 
@@ -77,11 +78,11 @@ TEST(MetricSet, ByHand) {
   EXPECT_THAT(results.confusion, ElementsAre(2, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 
   const ClassFigures& never_true = results.per_class[2];
-  EXPECT_EQ(never_true.precision, 0.0);
-  EXPECT_EQ(never_true.recall, std::nullopt);
-  EXPECT_EQ(never_true.f1, 0.0);
+  EXPECT_EQ(never_true.value("precision"), 0.0);
+  EXPECT_EQ(never_true.value("recall"), std::nullopt);
+  EXPECT_EQ(never_true.value("f1"), 0.0);
   const ClassFigures& absent = results.per_class[3];
-  EXPECT_FALSE(absent.precision || absent.recall || absent.f1);
+  EXPECT_FALSE(absent.value("precision") || absent.value("recall") || absent.value("f1"));
 }
 
 TEST(MetricSet, IgnoredSamplesAreCoveredButNotScored) {
@@ -125,16 +126,16 @@ TEST(MetricSet, ConstantScoresHitOnlyTheFirstFiveOfTop5) {
   EXPECT_DOUBLE_EQ(found.at("accuracy_top5"), 0.5);
 }
 
-TEST(MetricSet, LossIsTheExactMeanOfTheFloatLosses) {
+TEST(MetricSet, LossIsTheExactMeanOfTheLosses) {
   Samples samples = random_samples(300, 6, 9);
   RowFacts facts;
-  examine_rows(contiguous_view(samples.scores.data(), DType::f32, {300, 6}), samples.labels, 2,
-               OutputKind::logits, facts);
-  long double sum = 0;  // 64 bits: exact enough for 300 floats of like size
+  examine_rows(contiguous_view(samples.scores.data(), DType::f32, {300, 6}), 0, samples.labels,
+               {.has_ignore_index = true, .ignore_index = 2}, facts);
+  long double sum = 0;  // exact enough for 300 numbers of like size
   std::int64_t scored = 0;
-  for (std::size_t i = 0; i < 300; ++i) {
-    if (samples.labels[i] == 2) continue;
-    sum += facts.loss[i];
+  for (const ClassRow& row : facts.rows) {
+    if (row.ignored) continue;
+    sum += row.loss;
     ++scored;
   }
 
@@ -144,24 +145,92 @@ TEST(MetricSet, LossIsTheExactMeanOfTheFloatLosses) {
   EXPECT_EQ(values(results).at("loss"), static_cast<double>(sum / scored));
 }
 
+// By hand: torch.nn.functional.cross_entropy divides by the sum of the samples' weights.
+TEST(MetricSet, ClassWeightsWeighTheLoss) {
+  const Samples samples{2, {0, 0, 0, 0, 0, 0}, {0, 1, 1}};
+  const double even = std::log(2.0);
+  EXPECT_NEAR(values(score({.num_classes = 2, .class_weights = {1, 3}}, samples)).at("loss"), even,
+              1e-15);
+  const Samples sure{2, {50, 0, 50, 0}, {0, 1}};
+  EXPECT_NEAR(values(score({.num_classes = 2, .class_weights = {1, 3}}, sure)).at("loss"),
+              3 * 50.0 / 4, 1e-12);
+  EXPECT_NEAR(values(score({.num_classes = 2, .label_smoothing = 0.2}, sure)).at("loss"),
+              (0.1 * 50 + 0.9 * 50) / 2, 1e-12);
+}
+
+TEST(MetricSet, SamplesWithoutScoresAreWrong) {
+  Samples samples = predicted(3, {0, 1, 2, 2}, {0, 1, 2, 0});
+  samples.scores[4] = std::numeric_limits<float>::quiet_NaN();
+  const Results results = score({.num_classes = 3}, samples);
+
+  EXPECT_EQ(results.scored, 4);
+  EXPECT_EQ(results.not_finite, 1);
+  EXPECT_EQ(results.without_scores, 1);
+  const auto found = values(results);
+  EXPECT_DOUBLE_EQ(found.at("accuracy"), 2.0 / 4);
+  EXPECT_DOUBLE_EQ(found.at("recall_macro"), (0.5 + 0 + 1) / 3);
+  EXPECT_EQ(results.per_class[1].support, 1);
+  EXPECT_EQ(results.per_class[1].predicted, 0);
+  EXPECT_THAT(results.confusion, ElementsAre(1, 0, 1, 0, 0, 0, 0, 0, 1));
+  EXPECT_TRUE(std::isfinite(found.at("loss"))) << "of the three that have scores";
+}
+
+TEST(MetricSet, TiesAreBoundedOnBothSides) {
+  const Samples constant{4, std::vector<float>(16), {0, 1, 2, 3}};
+  const Results results =
+      score({.num_classes = 4, .names = {"accuracy", "accuracy_top3"}}, constant);
+
+  ASSERT_EQ(results.tie_bounds.size(), 2u);
+  EXPECT_EQ(results.tie_bounds[1].metric, "accuracy_top3");
+  EXPECT_EQ(values(results).at("accuracy_top3"), 0.75);
+  for (const TieBounds& bounds : results.tie_bounds) {
+    EXPECT_EQ(bounds.optimistic, 1.0);
+    EXPECT_EQ(bounds.pessimistic, 0.0);
+  }
+}
+
+TEST(MetricSet, ProportionsHaveWilsonsInterval) {
+  const Results results = score({.num_classes = 4}, predicted(4, {0, 0, 1, 1, 2}, {0, 0, 0, 1, 1}));
+  for (const MetricValue& metric : results.metrics) {
+    const bool is_share = metric.name == "accuracy" || metric.name == "precision_micro" ||
+                          metric.name == "recall_micro";
+    EXPECT_EQ(metric.interval.has_value(), is_share) << metric.name;
+  }
+  EXPECT_EQ(results.find("accuracy")->interval->method, "wilson");
+  EXPECT_TRUE(results.per_class[0].figures.at(0).interval);
+}
+
 TEST(MetricSet, TheStandardSetComesInReportOrder) {
   std::vector<std::string> names;
   for (const auto& metric : score({.num_classes = 6}, random_samples(20, 6, 1)).metrics) {
     names.push_back(metric.name);
   }
-  EXPECT_THAT(names,
-              ElementsAre("accuracy", "accuracy_top5", "loss", "precision_macro", "precision_micro",
-                          "precision_weighted", "recall_macro", "recall_micro", "recall_weighted",
-                          "f1_macro", "f1_micro", "f1_weighted"));
+  EXPECT_THAT(
+      names, ElementsAre("accuracy", "accuracy_top5", "loss", "brier", "balanced_accuracy",
+                         "precision_macro", "precision_micro", "precision_weighted", "recall_macro",
+                         "recall_micro", "recall_weighted", "f1_macro", "f1_micro", "f1_weighted",
+                         "specificity_macro", "jaccard_macro", "cohen_kappa", "mcc", "ece"));
+}
+
+TEST(MetricSet, NamesStandForSeveralMetrics) {
+  const auto names = [](std::vector<std::string> asked) {
+    return MetricSet({.num_classes = 10, .names = std::move(asked)}).options().names;
+  };
+  EXPECT_EQ(names({}), names({"standard"}));
+  EXPECT_THAT(names({"f2_macro", "loss", "accuracy_top3", "f2_macro"}),
+              ElementsAre("accuracy_top3", "loss", "f2_macro"));
+  const auto all = names({"all", "accuracy_top2"});
+  EXPECT_THAT(all,
+              testing::IsSupersetOf({"accuracy_top2", "accuracy_top5", "hinge", "auroc_macro"}));
 }
 
 TEST(MetricSet, ASubsetNeedsALesserState) {
-  const MetricSet all({.num_classes = 10});
   const MetricSet some({.num_classes = 10, .names = {"loss", "f1_macro"}});
 
-  EXPECT_EQ(all.layout()->length() - some.layout()->length(), 100 + 1 + 1);
   EXPECT_NO_THROW(some.layout()->find("loss.sum"));
-  EXPECT_THROW(some.layout()->find("accuracy.correct"), Error);
+  for (const char* span : {"top_k.hits", "brier.sum", "calibration.counts", "confusion.matrix"}) {
+    EXPECT_THROW(some.layout()->find(span), Error) << span;
+  }
   const Results results =
       score({.num_classes = 10, .names = {"loss", "f1_macro"}}, random_samples(20, 10, 1));
   ASSERT_EQ(results.metrics.size(), 2u);
@@ -181,17 +250,15 @@ TEST(MetricSet, TheConfusionMatrixHasItsLimit) {
 TEST(MetricSet, RefusesWhatItCannotGive) {
   const std::string unknown = message_of({.num_classes = 10, .names = {"loss", "acuracy"}});
   EXPECT_THAT(unknown, HasSubstr("metric 'acuracy' is not known"));
-  EXPECT_THAT(unknown, HasSubstr("accuracy, accuracy_top5, loss"));
+  EXPECT_THAT(unknown, HasSubstr("accuracy, accuracy_top<k>, loss"));
+  for (const char* name : {"accuracy_top0", "accuracy_top1.5", "accuracy_top<k>", "f-1_macro",
+                           "f01_macro", "f<beta>_macro", "accuracy_top"}) {
+    EXPECT_THAT(message_of({.num_classes = 10, .names = {name}}), HasSubstr("is not known"));
+  }
   EXPECT_THAT(message_of({.num_classes = 5, .names = {"accuracy_top5"}}),
               HasSubstr("'accuracy_top5' needs more than 5 classes, the data set has 5"));
   EXPECT_THROW(MetricSet({.num_classes = 0}), Error);
   EXPECT_THROW(known_metrics("detection"), Error);
-}
-
-TEST(MetricSet, RefusesVoidFacts) {
-  Samples samples = random_samples(2, 3, 1);
-  samples.scores[1] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THROW(score({.num_classes = 3}, samples), Error);
 }
 
 }  // namespace

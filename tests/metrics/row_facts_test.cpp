@@ -18,41 +18,71 @@ using testing::FloatEq;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-RowFacts examine(std::vector<float> scores, std::vector<std::int64_t> labels,
-                 OutputKind kind = OutputKind::logits,
-                 std::optional<std::int64_t> ignore_index = std::nullopt) {
+// The rows' facts, one list each.
+struct Found {
+  explicit Found(const RowFacts& facts) : wrong_kind_row(facts.wrong_kind_row) {
+    for (const ClassRow& row : facts.rows) {
+      prediction.push_back(row.prediction);
+      label_rank.push_back(row.label_rank);
+      tied.push_back(row.is_tied());
+      finite.push_back(row.finite);
+      loss.push_back(static_cast<float>(row.loss));
+      confidence.push_back(static_cast<float>(row.confidence));
+      brier.push_back(row.brier);
+      hinge.push_back(row.hinge);
+    }
+  }
+  std::vector<std::int64_t> prediction;
+  std::vector<std::int32_t> label_rank;
+  std::vector<bool> tied, finite;
+  std::vector<float> loss, confidence;
+  std::vector<double> brier, hinge;
+  std::optional<std::int64_t> wrong_kind_row;
+};
+
+Found examine_with(const ScoreRules& rules, std::vector<float> scores,
+                   std::vector<std::int64_t> labels) {
   const auto rows = static_cast<std::int64_t>(labels.size());
   const auto classes = static_cast<std::int64_t>(scores.size()) / rows;
   RowFacts facts;
-  examine_rows(contiguous_view(scores.data(), DType::f32, {rows, classes}), labels, ignore_index,
-               kind, facts);
-  return facts;
+  examine_rows(contiguous_view(scores.data(), DType::f32, {rows, classes}), 0, labels, rules,
+               facts);
+  return Found(facts);
+}
+
+Found examine(std::vector<float> scores, std::vector<std::int64_t> labels,
+              OutputKind kind = OutputKind::logits,
+              std::optional<std::int64_t> ignore_index = std::nullopt) {
+  const ScoreRules rules{.kind = kind,
+                         .has_ignore_index = ignore_index.has_value(),
+                         .ignore_index = ignore_index.value_or(0)};
+  return examine_with(rules, std::move(scores), std::move(labels));
 }
 
 TEST(ExamineRows, TheSmallestIndexWinsTies) {
-  const RowFacts facts = examine({1, 3, 3, 2, 3}, {2});
+  const Found facts = examine({1, 3, 3, 2, 3}, {2});
 
   EXPECT_THAT(facts.prediction, ElementsAre(1));
   EXPECT_THAT(facts.label_rank, ElementsAre(1)) << "behind class 1, ahead of class 4";
-  EXPECT_THAT(facts.label_tied, ElementsAre(1));
+  EXPECT_THAT(facts.tied, ElementsAre(true));
 }
 
 TEST(ExamineRows, ATieElsewhereIsNoTieOfTheLabel) {
-  const RowFacts facts = examine({3, 3, 2, 1}, {2});
+  const Found facts = examine({3, 3, 2, 1}, {2});
 
   EXPECT_THAT(facts.label_rank, ElementsAre(2));
-  EXPECT_THAT(facts.label_tied, ElementsAre(0));
+  EXPECT_THAT(facts.tied, ElementsAre(false));
 }
 
 TEST(ExamineRows, RankZeroIsARightPrediction) {
-  const RowFacts facts = examine({0, 5, 5, 1, 0, 5, 5, 1}, {1, 2});
+  const Found facts = examine({0, 5, 5, 1, 0, 5, 5, 1}, {1, 2});
 
   EXPECT_THAT(facts.label_rank, ElementsAre(0, 1));
   EXPECT_THAT(facts.prediction, ElementsAre(1, 1));
 }
 
 TEST(ExamineRows, LossOfLogitsIsLogSumExp) {
-  const RowFacts facts = examine({1.0f, 2.0f, 3.0f}, {0});
+  const Found facts = examine({1.0f, 2.0f, 3.0f}, {0});
 
   const double sum = std::exp(1.0) + std::exp(2.0) + std::exp(3.0);
   EXPECT_THAT(facts.loss, ElementsAre(FloatEq(static_cast<float>(std::log(sum) - 1.0))));
@@ -60,7 +90,7 @@ TEST(ExamineRows, LossOfLogitsIsLogSumExp) {
 }
 
 TEST(ExamineRows, HugeLogitsDoNotOverflow) {
-  const RowFacts facts = examine({1e30f, 0.0f, -3e38f, 3e38f}, {0, 0});
+  const Found facts = examine({1e30f, 0.0f, -3e38f, 3e38f}, {0, 0});
 
   EXPECT_THAT(facts.loss, ElementsAre(0.0f, std::numeric_limits<float>::max()));
   EXPECT_THAT(facts.confidence, ElementsAre(1.0f, 1.0f));
@@ -68,15 +98,15 @@ TEST(ExamineRows, HugeLogitsDoNotOverflow) {
 
 TEST(ExamineRows, LogProbabilitiesAndProbabilitiesAreTakenAsTheyAre) {
   const float log_half = std::log(0.5f);
-  const RowFacts logs =
+  const Found logs =
       examine({log_half, std::log(0.25f), std::log(0.25f)}, {1}, OutputKind::log_probabilities);
-  const RowFacts plain = examine({0.5f, 0.25f, 0.25f}, {1}, OutputKind::probabilities);
+  const Found plain = examine({0.5f, 0.25f, 0.25f}, {1}, OutputKind::probabilities);
 
-  for (const RowFacts& facts : {logs, plain}) {
+  for (const Found& facts : {logs, plain}) {
     EXPECT_THAT(facts.loss, ElementsAre(FloatEq(std::log(4.0f))));
     EXPECT_THAT(facts.confidence, ElementsAre(FloatEq(0.5f)));
     EXPECT_THAT(facts.prediction, ElementsAre(0));
-    EXPECT_THAT(facts.label_tied, ElementsAre(1));
+    EXPECT_THAT(facts.tied, ElementsAre(true));
   }
 }
 
@@ -90,30 +120,68 @@ TEST(ExamineRows, AnImpossibleTrueClassCostsABoundedLoss) {
 }
 
 TEST(ExamineRows, MaskedClassesAreNoError) {
-  const RowFacts facts = examine({-kInf, 1, 1, -kInf}, {1});
+  const Found facts = examine({-kInf, 1, 1, -kInf}, {1});
 
-  EXPECT_EQ(facts.non_finite_row, std::nullopt);
+  EXPECT_THAT(facts.finite, ElementsAre(true));
   EXPECT_THAT(facts.loss, ElementsAre(FloatEq(std::log(2.0f))));
   EXPECT_THAT(facts.confidence, ElementsAre(FloatEq(0.5f)));
 }
 
-TEST(ExamineRows, NamesTheFirstRowWithNanOrInf) {
+TEST(ExamineRows, MarksEveryRowWithNanOrInf) {
   for (const OutputKind kind :
        {OutputKind::logits, OutputKind::log_probabilities, OutputKind::probabilities}) {
-    EXPECT_EQ(examine({0, 0, kNaN, 0, 0, kNaN}, {0, 0, 0}, kind).non_finite_row, 1);
-    EXPECT_EQ(examine({0, 0, 0, 0, 0, kInf}, {0, 0, 0}, kind).non_finite_row, 2);
-    EXPECT_EQ(examine({-kInf, -kInf}, {0}, kind).non_finite_row, 0) << "no class is possible";
+    EXPECT_THAT(examine({0, 0, kNaN, 0, 0, kNaN}, {0, 0, 0}, kind).finite,
+                ElementsAre(true, false, false));
+    EXPECT_THAT(examine({0, 0, 0, 0, 0, kInf}, {0, 0, 0}, kind).finite,
+                ElementsAre(true, true, false));
+    EXPECT_THAT(examine({-kInf, -kInf}, {0}, kind).finite, ElementsAre(false))
+        << "no class is possible";
   }
-  EXPECT_EQ(examine({0, -kInf}, {0}, OutputKind::probabilities).non_finite_row, 0);
+  EXPECT_THAT(examine({0, -kInf}, {0}, OutputKind::probabilities).finite, ElementsAre(false));
+}
+
+TEST(ExamineRows, ARowThatIsNotFiniteHasNoFacts) {
+  const Found facts = examine({kNaN, 5, 1, 0}, {1, 0});
+
+  EXPECT_THAT(facts.prediction, ElementsAre(-1, 0));
+  EXPECT_THAT(facts.label_rank, ElementsAre(-1, 0));
+  EXPECT_TRUE(std::isnan(facts.loss[0]) && std::isnan(facts.confidence[0]));
+  EXPECT_TRUE(std::isnan(facts.brier[0]));
+  EXPECT_FALSE(facts.tied[0]);
+}
+
+TEST(ExamineRows, BrierIsTheSquaredDistanceFromTheTruth) {
+  EXPECT_NEAR(examine({0.5f, 0.25f, 0.25f}, {1}, OutputKind::probabilities).brier[0],
+              0.25 + 0.5625 + 0.0625, 1e-15);
+  const double p = std::exp(1.0) / (1 + std::exp(1.0));
+  EXPECT_NEAR(examine({1, 0}, {0}).brier[0], 2 * (1 - p) * (1 - p), 1e-15);
+  EXPECT_EQ(examine({1000, 0, 0}, {0}).brier[0], 0.0);
+  EXPECT_EQ(examine({1000, 0, 0}, {1}).brier[0], 2.0);
+}
+
+TEST(ExamineRows, HingeIsOfTheMarginOverTheBestOtherClass) {
+  const std::vector<float> scores{0.5f, 0.2f, 0.3f, 0.5f, 0.2f, 0.3f};
+  ScoreRules rules{.kind = OutputKind::probabilities};
+  EXPECT_TRUE(std::isnan(examine_with(rules, scores, {0, 2}).hinge[0])) << "not asked for";
+
+  rules.hinge = HingeOn::probabilities;
+  const Found on_probabilities = examine_with(rules, scores, {0, 2});
+  EXPECT_NEAR(on_probabilities.hinge[0], 0.8, 1e-7);
+  EXPECT_NEAR(on_probabilities.hinge[1], 1.2, 1e-7);
+
+  const ScoreRules raw{.hinge = HingeOn::scores};
+  const Found on_scores = examine_with(raw, {4, 1, 2, 4, 3.5f, 2}, {0, 1});
+  EXPECT_EQ(on_scores.hinge[0], 0.0);
+  EXPECT_EQ(on_scores.hinge[1], 1.5);
 }
 
 TEST(ExamineRows, AnIgnoredRowIsCheckedButNotScored) {
-  EXPECT_EQ(examine({0, kNaN}, {-7}, OutputKind::logits, -7).non_finite_row, 0);
-  const RowFacts facts = examine({0, 0, 0, 1}, {-7, 1}, OutputKind::logits, -7);
+  EXPECT_THAT(examine({0, kNaN}, {-7}, OutputKind::logits, -7).finite, ElementsAre(false));
+  const Found facts = examine({0, 0, 0, 1}, {-7, 1}, OutputKind::logits, -7);
 
   EXPECT_THAT(facts.prediction, ElementsAre(0, 1));
   EXPECT_THAT(facts.label_rank, ElementsAre(-1, 0));
-  EXPECT_THAT(facts.label_tied, ElementsAre(0, 0));
+  EXPECT_THAT(facts.tied, ElementsAre(false, false));
   EXPECT_TRUE(std::isnan(facts.loss[0]));
   EXPECT_FLOAT_EQ(facts.confidence[0], 0.5f);
 }
@@ -136,21 +204,28 @@ TEST(ExamineRows, PaddingAndStridesAreLeftAlone) {
   const std::vector<std::int64_t> labels{1, 1};
   RowFacts facts;
 
-  examine_rows(scores, labels, std::nullopt, OutputKind::logits, facts);
+  examine_rows(scores, 0, labels, {}, facts);
 
-  EXPECT_EQ(facts.non_finite_row, std::nullopt);
-  EXPECT_THAT(facts.prediction, ElementsAre(1, 0));
-  EXPECT_THAT(facts.label_rank, ElementsAre(0, 1));
+  const Found found(facts);
+  EXPECT_THAT(found.finite, ElementsAre(true, true));
+  EXPECT_THAT(found.prediction, ElementsAre(1, 0));
+  EXPECT_THAT(found.label_rank, ElementsAre(0, 1));
 }
 
 TEST(ExamineRows, FactsOfTheLastBatchAreGone) {
-  RowFacts facts = examine({0, kNaN}, {0});
-  std::vector<float> scores{1, 2};
+  std::vector<float> scores{2, 3};
   const std::vector<std::int64_t> labels{1};
-  examine_rows(contiguous_view(scores.data(), DType::f32, {1, 2}), labels, std::nullopt,
-               OutputKind::logits, facts);
-  EXPECT_EQ(facts.non_finite_row, std::nullopt);
-  EXPECT_THAT(facts.label_rank, ElementsAre(0));
+  RowFacts facts;
+  const auto view = contiguous_view(scores.data(), DType::f32, {1, 2});
+  examine_rows(view, 0, labels, {.kind = OutputKind::probabilities}, facts);
+  ASSERT_EQ(facts.wrong_kind_row, 0);
+
+  examine_rows(view, 7, labels, {}, facts);
+
+  EXPECT_EQ(facts.wrong_kind_row, std::nullopt);
+  ASSERT_EQ(facts.rows.size(), 1u);
+  EXPECT_EQ(facts.rows[0].index, 7u);
+  EXPECT_EQ(facts.rows[0].label_rank, 0);
 }
 
 TEST(ExamineRows, RefusesScoresOfAnotherForm) {
@@ -161,7 +236,7 @@ TEST(ExamineRows, RefusesScoresOfAnotherForm) {
                                  contiguous_view(scores.data(), DType::f32, {1, 3}),
                                  contiguous_view(scores.data(), DType::f32, {2, 3, 1}),
                                  contiguous_view(scores.data(), DType::f32, {2, 0})}) {
-    EXPECT_THROW(examine_rows(view, labels, std::nullopt, OutputKind::logits, facts), Error);
+    EXPECT_THROW(examine_rows(view, 0, labels, {}, facts), Error);
   }
   EXPECT_THROW(examine({1, 2}, {2}), Error);
   EXPECT_THROW(examine({1, 2}, {-1}), Error);

@@ -42,10 +42,17 @@ TEST(RowKernel, AgreesWithPlainLoopsForAnySize) {
     const float peak = *std::max_element(row.begin(), row.end());
     const float some = row[size / 2];
     long double sum = 0;
-    for (const float value : row) sum += std::exp(static_cast<long double>(value) - peak);
+    long double squares = 0;
+    for (const float value : row) {
+      const long double term = std::exp(static_cast<long double>(value) - peak);
+      sum += term;
+      squares += term * term;
+    }
 
     EXPECT_EQ(largest(row), peak);
-    EXPECT_NEAR(sum_exp(row, peak) / static_cast<double>(sum), 1.0, 1e-13);
+    const Terms terms = sum_terms(row, peak, OutputKind::logits);
+    EXPECT_NEAR(terms.sum / static_cast<double>(sum), 1.0, 1e-13);
+    EXPECT_NEAR(terms.squares / static_cast<double>(squares), 1.0, 1e-13);
     const Comparison found = compare(row, some);
     EXPECT_EQ(found.equal, std::count(row.begin(), row.end(), some));
     EXPECT_EQ(found.greater,

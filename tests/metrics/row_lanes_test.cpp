@@ -42,44 +42,69 @@ Row random_row(std::int64_t num_classes, std::mt19937& random) {
 
 struct Found {
   std::int64_t prediction;
-  std::int32_t rank;
-  bool tied;
-  std::uint32_t loss, confidence;
+  std::int32_t rank, best, worst;
+  std::uint64_t loss, confidence, brier, hinge;
   bool operator==(const Found&) const = default;
 };
 
-Found on_the_cpu(const Row& row, OutputKind kind) {
+Found as_bits(const ClassRow& row) {
+  const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  return {row.prediction, row.label_rank,       row.best_rank,   row.worst_rank,
+          bits(row.loss), bits(row.confidence), bits(row.brier), bits(row.hinge)};
+}
+
+Found on_the_cpu(const Row& row, const ScoreRules& rules) {
   auto scores = row.scores;
   const std::vector<std::int64_t> labels{row.label};
   RowFacts facts;
-  examine_rows(contiguous_view(scores.data(), DType::f32, {1, std::ssize(scores)}), labels,
-               std::nullopt, kind, facts);
-  EXPECT_FALSE(facts.non_finite_row || facts.wrong_kind_row);
-  return {facts.prediction[0], facts.label_rank[0], facts.label_tied[0] != 0,
-          std::bit_cast<std::uint32_t>(facts.loss[0]),
-          std::bit_cast<std::uint32_t>(facts.confidence[0])};
+  examine_rows(contiguous_view(scores.data(), DType::f32, {1, std::ssize(scores)}), 0, labels,
+               rules, facts);
+  EXPECT_FALSE(facts.wrong_kind_row || !facts.rows[0].finite);
+  return as_bits(facts.rows[0]);
 }
 
-Found lane_by_lane(const Row& row, OutputKind kind) {
-  const Scores scores{row.scores.data(), std::ssize(row.scores), kind};
+// What score_rows.cu does.
+Found lane_by_lane(const Row& row, const ScoreRules& rules) {
+  const Scores scores{row.scores.data(), std::ssize(row.scores), rules.kind};
   const Peak peak = joined([&](int lane) { return find_peak(scores, lane); });
   EXPECT_TRUE(peak.is_finite() && peak.fits_kind);
   const float truth = scores.row[row.label];
   const Standing standing =
       joined([&](int lane) { return compare(scores, peak.score, truth, row.label, lane); });
-  const double sum = joined([&](int lane) { return sum_exp(scores, peak.score, lane); });
-  const Judgement judgement = judge(kind, peak.score, truth, sum);
-  return {standing.prediction, standing.ahead, standing.equal > 0,
-          std::bit_cast<std::uint32_t>(judgement.loss),
-          std::bit_cast<std::uint32_t>(judgement.confidence)};
+  const Terms terms = joined([&](int lane) { return sum_terms(scores, peak.score, lane); });
+  const double log_total = double{peak.score} + natural_log(terms.sum);
+  const double surprise =
+      joined([&](int lane) { return sum_surprise(scores, log_total, rules.class_weights, lane); });
+  ClassRow made;
+  made.label = row.label;
+  made.prediction = standing.prediction;
+  const float runner_up = rules.hinge == HingeOn::nothing ? peak.score : standing.runner_up;
+  fill_scored(standing, judge({peak.score, truth, runner_up}, terms, rules.kind, rules.hinge),
+              surprise / static_cast<double>(row.scores.size()), rules, made);
+  return as_bits(made);
 }
 
 TEST(RowLanes, FindWhatTheCpuFindsForAnyNumberOfClasses) {
   std::mt19937 random(11);
   for (std::int64_t classes = 1; classes <= 300; ++classes) {
     const Row row = random_row(classes, random);
-    EXPECT_EQ(lane_by_lane(row, OutputKind::logits), on_the_cpu(row, OutputKind::logits))
-        << classes << " classes";
+    EXPECT_EQ(lane_by_lane(row, {}), on_the_cpu(row, {})) << classes << " classes";
+  }
+}
+
+TEST(RowLanes, FindWhatTheCpuFindsUnderAllRules) {
+  std::mt19937 random(13);
+  std::vector<double> weights(100);
+  for (double& weight : weights) weight = 0.01 * static_cast<double>(random() % 300);
+  for (std::int64_t classes = 1; classes <= 100; ++classes) {
+    const Row row = random_row(classes, random);
+    for (const HingeOn hinge : {HingeOn::probabilities, HingeOn::scores}) {
+      const ScoreRules smooth{.hinge = hinge, .label_smoothing = 0.1};
+      EXPECT_EQ(lane_by_lane(row, smooth), on_the_cpu(row, smooth)) << classes << " classes";
+      const ScoreRules both{
+          .hinge = hinge, .label_smoothing = 0.3, .class_weights = weights.data()};
+      EXPECT_EQ(lane_by_lane(row, both), on_the_cpu(row, both)) << classes << " classes";
+    }
   }
 }
 
@@ -89,11 +114,11 @@ TEST(RowLanes, FindWhatTheCpuFindsOfProbabilities) {
     Row row = random_row(classes, random);
     for (float& score : row.scores) score = std::abs(score) / 8;
     for (float& score : row.scores) score = score > 1 ? 1 : score;
-    EXPECT_EQ(lane_by_lane(row, OutputKind::probabilities),
-              on_the_cpu(row, OutputKind::probabilities));
+    EXPECT_EQ(lane_by_lane(row, {.kind = OutputKind::probabilities}),
+              on_the_cpu(row, {.kind = OutputKind::probabilities}));
     for (float& score : row.scores) score = -score;
-    EXPECT_EQ(lane_by_lane(row, OutputKind::log_probabilities),
-              on_the_cpu(row, OutputKind::log_probabilities));
+    EXPECT_EQ(lane_by_lane(row, {.kind = OutputKind::log_probabilities}),
+              on_the_cpu(row, {.kind = OutputKind::log_probabilities}));
   }
 }
 

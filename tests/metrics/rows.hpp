@@ -10,6 +10,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/score_pass.hpp>
 
 namespace tally::metrics {
 
@@ -32,6 +33,14 @@ inline Samples random_samples(std::int64_t size, std::int64_t num_classes, unsig
   return samples;
 }
 
+// As a run with these metrics has them, but for the ignored label.
+inline ScoreRules rules_with(std::optional<std::int64_t> ignore_index, const MetricSet& metrics) {
+  ScoreRules rules = score_rules(metrics.options(), OutputKind::logits);
+  rules.has_ignore_index = ignore_index.has_value();
+  rules.ignore_index = ignore_index.value_or(0);
+  return rules;
+}
+
 // Adds samples [first, first + count).
 inline void add_samples(const MetricSet& metrics, Samples& samples, std::int64_t first,
                         std::int64_t count, std::optional<std::int64_t> ignore_index,
@@ -41,8 +50,8 @@ inline void add_samples(const MetricSet& metrics, Samples& samples, std::int64_t
   const TensorView scores = contiguous_view(samples.scores.data() + first * samples.num_classes,
                                             DType::f32, {count, samples.num_classes});
   RowFacts facts;
-  examine_rows(scores, labels, ignore_index, OutputKind::logits, facts);
-  metrics.update(first, labels, facts, state);
+  examine_rows(scores, first, labels, rules_with(ignore_index, metrics), facts);
+  metrics.update(facts.rows, state);
 }
 
 }  // namespace tally::metrics

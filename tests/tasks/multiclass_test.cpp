@@ -64,6 +64,7 @@ struct Scored {
   metrics::Results results;
   std::vector<predictions::ColumnSpec> specs;
   predictions::RecordBatch records;
+  tasks::CollectedBatch collected;
 
   template <class T>
   std::vector<T> column(const std::string& name) const {
@@ -80,13 +81,14 @@ struct Scored {
 Scored score(const TaskOptions& with, const ScoredBatch& batch) {
   const auto task = make_task(with);
   exact::State state(task->layout());
-  Scored scored{.results = {}, .specs = task->columns(), .records = {}};
+  Scored scored{.results = {}, .specs = task->columns(), .records = {}, .collected = {}};
   const device::Device cpu;
   const device::Stream stream(cpu);
   metrics::DeviceCounts counts(state, stream);
   const auto scorer = task->make_scorer(batch.output.shape[0], cpu);
   scorer->enqueue(batch, counts);
-  scorer->collect(scored.records);
+  scorer->collect(scored.collected);
+  scored.records = scored.collected.records;
   scored.results = task->finalize(state);
   return scored;
 }
@@ -187,11 +189,45 @@ TEST(Multiclass, FindsItsLabelsAmongOtherTargets) {
             ErrorKind::dataset);
 }
 
-TEST(Multiclass, NamesTheSampleWithNanOrInf) {
+TEST(Multiclass, ListsSamplesWithNanOrInf) {
   Batch batch;
-  batch.scores[kClasses * 2] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(kind_of([&] { score(options(), batch.view()); }, "sample 42 holds NaN or Inf"),
-            ErrorKind::numeric);
+  batch.scores[kClasses] = std::numeric_limits<float>::infinity();
+  const Scored scored = score(
+      options({SaveColumns::labels, SaveColumns::topk, SaveColumns::probabilities}), batch.view());
+
+  EXPECT_THAT(scored.collected.not_finite, ElementsAre(41));
+  EXPECT_EQ(scored.results.not_finite, 1);
+  EXPECT_THAT(scored.column<std::int64_t>("prediction"), ElementsAre(5, -1, 0));
+  EXPECT_THAT(scored.column<std::int32_t>("label_rank"), ElementsAre(2, -1, -1));
+  EXPECT_EQ(scored.column<std::int64_t>("topk")[5], -1);
+  EXPECT_TRUE(std::isnan(scored.column<float>("probabilities")[kClasses]));
+}
+
+TEST(Multiclass, CountsKeptSamplesAgain) {
+  Batch batch;
+  TaskOptions with = options();
+  with.keep_scores = true;
+  const auto task = make_task(with);
+  const Scored scored = score(with, batch.view());
+  const auto& kept = scored.collected.kept;
+  ASSERT_EQ(kept.num_rows, 3);
+
+  exact::State twice(task->layout_again());
+  const std::vector<std::uint8_t> weights{0, 2, 1};
+  task->count_again(kept, weights, twice);
+  const metrics::Results results = task->finalize_again(twice);
+  EXPECT_EQ(results.count, 3);
+  EXPECT_EQ(results.scored, 2);
+  EXPECT_TRUE(results.confusion.empty());
+  EXPECT_NEAR(results.find("loss")->value.value(), std::log(3 + 3 * std::exp(-7.0)), 1e-12);
+
+  std::vector<float> scores(18);
+  std::vector<std::uint8_t> targets(18);
+  task->scores_of(kept, scores, targets);
+  EXPECT_EQ(scores[5], scored.column<float>("confidence")[0]);
+  EXPECT_THAT(targets, ElementsAre(0, 0, 0, 1, 0, 0,  //
+                                   0, 0, 0, 0, 0, 1,  //
+                                   2, 2, 2, 2, 2, 2));
 }
 
 TEST(Multiclass, NoticesLogitsThatAreCalledProbabilities) {

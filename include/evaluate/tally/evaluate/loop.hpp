@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <vector>
 
+#include <tally/base/error.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/evaluate/routes.hpp>
@@ -43,11 +46,22 @@ struct Parts {
   std::span<InputRoute> routes;
   model::Predictor& predictor;
   tasks::Task& task;
-  predictions::PredictionLog& log;
+  predictions::PredictionLog& log;   // of Task::columns()
+  predictions::PredictionLog& kept;  // of Task::kept_columns()
   Observer& observer;
+  // More samples than these without a finite output end the loop with Error(numeric): the rest
+  // would be wasted.
+  std::int64_t most_not_finite = std::numeric_limits<std::int64_t>::max();
 };
 
-struct LoopTimes {
+// Samples whose output holds NaN or Inf.
+struct NotFinite {
+  static constexpr std::size_t kListed = 10;
+  std::int64_t count = 0;
+  std::vector<std::int64_t> first_indices;  // at most kListed, ascending
+};
+
+struct LoopFindings {
   std::int64_t samples = 0;
   // On a GPU the next three are the time to enqueue.
   double prepare_s = 0;      // copy, normalise and cast
@@ -57,10 +71,14 @@ struct LoopTimes {
   double first_batch_s = 0;  // from the start of the loop to the end of its first batch
   double total_s = 0;
   std::int64_t first_batch_samples = 0;
+  NotFinite not_finite;
 };
+
+// The failure that these are: Error(numeric) naming them.
+Error numeric_error(const NotFinite& found);
 
 // Runs every batch the source has; adds to `state`, which is fresh, and canonical afterwards.
 // Throws what the parts throw.
-LoopTimes run(const Parts& parts, exact::State& state);
+LoopFindings run(const Parts& parts, exact::State& state);
 
 }  // namespace tally::evaluate

@@ -11,22 +11,34 @@
 #include <vector>
 
 #include <tally/exact/state.hpp>
+#include <tally/metrics/class_row.hpp>
+#include <tally/metrics/definitions.hpp>
 #include <tally/metrics/results.hpp>
-#include <tally/metrics/row_facts.hpp>
 
 namespace tally::metrics {
 
 struct MetricOptions {
+  std::string task = "multiclass";
   std::int64_t num_classes = 0;
   std::optional<std::int64_t> ignore_index = std::nullopt;
   std::int64_t confusion_max_classes = 2048;
-  std::vector<std::string> names = {};  // metrics asked for; empty: the standard set
+  // Metrics asked for; "standard" stands for the standard set, which an empty list means too, and
+  // "all" for everything that has a meaning.
+  std::vector<std::string> names = {};
+  Definitions definitions = Definitions::torchmetrics;
+  std::int64_t calibration_bins = 15;
+  double label_smoothing = 0;              // of the loss, in [0, 1)
+  std::vector<double> class_weights = {};  // of the loss, [classes]; empty: all 1
 };
 
 // A metric as `--help` lists it.
 struct MetricDescription {
-  std::string_view name;
+  std::string_view name;        // or its form: "accuracy_top<k>"
   std::string_view definition;  // one line
+  bool standard = true;         // part of the standard set
+  // Of a form: the metric of the standard set that has it; none if empty.
+  std::string_view standard_form = {};
+  bool less_is_better = false;
 };
 // All metrics of a task that `--metrics` takes, in report order. Error(usage) for an unknown task.
 std::vector<MetricDescription> known_metrics(std::string_view task);
@@ -34,22 +46,27 @@ std::vector<MetricDescription> known_metrics(std::string_view task);
 class Family;
 struct RowCounters;
 
+// One weight per row, how often it counts; no weights: each counts once.
+using RowWeights = std::span<const std::uint8_t>;
+
 class MetricSet {
  public:
-  // Multiclass metrics. Error(usage) names an unknown metric and lists the known ones, or one that
-  // was asked for and has no meaning for so many classes.
+  // Error(usage) names an unknown metric and lists the known ones, or one that was asked for and
+  // has no meaning with these options.
   explicit MetricSet(MetricOptions options);
   ~MetricSet();
 
+  // As given, but with the full name of every metric that is wanted.
   const MetricOptions& options() const { return options_; }
+  bool is_wanted(std::string_view metric) const;
   std::shared_ptr<const exact::StateLayout> layout() const;
-  // Adds rows whose first has global sample index `first_index`; labels.size() rows. Sums in a
-  // state that was canonical are canonical again, so any number of updates may follow one another.
-  void update(std::int64_t first_index, std::span<const std::int64_t> labels, const RowFacts& facts,
-              exact::State& state) const;
+  // Adds rows. Sums in a state that was canonical are canonical again, so any number of updates may
+  // follow one another.
+  void update(std::span<const ClassRow> rows, exact::State& state, RowWeights weights = {}) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
-  // Pure; canonical state. Metrics in report order, only those asked for; per_class always.
+  // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval
+  // where it is a proportion; per_class always.
   Results finalize(const exact::State& state) const;
 
  private:

@@ -6,11 +6,16 @@
 #include <string>
 #include <vector>
 
+#include <tally/metrics/intervals.hpp>
+
 namespace tally::metrics {
 
 struct MetricValue {
   std::string name;             // "precision_macro"
   std::optional<double> value;  // a fraction, not a percentage; none where it is undefined
+  // Where the value is a share of independent samples: of how many, and how many of them.
+  std::optional<Proportion> proportion = std::nullopt;
+  std::optional<Interval> interval = std::nullopt;
 };
 
 struct ClassFigures {
@@ -18,7 +23,25 @@ struct ClassFigures {
   std::int64_t support = 0;    // samples of this class
   std::int64_t predicted = 0;  // samples predicted as this class
   std::int64_t correct = 0;
-  std::optional<double> precision, recall, f1;  // none where 0/0
+  // What is made of them, under names such as "precision", in the order of the report.
+  std::vector<MetricValue> figures;
+
+  // none also where there is no such figure.
+  std::optional<double> value(std::string_view name) const;
+};
+
+// What a metric would be if all ties were decided for, and against, the true class.
+struct TieBounds {
+  std::string metric;  // "accuracy_top5"
+  std::optional<double> optimistic, pessimistic;
+};
+
+// Samples whose confidence lies in [low, high); the last bin of the textbook rule has 1 in it.
+struct ReliabilityBin {
+  double low = 0, high = 0;
+  std::int64_t count = 0;
+  std::int64_t correct = 0;
+  std::optional<double> confidence;  // mean
 };
 
 struct Results {
@@ -30,10 +53,19 @@ struct Results {
   std::int64_t scored = 0;
   std::int64_t ignored = 0;
   std::int64_t tied = 0;  // scored samples whose true class shares its value with another class
+  std::int64_t not_finite = 0;      // samples whose scores hold NaN or Inf, ignored ones too
+  std::int64_t without_scores = 0;  // those of them that are scored: counted as wrong
   std::vector<MetricValue> metrics;
   std::vector<ClassFigures> per_class;
+  std::vector<TieBounds> tie_bounds;
+  std::vector<ReliabilityBin> reliability;  // empty if not kept
   std::vector<std::int64_t> confusion;  // [classes, classes] row = true class; empty if not kept
   std::int64_t num_classes = 0;
+
+  // Samples that are scored and have scores: what losses are means of.
+  std::int64_t finite() const { return scored - without_scores; }
+  // Null if there is no such metric.
+  const MetricValue* find(std::string_view name) const;
 };
 
 }  // namespace tally::metrics

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
@@ -14,15 +12,14 @@
 
 namespace tally::metrics {
 
-// Facts and labels of one batch on their way from the device to the host. Readable once the stream
-// has passed the batch.
+// Facts of one batch on their way from the device to the host. Readable once the stream has passed
+// the batch.
 class BatchFacts {
  public:
   BatchFacts(std::int64_t max_rows, const device::Device& device);
 
-  // As examine_rows() gives them, with its flags; void if one is set.
+  // As examine_rows() gives them.
   const RowFacts& facts();
-  std::span<const std::int64_t> labels() const;
 
  private:
   friend class ScorePass;
@@ -31,14 +28,13 @@ class BatchFacts {
   device::HostBuffer on_host_;
   std::int64_t max_rows_ = 0;
   std::int64_t num_rows_ = 0;
-  std::vector<std::int64_t> labels_;
   RowFacts facts_;
 };
 
 class ScorePass {
  public:
   // `metrics` outlives the pass.
-  ScorePass(const MetricSet& metrics, OutputKind kind) : metrics_(metrics), kind_(kind) {}
+  ScorePass(const MetricSet& metrics, OutputKind kind, const device::Device& device);
 
   // Enqueues the pass on the stream of `counts`, and the facts' way to the host.
   // scores: [rows >= num_rows, classes] float32, unit stride along classes; labels: [>= num_rows]
@@ -48,7 +44,11 @@ class ScorePass {
 
  private:
   const MetricSet& metrics_;
-  OutputKind kind_;
+  ScoreRules rules_;
+  device::DeviceBuffer class_weights_;  // empty on the CPU, and without weights
 };
+
+// How the options want scores to be judged; class weights are the options' own.
+ScoreRules score_rules(const MetricOptions& options, OutputKind kind);
 
 }  // namespace tally::metrics

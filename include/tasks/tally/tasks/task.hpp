@@ -14,6 +14,7 @@
 #include <tally/exact/state.hpp>
 #include <tally/metrics/device_counts.hpp>
 #include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/output_kind.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/columns.hpp>
 
@@ -29,6 +30,10 @@ struct TaskOptions {
   std::vector<SaveColumns> save = {};
   // Names of ScoredBatch::targets; multiclass scores "label".
   std::vector<std::string> targets = {"label"};
+  // What is kept of each sample for after the loop: what it takes to count it again (subgroups,
+  // resampling), and the scores of all classes, for metrics that need an order.
+  bool keep_rows = false;
+  bool keep_scores = false;
 };
 
 // The model's output and the targets of one batch, on the device; rows past `num_samples` are
@@ -40,6 +45,13 @@ struct ScoredBatch {
   std::span<const TensorView> targets;  // in the order of the data set's target names
 };
 
+// What is left of a batch.
+struct CollectedBatch {
+  predictions::RecordBatch records;      // of Task::columns()
+  predictions::RecordBatch kept;         // of Task::kept_columns()
+  std::vector<std::int64_t> not_finite;  // indices of samples whose output holds NaN or Inf
+};
+
 // Scores one batch after the other; several scorers have as many batches in flight.
 class BatchScorer {
  public:
@@ -48,9 +60,9 @@ class BatchScorer {
   // Enqueues on the stream of `counts`: scores num_samples rows into them. Error(model) if the
   // output's shape or type is not the expected one.
   virtual void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) = 0;
-  // Once the stream has passed that batch: its records. Error(numeric) names the first sample whose
-  // output is NaN or Inf; Error(model) says that outputs are not of the expected kind.
-  virtual void collect(predictions::RecordBatch& records) = 0;
+  // Once the stream has passed that batch. Error(model) says that outputs are not of the expected
+  // kind.
+  virtual void collect(CollectedBatch& collected) = 0;
 };
 
 class Task {
@@ -67,6 +79,23 @@ class Task {
   virtual std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                                    const device::Device& device) const = 0;
   virtual metrics::Results finalize(const exact::State& state) const = 0;
+
+  // Full names of the metrics that are wanted.
+  virtual const std::vector<std::string>& metrics() const = 0;
+
+  // Counting samples again, from what was kept of them; all but the confusion matrix, which would
+  // be large. `kept` holds rows of kept_columns().
+  virtual std::vector<predictions::ColumnSpec> kept_columns() const = 0;
+  virtual std::shared_ptr<const exact::StateLayout> layout_again() const = 0;
+  virtual void count_again(const predictions::RecordBatch& kept, metrics::RowWeights weights,
+                           exact::State& state) const = 0;
+  virtual metrics::Results finalize_again(const exact::State& state) const = 0;
+
+  // Scores of the classes, one against the rest, from what was kept: scores [rows, classes];
+  // targets [rows, classes], 1 for the class, 0 for another, 2 for what is not scored.
+  virtual std::int64_t num_score_classes() const = 0;
+  virtual void scores_of(const predictions::RecordBatch& kept, std::span<float> scores,
+                         std::span<std::uint8_t> targets) const = 0;
 };
 
 // Error(usage) names a task or metric that is not known, or a column that the model's kind of

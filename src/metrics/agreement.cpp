@@ -1,0 +1,145 @@
+#include "agreement.hpp"
+
+#include <cmath>
+
+#include <tally/base/checked_cast.hpp>
+
+#include "names.hpp"
+#include "row_counters.hpp"
+
+namespace tally::metrics {
+namespace {
+
+__extension__ using Wide = __int128;  // products of two counts
+
+constexpr auto kKind = exact::SumKind::float64;
+
+// Labels and predictions as marginal counts. Samples without scores are predicted as nothing: a
+// category of its own, which no label has.
+struct Margins {
+  Wide all = 0;
+  Wide right = 0;
+  Wide chance = 0;            // sum of support * predicted
+  Wide supports_squared = 0;  // sums of squares
+  Wide predictions_squared = 0;
+};
+
+Margins margins_of(const Results& results) {
+  Margins margins;
+  margins.all = results.scored;
+  for (const ClassFigures& figures : results.per_class) {
+    margins.right += figures.correct;
+    margins.chance += Wide{figures.support} * figures.predicted;
+    margins.supports_squared += Wide{figures.support} * figures.support;
+    margins.predictions_squared += Wide{figures.predicted} * figures.predicted;
+  }
+  margins.predictions_squared += Wide{results.without_scores} * results.without_scores;
+  return margins;
+}
+
+// 1 - (1 - observed) / (1 - chance agreement); none where chance agrees always.
+std::optional<double> kappa(const Margins& margins) {
+  const Wide expected = margins.all * margins.all - margins.chance;
+  if (expected == 0) return std::nullopt;
+  const Wide observed = margins.all * margins.right - margins.chance;
+  return static_cast<double>(observed) / static_cast<double>(expected);
+}
+
+// The covariance form (Gorodkin 2004); 0 where a margin has one category, as in scikit-learn.
+std::optional<double> matthews(const Margins& margins) {
+  if (margins.all == 0) return std::nullopt;
+  const Wide covariance = margins.all * margins.right - margins.chance;
+  const Wide of_labels = margins.all * margins.all - margins.supports_squared;
+  const Wide of_predictions = margins.all * margins.all - margins.predictions_squared;
+  if (of_labels == 0 || of_predictions == 0) return 0.0;
+  return static_cast<double>(covariance) / std::sqrt(static_cast<double>(of_labels)) /
+         std::sqrt(static_cast<double>(of_predictions));
+}
+
+// Of labels and predictions drawn apart from one another: the sum over pairs of their distance, or
+// of its square, times the number of labels and predictions.
+double expected_distance(const Results& results, bool squared) {
+  double sum = 0;
+  double labels_up_to = 0;
+  double predictions_up_to = 0;
+  double first[2] = {0, 0};   // sums of class * count, of labels and predictions
+  double second[2] = {0, 0};  // of class^2 * count
+  const auto all = static_cast<double>(results.finite());
+  for (const ClassFigures& figures : results.per_class) {
+    const auto c = static_cast<double>(figures.index);
+    const auto labels = static_cast<double>(figures.support);
+    const auto predictions = static_cast<double>(figures.predicted);
+    labels_up_to += labels;
+    predictions_up_to += predictions;
+    // Each boundary between two classes lies between so many pairs.
+    sum += labels_up_to * (all - predictions_up_to) + predictions_up_to * (all - labels_up_to);
+    first[0] += c * labels;
+    first[1] += c * predictions;
+    second[0] += c * c * labels;
+    second[1] += c * c * predictions;
+  }
+  return squared ? all * (second[0] + second[1]) - 2 * first[0] * first[1] : sum;
+}
+
+// With weights |i - j| or (i - j)^2: 1 - observed / expected. None where samples have no
+// prediction, for they are at no distance.
+std::optional<double> weighted_kappa(double observed, bool squared, const Results& results) {
+  if (results.without_scores > 0) return std::nullopt;
+  const double expected = expected_distance(results, squared);
+  if (expected == 0) return std::nullopt;
+  return 1.0 - static_cast<double>(results.scored) * observed / expected;
+}
+
+class Agreement : public Family {
+ public:
+  explicit Agreement(MetricOptions options) : options_(std::move(options)) {}
+
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    if (contains(options_.names, "cohen_kappa_linear")) {
+      distance_ = layout.add_sum("agreement.distance", kKind);
+      counters.agreement.distance = distance_.offset;
+    }
+    if (contains(options_.names, "cohen_kappa_quadratic")) {
+      square_ = layout.add_sum("agreement.square", kKind);
+      counters.agreement.square = square_.offset;
+    }
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    const Margins margins = margins_of(results);
+    results.metrics.push_back({"cohen_kappa", kappa(margins)});
+    append_weighted("cohen_kappa_linear", distance_, false, state, results);
+    append_weighted("cohen_kappa_quadratic", square_, true, state, results);
+    results.metrics.push_back({"mcc", matthews(margins)});
+  }
+
+ private:
+  static void append_weighted(const char* name, const exact::StateSpan& sum, bool squared,
+                              const exact::State& state, Results& results) {
+    if (sum.length == 0) return;
+    const double observed = exact::value(state.of(sum), kKind);
+    results.metrics.push_back({name, weighted_kappa(observed, squared, results)});
+  }
+
+  MetricOptions options_;
+  exact::StateSpan distance_, square_;
+};
+
+}  // namespace
+
+FamilyEntry agreement_family() {
+  return {.metrics = {{.name = "cohen_kappa",
+                       .definition = "agreement of labels and predictions beyond chance"},
+                      {.name = "cohen_kappa_linear",
+                       .definition = "the same, disagreement weighted by |i - j|",
+                       .standard = false},
+                      {.name = "cohen_kappa_quadratic",
+                       .definition = "the same, disagreement weighted by (i - j)^2",
+                       .standard = false},
+                      {.name = "mcc", .definition = "Matthews' correlation coefficient"}},
+          .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+            return std::make_unique<Agreement>(options);
+          }};
+}
+
+}  // namespace tally::metrics

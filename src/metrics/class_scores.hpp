@@ -1,0 +1,45 @@
+// Figures of one class against the others, and their averages over classes: pure functions of
+// counts, shared by tasks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace tally::metrics {
+
+// A class against all others.
+struct ClassCount {
+  std::int64_t support = 0;    // units of the class
+  std::int64_t predicted = 0;  // units predicted as it
+  std::int64_t correct = 0;    // both
+  std::int64_t all = 0;        // units there are
+};
+
+// part/whole; whole numbers but for F-beta of another beta than 1.
+struct Ratio {
+  double part = 0;
+  double whole = 0;
+  std::optional<double> value() const;  // none for 0/0
+};
+
+Ratio precision(const ClassCount& count);
+Ratio recall(const ClassCount& count);
+Ratio specificity(const ClassCount& count);
+Ratio jaccard(const ClassCount& count);
+Ratio f_beta(const ClassCount& count, double beta);
+
+enum class Average { macro, micro, weighted };
+std::string_view name(Average average);
+
+// Which classes a macro average leaves out.
+enum class Absent { left_out, counted };
+
+// 0/0 counts as 0. none where there is nothing to average.
+std::optional<double> macro(std::span<const ClassCount> counts, std::span<const Ratio> ratios,
+                            Absent absent);
+Ratio micro(std::span<const Ratio> ratios);
+std::optional<double> weighted(std::span<const ClassCount> counts, std::span<const Ratio> ratios);
+
+}  // namespace tally::metrics

@@ -1,0 +1,11 @@
+// Metrics that need all scores of a class in order. They count nothing here: the room `exchange`
+// computes them after the loop; these entries make them known.
+#pragma once
+
+#include "family.hpp"
+
+namespace tally::metrics {
+
+FamilyEntry class_curves_family();
+
+}  // namespace tally::metrics

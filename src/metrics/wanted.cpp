@@ -1,0 +1,84 @@
+#include "wanted.hpp"
+
+#include <algorithm>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "names.hpp"
+
+namespace tally::metrics {
+namespace {
+
+constexpr std::string_view kStandard = "standard";
+constexpr std::string_view kAll = "all";
+
+bool is_known(std::string_view name, const std::vector<FamilyEntry>& families) {
+  return std::ranges::any_of(families, [&](const FamilyEntry& family) {
+    return std::ranges::any_of(family.metrics, [&](const MetricDescription& metric) {
+      // The form itself is no metric.
+      return metric.name.find('<') == std::string_view::npos
+                 ? metric.name == name
+                 : number_in(name, metric.name).has_value();
+    });
+  });
+}
+
+void check_names(const MetricOptions& options, const std::vector<FamilyEntry>& families) {
+  std::vector<std::string_view> known;
+  for (const FamilyEntry& family : families) {
+    for (const MetricDescription& metric : family.metrics) known.push_back(metric.name);
+  }
+  for (const std::string& name : options.names) {
+    if (name == kStandard || name == kAll || is_known(name, families)) continue;
+    throw Error(
+        ErrorKind::usage, format("metric '{}' is not known for the task {}", name, options.task),
+        format("Known: {}; {} and {} stand for several.", fmt::join(known, ", "), kStandard, kAll));
+  }
+}
+
+// Adds a name once. What was not asked for by name is left out where it has no meaning.
+class Wanted {
+ public:
+  explicit Wanted(const MetricOptions& options) : options_(options) {}
+
+  void add(const FamilyEntry& family, std::string_view name, bool asked_by_name) {
+    const auto obstacle =
+        family.obstacle == nullptr ? std::nullopt : family.obstacle(options_, name);
+    if (obstacle && asked_by_name) {
+      throw Error(ErrorKind::usage, format("metric '{}' {}", name, *obstacle),
+                  "Leave it out of --metrics.");
+    }
+    if (!obstacle && !contains(names, name)) names.emplace_back(name);
+  }
+
+  std::vector<std::string> names;
+
+ private:
+  const MetricOptions& options_;
+};
+
+}  // namespace
+
+std::vector<std::string> wanted_metrics(const MetricOptions& options,
+                                        const std::vector<FamilyEntry>& families) {
+  check_names(options, families);
+  const bool all = contains(options.names, kAll);
+  const bool standard = all || options.names.empty() || contains(options.names, kStandard);
+  Wanted wanted(options);
+  for (const FamilyEntry& family : families) {
+    for (const MetricDescription& metric : family.metrics) {
+      const bool is_form = metric.name.find('<') != std::string_view::npos;
+      const auto usual = is_form ? metric.standard_form : metric.name;
+      if (!usual.empty() && ((standard && metric.standard) || all))
+        wanted.add(family, usual, false);
+      for (const std::string& name : options.names) {
+        const bool is_meant = is_form ? number_in(name, metric.name).has_value() : name == usual;
+        if (is_meant) wanted.add(family, name, true);
+      }
+    }
+  }
+  return wanted.names;
+}
+
+}  // namespace tally::metrics
