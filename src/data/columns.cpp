@@ -9,6 +9,7 @@
 #include "checksum_table.hpp"
 #include "image_attributes.hpp"
 #include "refuse.hpp"
+#include "task_rules.hpp"
 
 namespace tally::data {
 namespace {
@@ -44,6 +45,21 @@ void check_one_value_per_row(const hdf5::Reader& file, const hdf5::DatasetInfo& 
   if (stored.shape.size() == 1) return;
   refuse(file.path(), stored.path,
          format("has shape {}, expected [N]: one value per sample", to_string(stored.shape)));
+}
+
+void check_label_shape(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
+                       const DataSetInfo& info) {
+  const std::vector<Shape> allowed = label_row_shapes(info);
+  if (!stored.shape.empty() && std::ranges::find(allowed, stored.row_shape()) != allowed.end()) {
+    return;
+  }
+  std::vector<std::string> expected;
+  for (const Shape& row : allowed) {
+    expected.push_back(row.empty() ? "[N]" : format("[N, {}]", row.front()));
+  }
+  refuse(file.path(), stored.path,
+         format("has shape {}, expected {} for {}", to_string(stored.shape),
+                fmt::join(expected, " or "), counted(info)));
 }
 
 void check_rows(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
@@ -112,8 +128,8 @@ void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
     refuse(file.path(), "/targets/unit",
            format("is there, but {} is scored by rows in this version", info.task));
   }
-  check_one_value_per_row(file, file.dataset(path).info());
-  info.targets.push_back(open_column(file, path, info, {Element::i64}));
+  check_label_shape(file, file.dataset(path).info(), info);
+  info.targets.push_back(open_column(file, path, info, {rules_of(info).label}));
 }
 
 void read_groups(const hdf5::Reader& file, DataSetInfo& info) {

@@ -1,7 +1,5 @@
 #include <tally/data/data_set.hpp>
 
-#include <cstring>
-
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -25,9 +23,7 @@ void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std:
                               std::span<std::byte> out, RowCheck check) {
   reader_of(column).read(first, count, out);
   if (check == RowCheck::checksums_only || !is_label(column)) return;
-  std::vector<std::int64_t> labels(to_size(count));
-  if (count > 0) std::memcpy(labels.data(), out.data(), labels.size() * sizeof(std::int64_t));
-  check_labels(info, column, first, labels);
+  check_labels(info, column, first, out.first(to_size(count * column.row_bytes())));
 }
 
 DataSet::DataSet(const std::filesystem::path& path)

@@ -1,7 +1,6 @@
 #include <tally/data/describe.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include <tally/base/format.hpp>
@@ -14,6 +13,7 @@
 #include "pieces.hpp"
 #include "refuse.hpp"
 #include "schema.hpp"
+#include "task_rules.hpp"
 
 namespace tally::data {
 namespace {
@@ -99,14 +99,6 @@ std::string integrity_line(const DataSetInfo& info) {
                 num_checked(info), all_columns(info).size());
 }
 
-void check_piece(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
-                 std::span<const std::byte> bytes) {
-  if (!is_label(column)) return;
-  std::vector<std::int64_t> labels(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(labels.data(), bytes.data(), labels.size() * sizeof(std::int64_t));
-  check_labels(info, column, first, labels);
-}
-
 }  // namespace
 
 std::vector<std::string> describe(DataSet& data_set) {
@@ -116,8 +108,8 @@ std::vector<std::string> describe(DataSet& data_set) {
   const auto append = [&](const std::vector<std::string>& more) {
     lines.insert(lines.end(), more.begin(), more.end());
   };
-  lines.push_back(format("data set '{}': schema {}, task {}, {} samples, {} classes, {} bytes",
-                         info.path.string(), kSchema, info.task, info.num_samples, info.num_classes,
+  lines.push_back(format("data set '{}': schema {}, task {}, {} samples, {}, {} bytes",
+                         info.path.string(), kSchema, info.task, info.num_samples, counted(info),
                          info.file_bytes));
   if (info.ignore_index) lines.push_back(format("ignore_index: {}", *info.ignore_index));
   for (const ColumnInfo* column : all_columns(info)) {
@@ -140,13 +132,15 @@ std::string verify(DataSet& data_set) {
     const std::int64_t rows = column->rows_per_checksum;
     for_each_piece(data_set, *column, std::max<std::int64_t>(rows, 1),
                    [&](std::int64_t first, std::span<const std::byte> bytes) {
-                     check_piece(info, *column, first, bytes);
+                     if (is_label(*column)) check_labels(info, *column, first, bytes);
                    });
     if (rows > 0) blocks += num_blocks(info.num_samples, rows);
   }
   const std::string sums = blocks == 0 ? "there are no checksums to compare with"
                                        : format("{} blocks match their checksums", blocks);
-  return format("verified: all {} rows read, labels in range, {}", info.num_samples, sums);
+  const bool are_values = rules_of(info).label == hdf5::Element::f32;
+  return format("verified: all {} rows read, {}, {}", info.num_samples,
+                are_values ? "targets finite" : "labels in range", sums);
 }
 
 }  // namespace tally::data

@@ -1,93 +1,160 @@
 #include "label_report.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <map>
+#include <utility>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
 #include "labels.hpp"
 #include "pieces.hpp"
-#include "refuse.hpp"
+#include "task_rules.hpp"
 
 namespace tally::data {
 namespace {
 
-constexpr std::int64_t kMaxClassesShown = 20;
+using Lines = std::vector<std::string>;
+
+constexpr std::int64_t kMaxShown = 20;  // classes, labels or outputs
 constexpr std::int64_t kMaxBadShown = 10;
 
-struct LabelCounts {
-  std::map<std::int64_t, std::int64_t> of_class;  // only classes that occur: C may be 2^31
-  std::int64_t ignored = 0;
-  std::int64_t bad = 0;
-  std::vector<std::string> first_bad;
+// Values that may not be there.
+struct BadValues {
+  std::int64_t count = 0;
+  Lines first;
 };
 
-void count(const DataSetInfo& info, std::int64_t index, std::int64_t label, LabelCounts& counts) {
-  if (info.ignore_index == label) {
-    ++counts.ignored;
-  } else if (in_range(info, label)) {
-    ++counts.of_class[label];
-  } else if (counts.bad++ < kMaxBadShown) {
-    counts.first_bad.push_back(
-        format("  /targets/label[{}] = {}, expected {}", index, label, expected_labels(info)));
-  }
-}
-
-LabelCounts count_labels(DataSet& data_set) {
+// Calls use(place in the row, value) for every value of /targets/label that is allowed.
+template <class T, class Use>
+BadValues for_each_allowed(DataSet& data_set, const Use& use) {
   const DataSetInfo& info = data_set.info();
-  LabelCounts counts;
-  for_each_piece(data_set, info.targets.front(), 1,
-                 [&](std::int64_t first, std::span<const std::byte> bytes) {
-                   std::vector<std::int64_t> labels(bytes.size() / sizeof(std::int64_t));
-                   std::memcpy(labels.data(), bytes.data(), bytes.size());
-                   for (std::size_t i = 0; i < labels.size(); ++i) {
-                     count(info, first + static_cast<std::int64_t>(i), labels[i], counts);
-                   }
-                 });
-  return counts;
+  const ColumnInfo& column = info.targets.front();
+  const std::int64_t in_row = num_elements(column.row_shape);
+  BadValues bad;
+  for_each_piece(data_set, column, 1, [&](std::int64_t first, std::span<const std::byte> bytes) {
+    for_each_value<T>(bytes, [&](std::size_t i, T value) {
+      if (allowed(info, value)) {
+        use(static_cast<std::int64_t>(i) % in_row, value);
+      } else if (bad.count++ < kMaxBadShown) {
+        bad.first.push_back(format("  {} = {}, expected {}", place_of(column, first, i), value,
+                                   expected_labels(info)));
+      }
+    });
+  });
+  return bad;
 }
 
-std::string class_text(const DataSetInfo& info, std::int64_t index) {
-  if (info.class_names.empty()) return format("class {}", index);
-  return format("class {} '{}'", index, shown(info.class_names[to_size(index)]));
+void append_bad(Lines& lines, const BadValues& bad, std::string_view what) {
+  if (bad.count == 0) return;
+  lines.push_back(format("{}: {}", what, bad.count));
+  lines.insert(lines.end(), bad.first.begin(), bad.first.end());
+  if (bad.count > kMaxBadShown)
+    lines.push_back(format("  … and {} more", bad.count - kMaxBadShown));
 }
 
-std::string summary(const DataSetInfo& info, const LabelCounts& counts) {
-  const auto& occurring = counts.of_class;
-  std::string text = format("labels: {} of {} classes occur", occurring.size(), info.num_classes);
-  if (!occurring.empty()) {
-    const auto [least, most] =
-        std::ranges::minmax_element(occurring, {}, [](const auto& entry) { return entry.second; });
-    text += format("; of these fewest {} ({}), most {} ({})", least->second,
-                   class_text(info, least->first), most->second, class_text(info, most->first));
+// One line for each of the first of what num_classes counts.
+template <class Text>
+void append_each(Lines& lines, const DataSetInfo& info, const Text& text_of) {
+  const std::int64_t num_shown = std::min(info.num_classes, kMaxShown);
+  for (std::int64_t c = 0; c < num_shown; ++c) {
+    lines.push_back(format("  {}: {}", counted_name(info, c), text_of(c)));
   }
-  return counts.ignored == 0 ? text : format("{}; {} ignored", text, counts.ignored);
+  if (num_shown < info.num_classes) {
+    lines.push_back(
+        format("  … and {} more {}", info.num_classes - num_shown, rules_of(info).many));
+  }
+}
+
+struct Counts {
+  std::map<std::int64_t, std::int64_t> of;  // only what occurs: num_classes may be 2^31
+  std::int64_t num_ignored = 0;
+  BadValues bad;
+};
+
+std::string summary(const DataSetInfo& info, const Counts& counts) {
+  std::string text =
+      format("labels: {} of {} {} occur", counts.of.size(), info.num_classes, rules_of(info).many);
+  if (!counts.of.empty()) {
+    const auto [least, most] =
+        std::ranges::minmax_element(counts.of, {}, [](const auto& entry) { return entry.second; });
+    text += format("; of these fewest {} ({}), most {} ({})", least->second,
+                   counted_name(info, least->first), most->second, counted_name(info, most->first));
+  }
+  return counts.num_ignored == 0 ? text : format("{}; {} ignored", text, counts.num_ignored);
+}
+
+// `unit` follows each number.
+Lines count_lines(const DataSetInfo& info, const Counts& counts, std::string_view unit) {
+  Lines lines{summary(info, counts)};
+  append_each(lines, info, [&](std::int64_t c) {
+    const auto found = counts.of.find(c);
+    return format("{}{}", found == counts.of.end() ? 0 : found->second, unit);
+  });
+  append_bad(lines, counts.bad, "labels out of range");
+  return lines;
+}
+
+Lines report_classes(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  Counts counts;
+  counts.bad = for_each_allowed<std::int64_t>(data_set, [&](std::int64_t, std::int64_t label) {
+    if (label == info.ignore_index) {
+      ++counts.num_ignored;
+    } else {
+      ++counts.of[label];
+    }
+  });
+  return count_lines(info, counts, "");
+}
+
+Lines report_flags(DataSet& data_set) {
+  Counts counts;
+  counts.bad = for_each_allowed<std::uint8_t>(data_set, [&](std::int64_t label, std::uint8_t flag) {
+    if (flag == 1) ++counts.of[label];
+    if (flag > 1) ++counts.num_ignored;
+  });
+  return count_lines(data_set.info(), counts, " positive");
+}
+
+struct Summary {
+  std::int64_t count = 0;
+  float min = std::numeric_limits<float>::infinity();
+  float max = -std::numeric_limits<float>::infinity();
+  double sum = 0.0;  // of float32 in order of the samples: rounded, but always the same
+
+  void add(float value) {
+    ++count;
+    min = std::min(min, value);
+    max = std::max(max, value);
+    sum += value;
+  }
+  std::string text() const {
+    if (count == 0) return "no finite value";
+    return format("min {}, mean {:.6g}, max {}", min, sum / static_cast<double>(count), max);
+  }
+};
+
+Lines report_values(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  std::vector<Summary> summaries(to_size(std::min(info.num_classes, kMaxShown)));
+  const BadValues bad = for_each_allowed<float>(data_set, [&](std::int64_t output, float value) {
+    if (std::cmp_less(output, summaries.size())) summaries[to_size(output)].add(value);
+  });
+  Lines lines{format("targets: {} per sample", counted(info))};
+  append_each(lines, info, [&](std::int64_t c) { return summaries[to_size(c)].text(); });
+  append_bad(lines, bad, "targets that are not finite");
+  return lines;
 }
 
 }  // namespace
 
-std::vector<std::string> label_report(DataSet& data_set) {
-  const DataSetInfo& info = data_set.info();
-  const LabelCounts counts = count_labels(data_set);
-  std::vector<std::string> lines{summary(info, counts)};
-  const std::int64_t num_shown = std::min(info.num_classes, kMaxClassesShown);
-  for (std::int64_t c = 0; c < num_shown; ++c) {
-    const auto found = counts.of_class.find(c);
-    lines.push_back(format("  {}: {}", class_text(info, c),
-                           found == counts.of_class.end() ? 0 : found->second));
-  }
-  if (num_shown < info.num_classes) {
-    lines.push_back(format("  … and {} more classes", info.num_classes - num_shown));
-  }
-  if (counts.bad == 0) return lines;
-  lines.push_back(format("labels out of range: {}", counts.bad));
-  lines.insert(lines.end(), counts.first_bad.begin(), counts.first_bad.end());
-  if (counts.bad > kMaxBadShown) {
-    lines.push_back(format("  … and {} more", counts.bad - kMaxBadShown));
-  }
-  return lines;
+Lines label_report(DataSet& data_set) {
+  const hdf5::Element label = rules_of(data_set.info()).label;
+  if (label == hdf5::Element::f32) return report_values(data_set);
+  if (label == hdf5::Element::u8) return report_flags(data_set);
+  return report_classes(data_set);
 }
 
 }  // namespace tally::data

@@ -1,4 +1,4 @@
-// What the labels of a data set are, counted.
+// What the targets of a data set are, counted.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace tally::data {
 
-// Class counts (at most 20 classes one by one), ignored samples, labels out of range (the first 10
-// with their index). Reads /targets/label.
+// Samples of each class, positives of each label, or least, mean and greatest value of each output
+// (at most 20 one by one); ignored ones; values that are not allowed (the first 10 with their
+// place). Reads /targets/label.
 std::vector<std::string> label_report(DataSet& data_set);
 
 }  // namespace tally::data

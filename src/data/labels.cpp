@@ -1,30 +1,62 @@
 #include "labels.hpp"
 
+#include <cmath>
+
 #include <tally/base/format.hpp>
 
 #include "refuse.hpp"
+#include "task_rules.hpp"
 
 namespace tally::data {
+namespace {
+
+template <class T>
+void check_values(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
+                  std::span<const std::byte> rows) {
+  for_each_value<T>(rows, [&](std::size_t i, T value) {
+    if (allowed(info, value)) return;
+    refuse(info.path, place_of(column, first, i),
+           format("= {}, expected {} (read)", value, expected_labels(info)),
+           format("Check the labels with 'tally inspect {}'.", info.path.string()));
+  });
+}
+
+}  // namespace
 
 bool is_label(const ColumnInfo& column) { return column.path == "/targets/label"; }
 
-bool in_range(const DataSetInfo& info, std::int64_t label) {
+bool allowed(const DataSetInfo& info, std::int64_t label) {
   return (label >= 0 && label < info.num_classes) || label == info.ignore_index;
 }
 
+bool allowed(const DataSetInfo& info, std::uint8_t flag) {
+  return flag <= 1 || flag == info.ignore_index;
+}
+
+bool allowed(const DataSetInfo& /*info*/, float value) { return std::isfinite(value); }
+
 std::string expected_labels(const DataSetInfo& info) {
-  const std::string range = format("0..{}", info.num_classes - 1);
+  const hdf5::Element label = rules_of(info).label;
+  if (label == hdf5::Element::f32) return "finite numbers";
+  const std::int64_t last = label == hdf5::Element::u8 ? 1 : info.num_classes - 1;
+  const std::string range = format("0..{}", last);
   return info.ignore_index ? format("{} or ignore_index {}", range, *info.ignore_index) : range;
 }
 
+std::string place_of(const ColumnInfo& column, std::int64_t first, std::size_t i) {
+  const std::int64_t in_row = num_elements(column.row_shape);
+  const auto at = static_cast<std::int64_t>(i);
+  const std::int64_t row = first + at / in_row;
+  return column.row_shape.empty() ? format("{}[{}]", column.path, row)
+                                  : format("{}[{}, {}]", column.path, row, at % in_row);
+}
+
 void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
-                  std::span<const std::int64_t> labels) {
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (in_range(info, labels[i])) continue;
-    refuse(info.path, format("{}[{}]", column.path, first + static_cast<std::int64_t>(i)),
-           format("= {}, expected {} (read)", labels[i], expected_labels(info)),
-           format("Check the labels with 'tally inspect {}'.", info.path.string()));
-  }
+                  std::span<const std::byte> rows) {
+  const hdf5::Element label = rules_of(info).label;
+  if (label == hdf5::Element::f32) return check_values<float>(info, column, first, rows);
+  if (label == hdf5::Element::u8) return check_values<std::uint8_t>(info, column, first, rows);
+  check_values<std::int64_t>(info, column, first, rows);
 }
 
 }  // namespace tally::data

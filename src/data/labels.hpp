@@ -1,21 +1,44 @@
-// Which labels are allowed.
+// Which values are allowed under /targets/label. Classes are int64, the flags of labels uint8,
+// values to be predicted float32.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string>
 
 #include <tally/data/data_set.hpp>
 
 namespace tally::data {
 
 bool is_label(const ColumnInfo& column);
+
 // 0 <= label < num_classes, or ignore_index.
-bool in_range(const DataSetInfo& info, std::int64_t label);
-// "0..999 or ignore_index -1".
+bool allowed(const DataSetInfo& info, std::int64_t label);
+// 0, 1 or ignore_index.
+bool allowed(const DataSetInfo& info, std::uint8_t flag);
+// Finite.
+bool allowed(const DataSetInfo& info, float value);
+// "0..999 or ignore_index -1", "0..1", "finite numbers".
 std::string expected_labels(const DataSetInfo& info);
 
-// Refuses the first label of rows [first, …) that is out of range.
+// Calls use(i, value) for the i-th value in `bytes`, which need not be aligned.
+template <class T, class Use>
+void for_each_value(std::span<const std::byte> bytes, const Use& use) {
+  for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    use(i, value);
+  }
+}
+
+// "/targets/label[817]", with the place in the row where rows have several values: "[817, 3]". Of
+// the i-th value of rows [first, …).
+std::string place_of(const ColumnInfo& column, std::int64_t first, std::size_t i);
+
+// Refuses the first value of rows [first, …) that is not allowed.
 void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
-                  std::span<const std::int64_t> labels);
+                  std::span<const std::byte> rows);
 
 }  // namespace tally::data

@@ -1,13 +1,11 @@
 #include "schema.hpp"
 
-#include <algorithm>
-#include <limits>
-
 #include <tally/base/format.hpp>
 
 #include "checksum_table.hpp"
 #include "columns.hpp"
 #include "refuse.hpp"
+#include "task_rules.hpp"
 
 namespace tally::data {
 namespace {
@@ -20,6 +18,22 @@ void require_attribute(const hdf5::Reader& file, std::string_view name) {
   refuse(file.path(), "", format("has no root attribute '{}'", name), kWriters);
 }
 
+void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSetInfo& info) {
+  if (!file.has_attribute("/", "ignore_index")) return;
+  info.ignore_index = file.int64_attribute("/", "ignore_index");
+  if (!rules.ignore_index) {
+    refuse(file.path(), "",
+           format("has ignore_index {}, but the task {} scores every target", *info.ignore_index,
+                  info.task),
+           "Leave samples without a target out, and the attribute.");
+  }
+  if (!rules.ignore_index->contains(*info.ignore_index)) {
+    refuse(file.path(), "",
+           format("has ignore_index {}, expected {} for the task {}", *info.ignore_index,
+                  range_text(*rules.ignore_index), info.task));
+  }
+}
+
 void read_root(const hdf5::Reader& file, DataSetInfo& info) {
   for (const char* name : {"tally_schema", "task", "num_classes"}) require_attribute(file, name);
   const std::int64_t schema = file.int64_attribute("/", "tally_schema");
@@ -27,20 +41,19 @@ void read_root(const hdf5::Reader& file, DataSetInfo& info) {
     refuse(file.path(), "", format("has tally_schema {}, expected {}", schema, kSchema), kWriters);
   }
   info.task = file.string_attribute("/", "task");
-  if (info.task != "multiclass") {
+  const TaskRules* rules = find_task(info.task);
+  if (rules == nullptr) {
     refuse(file.path(), "",
            format("is for the task '{}', which this version does not evaluate", shown(info.task)),
-           "It evaluates 'multiclass'.");
+           format("It evaluates: {}.", known_tasks()));
   }
   info.num_classes = file.int64_attribute("/", "num_classes");
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (info.num_classes < 2 || info.num_classes > kMost) {
+  if (!rules->num_classes.contains(info.num_classes)) {
     refuse(file.path(), "",
-           format("has num_classes {}, expected 2 to {}", info.num_classes, kMost));
+           format("has num_classes {}, expected {} for the task {}", info.num_classes,
+                  range_text(rules->num_classes), info.task));
   }
-  if (file.has_attribute("/", "ignore_index")) {
-    info.ignore_index = file.int64_attribute("/", "ignore_index");
-  }
+  read_ignore_index(file, *rules, info);
 }
 
 void read_class_names(const hdf5::Reader& file, DataSetInfo& info) {

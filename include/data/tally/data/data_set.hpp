@@ -39,7 +39,9 @@ struct DataSetInfo {
   std::int64_t file_bytes = 0;
   std::string task;
   std::int64_t num_samples = 0;
+  // multilabel: the number of labels; regression: the number of values to be predicted per sample.
   std::int64_t num_classes = 0;
+  // multilabel: of a label of a sample; regression: never there.
   std::optional<std::int64_t> ignore_index;
   std::vector<std::string> class_names;             // empty or num_classes
   std::vector<ColumnInfo> inputs, targets, groups;  // each in order of name
@@ -65,9 +67,9 @@ class DataSet {
   std::string identity() const;
 
   // Rows [first, first + count) of a column into `out`; rows past the checksum block's edges are
-  // read along and checked, then dropped. Labels are checked to be in range, unless only checksums
-  // are asked for. Throws Error(dataset) naming the column, the row and the value. One thread at a
-  // time.
+  // read along and checked, then dropped. Labels are checked to be in range and values to be
+  // finite, unless only checksums are asked for. Throws Error(dataset) naming the column, the row
+  // and the value. One thread at a time.
   void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                  std::span<std::byte> out, RowCheck check = RowCheck::values);
 

@@ -8,12 +8,12 @@
 
 namespace tally::data {
 
-// Lines for people: structure, normalisation, class counts (bounded), labels out of range with
-// their index, checksums, identity. Reads the targets only.
+// Lines for people: structure, normalisation, what the targets are (bounded), those not allowed
+// with their index, checksums, identity. Reads the targets only.
 std::vector<std::string> describe(DataSet& data_set);
 
-// Reads everything; a line that says what that proves. Throws Error(dataset) at the first label out
-// of range and where a block does not match its checksum.
+// Reads everything; a line that says what that proves. Throws Error(dataset) at the first target
+// that is not allowed and where a block does not match its checksum.
 std::string verify(DataSet& data_set);
 
 }  // namespace tally::data

@@ -1,0 +1,74 @@
+#include "task_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "refuse.hpp"
+
+namespace tally::data {
+namespace {
+
+using hdf5::Element;
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+constexpr IntegerRange kAnyInt64{std::numeric_limits<std::int64_t>::min(),
+                                 std::numeric_limits<std::int64_t>::max()};
+
+// In order of name.
+constexpr std::array kTasks{
+    TaskRules{"binary", "class", "classes", {2, 2}, Element::i64, kAnyInt64},
+    TaskRules{"multiclass", "class", "classes", {2, kMost}, Element::i64, kAnyInt64},
+    TaskRules{"multilabel", "label", "labels", {1, kMost}, Element::u8, IntegerRange{2, 255}},
+    TaskRules{"regression", "output", "outputs", {1, kMost}, Element::f32, std::nullopt},
+};
+
+}  // namespace
+
+std::string range_text(const IntegerRange& range) {
+  return range.least == range.most ? format("{}", range.least)
+                                   : format("{} to {}", range.least, range.most);
+}
+
+const TaskRules* find_task(std::string_view name) {
+  const auto found = std::ranges::find(kTasks, name, &TaskRules::name);
+  return found == kTasks.end() ? nullptr : &*found;
+}
+
+const TaskRules& rules_of(const DataSetInfo& info) {
+  const TaskRules* rules = find_task(info.task);
+  if (rules == nullptr) {
+    throw Error(ErrorKind::internal, format("no rules for the task '{}'", info.task));
+  }
+  return *rules;
+}
+
+std::string known_tasks() {
+  std::vector<std::string_view> names;
+  for (const TaskRules& rules : kTasks) names.push_back(rules.name);
+  return format("{}", fmt::join(names, ", "));
+}
+
+std::vector<Shape> label_row_shapes(const DataSetInfo& info) {
+  const Element label = rules_of(info).label;
+  if (label == Element::i64) return {{}};
+  if (label == Element::f32 && info.num_classes == 1) return {{}, {1}};
+  return {{info.num_classes}};
+}
+
+std::string counted(const DataSetInfo& info) {
+  const TaskRules& rules = rules_of(info);
+  return format("{} {}", info.num_classes, info.num_classes == 1 ? rules.one : rules.many);
+}
+
+std::string counted_name(const DataSetInfo& info, std::int64_t index) {
+  const std::string_view one = rules_of(info).one;
+  if (info.class_names.empty()) return format("{} {}", one, index);
+  return format("{} {} '{}'", one, index, shown(info.class_names[to_size(index)]));
+}
+
+}  // namespace tally::data
