@@ -7,19 +7,23 @@
 
 namespace tally::data {
 
-void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t rows,
-                    const std::function<void(std::int64_t, std::span<const std::byte>)>& use) {
+void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRange samples,
+                    std::int64_t rows, const UsePiece& use) {
   constexpr std::int64_t kPieceBytes = 1 << 20;
-  const std::int64_t num_rows = data_set.info().num_samples;
-  const std::int64_t unit = std::clamp<std::int64_t>(rows, 1, num_rows);
+  const std::int64_t unit = std::clamp<std::int64_t>(rows, 1, data_set.info().num_samples);
   const std::int64_t units = std::max<std::int64_t>(1, kPieceBytes / (unit * column.row_bytes()));
   std::vector<std::byte> buffer;
-  for (std::int64_t first = 0; first < num_rows; first += unit * units) {
-    const std::int64_t count = std::min(unit * units, num_rows - first);
+  for (std::int64_t done = 0; done < samples.count; done += unit * units) {
+    const std::int64_t count = std::min(unit * units, samples.count - done);
     buffer.resize(to_size(count * column.row_bytes()));
-    data_set.read_rows(column, first, count, buffer, RowCheck::checksums_only);
-    use(first, buffer);
+    data_set.read_rows(column, samples.first + done, count, buffer, RowCheck::checksums_only);
+    use(samples.first + done, buffer);
   }
+}
+
+void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t rows,
+                    const UsePiece& use) {
+  for_each_piece(data_set, column, {0, data_set.info().num_samples}, rows, use);
 }
 
 }  // namespace tally::data

@@ -1,4 +1,4 @@
-// A whole column, in order, a piece at a time.
+// A column, in order, a piece at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,18 @@
 #include <span>
 
 #include <tally/data/data_set.hpp>
+#include <tally/plan/batch_grid.hpp>
 
 namespace tally::data {
 
-// Calls `use(first, bytes)` for consecutive runs of rows, each a multiple of `rows` rows (but the
-// last) and about 1 MiB. Checksums are checked, labels are not.
+using UsePiece = std::function<void(std::int64_t first, std::span<const std::byte> bytes)>;
+
+// Calls `use(first, bytes)` for consecutive runs of the rows of `samples`, each a multiple of
+// `rows` rows (but the last) and about 1 MiB. Checksums are checked, labels are not.
+void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRange samples,
+                    std::int64_t rows, const UsePiece& use);
+// Of all samples.
 void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t rows,
-                    const std::function<void(std::int64_t, std::span<const std::byte>)>& use);
+                    const UsePiece& use);
 
 }  // namespace tally::data

@@ -1,0 +1,31 @@
+#include <tally/data/groups.hpp>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "labels.hpp"
+#include "pieces.hpp"
+
+namespace tally::data {
+
+std::vector<std::int32_t> group_values(DataSet& data_set, const ColumnInfo& group,
+                                       std::int64_t first, std::int64_t count) {
+  if (group.dtype != DType::i32 || !group.row_shape.empty()) {
+    throw Error(ErrorKind::internal, format("{} is no group", group.path));
+  }
+  std::unordered_set<std::int32_t> found;
+  for_each_piece(data_set, group, {first, count}, 1,
+                 [&](std::int64_t, std::span<const std::byte> bytes) {
+                   for_each_value<std::int32_t>(bytes, [&](std::size_t, std::int32_t value) {
+                     if (found.size() <= kMaxGroupValues) found.insert(value);
+                   });
+                 });
+  std::vector<std::int32_t> values(found.begin(), found.end());
+  std::ranges::sort(values);
+  return values;
+}
+
+}  // namespace tally::data
