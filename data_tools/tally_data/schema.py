@@ -1,15 +1,44 @@
 """The names, numbers and plain checks of SCHEMA.md."""
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 
 from .errors import DataError, UsageError
 
 SCHEMA_VERSION = 1
-TASKS = ("multiclass",)
 INPUT_DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float32", "float64")
 MAX_CLASSES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """What /targets/label holds, and what num_classes counts there."""
+
+    name: str
+    counted: str  # classes, labels or outputs
+    label_dtype: str
+    num_classes: tuple[int, int]  # least and most
+    ignore_index: tuple[int, int] | None  # least and most; None: every target is scored
+
+    def label_shape(self, num_classes: int) -> tuple[int, ...]:
+        """Of a row of /targets/label."""
+        if self.label_dtype == "int64" or (self.label_dtype == "float32" and num_classes == 1):
+            return ()
+        return (num_classes,)
+
+
+_INT64 = (-(2**63), 2**63 - 1)
+TASKS = {
+    task.name: task
+    for task in (
+        Task("binary", "classes", "int64", (2, 2), _INT64),
+        Task("multiclass", "classes", "int64", (2, MAX_CLASSES), _INT64),
+        Task("multilabel", "labels", "uint8", (1, MAX_CLASSES), (2, 255)),
+        Task("regression", "outputs", "float32", (1, MAX_CLASSES), None),
+    )
+}
 MAX_ROWS_PER_BLOCK = 64
 _BLOCK_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -27,38 +56,57 @@ def check_name(name: str) -> str:
     return name
 
 
-def check_task(task: str) -> str:
-    if task not in TASKS:
-        raise UsageError(f"task '{task}' is not one that can be written; known: {', '.join(TASKS)}")
-    return task
+def find_task(name: str) -> Task:
+    if name not in TASKS:
+        raise UsageError(f"task '{name}' is not one that can be written; known: {', '.join(TASKS)}")
+    return TASKS[name]
 
 
-def check_num_classes(num_classes: int) -> int:
-    if not 2 <= num_classes <= MAX_CLASSES:
-        raise UsageError(f"num_classes is {num_classes}, expected 2 to {MAX_CLASSES}")
-    return num_classes
+def _check_in_range(what: str, value: int, limits: tuple[int, int], task: Task) -> int:
+    least, most = limits
+    if not least <= value <= most:
+        expected = f"{least}" if least == most else f"{least} to {most}"
+        raise UsageError(f"{what} is {value}, expected {expected} for the task {task.name}")
+    return value
 
 
-def check_class_names(names: list[str], num_classes: int) -> list[str]:
+def check_num_classes(num_classes: int, task: Task) -> int:
+    return _check_in_range("num_classes", num_classes, task.num_classes, task)
+
+
+def check_ignore_index(ignore_index: int | None, task: Task) -> int | None:
+    if ignore_index is None:
+        return None
+    if task.ignore_index is None:
+        raise UsageError(f"ignore_index was given, but the task {task.name} scores every target")
+    return _check_in_range("ignore_index", ignore_index, task.ignore_index, task)
+
+
+def check_class_names(names: list[str], num_classes: int, task: Task) -> list[str]:
     if len(names) != num_classes:
-        raise UsageError(f"{len(names)} class names were given for {num_classes} classes")
+        raise UsageError(f"{len(names)} class names were given for {num_classes} {task.counted}")
     for index, name in enumerate(names):
         if not name or "\0" in name:
-            raise UsageError(f"the name of class {index} is {name!r}, expected text without NUL")
+            raise UsageError(f"class name {index} is {name!r}, expected text without NUL")
     return names
 
 
-def check_labels(labels: np.ndarray, first_index: int, num_classes: int, ignore_index: int | None) -> None:
-    """labels: int64 [n], the rows from first_index on."""
-    bad = (labels < 0) | (labels >= num_classes)
-    if ignore_index is not None:
-        bad &= labels != ignore_index
+def check_labels(
+    labels: np.ndarray, first_index: int, task: Task, num_classes: int, ignore_index: int | None
+) -> None:
+    """labels: [n] or [n, num_classes] of the task's type, the rows from first_index on."""
+    if task.label_dtype == "float32":
+        bad, expected = ~np.isfinite(labels), "finite numbers"
+    else:
+        last = 1 if task.label_dtype == "uint8" else num_classes - 1
+        bad, expected = (labels < 0) | (labels > last), f"0..{last}"
+        if ignore_index is not None:
+            bad &= labels != ignore_index
+            expected += f" or ignore_index {ignore_index}"
     if bad.any():
-        at = int(np.argmax(bad))
-        also = "" if ignore_index is None else f" or ignore_index {ignore_index}"
-        raise DataError(
-            f"/targets/label[{first_index + at}] = {labels[at]}, expected 0..{num_classes - 1}{also}"
-        )
+        at = tuple(map(int, np.unravel_index(np.argmax(bad), bad.shape)))
+        place = ", ".join(map(str, (first_index + at[0], *at[1:])))
+        raise DataError(f"/targets/label[{place}] = {labels[at]}, expected {expected}")
 
 
 def default_rows_per_block(row_bytes: int) -> int:

@@ -43,12 +43,14 @@ class DataSetWriter:
     ) -> None:
         self.path = Path(path)
         self.num_samples = num_samples
-        self._task = schema.check_task(task)
-        self._num_classes = schema.check_num_classes(num_classes)
+        self._task = schema.find_task(task)
+        self._num_classes = schema.check_num_classes(num_classes, self._task)
         self._class_names = (
-            None if class_names is None else schema.check_class_names(list(class_names), num_classes)
+            None
+            if class_names is None
+            else schema.check_class_names(list(class_names), num_classes, self._task)
         )
-        self._ignore_index = ignore_index
+        self._ignore_index = schema.check_ignore_index(ignore_index, self._task)
         self._overwrite = overwrite
         self._use_checksums = checksums
         self._rows_per_block = rows_per_block
@@ -107,11 +109,20 @@ class DataSetWriter:
         return self._filled(self._add(f"/inputs/{schema.check_name(name)}", dtype, tuple(shape)), data)
 
     def add_target(self, name: str = "label", data: Any = None) -> Column:
-        """/targets/label: int64 [N], 0..num_classes-1 or ignore_index."""
+        """/targets/label, by task, with C = num_classes:
+
+        binary, multiclass: int64 [N], 0..C-1 or ignore_index
+        multilabel: uint8 [N, C], each 0, 1 or ignore_index
+        regression: float32 [N, C], or [N] where C is 1; finite
+        """
+        task = self._task
         if name != "label":
-            raise UsageError(f"the task {self._task} has the target 'label', not '{name}'")
-        check = partial(schema.check_labels, num_classes=self._num_classes, ignore_index=self._ignore_index)
-        return self._filled(self._add("/targets/label", "int64", (), check), data)
+            raise UsageError(f"the task {task.name} has the target 'label', not '{name}'")
+        check = partial(
+            schema.check_labels, task=task, num_classes=self._num_classes, ignore_index=self._ignore_index
+        )
+        shape = task.label_shape(self._num_classes)
+        return self._filled(self._add("/targets/label", task.label_dtype, shape, check), data)
 
     def add_group(self, name: str, data: Any = None) -> Column:
         """/groups/<name>: int32 [N], the subgroup of each sample."""
@@ -144,7 +155,7 @@ class DataSetWriter:
 
     def _write_root(self, file: h5py.File) -> None:
         file.attrs["tally_schema"] = np.int64(schema.SCHEMA_VERSION)
-        file.attrs["task"] = self._task
+        file.attrs["task"] = self._task.name
         file.attrs["num_classes"] = np.int64(self._num_classes)
         if self._ignore_index is not None:
             file.attrs["ignore_index"] = np.int64(self._ignore_index)

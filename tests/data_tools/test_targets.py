@@ -1,0 +1,97 @@
+"""DataSetWriter: targets of binary, multilabel and regression."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from tally_data import DataError, DataSetWriter, UsageError
+
+NAN, INF = np.float32("nan"), np.float32("inf")
+
+
+def write(path: Path, rows: object, num_samples: int = 4, **options: object) -> None:
+    """A set with one input; `rows` in pieces of one and of the rest."""
+    with DataSetWriter(path, num_samples=num_samples, **options) as out:
+        out.add_input("x", dtype="float32", data=np.zeros(num_samples, np.float32))
+        label = out.add_target()
+        label.append(rows[:1])
+        label.append(rows[1:])
+
+
+FLAGS = [[0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 255]]
+VALUES = np.array([[0.5, -1], [1, 2], [3, 3.4e38], [-0.0, 1e-45]], np.float32)
+
+GOOD = [
+    ({"task": "binary", "num_classes": 2}, [0, 1, 1, 0], "<i8"),
+    ({"task": "binary", "num_classes": 2, "ignore_index": -1}, [0, 1, -1, 0], "<i8"),
+    ({"task": "multilabel", "num_classes": 3, "ignore_index": 255}, FLAGS, "|u1"),
+    ({"task": "multilabel", "num_classes": 1}, np.array([[True], [False], [True], [True]]), "|u1"),
+    ({"task": "regression", "num_classes": 2, "class_names": ["x", "y"]}, VALUES, "<f4"),
+    ({"task": "regression", "num_classes": 1}, VALUES[:, 0], "<f4"),
+    ({"task": "regression", "num_classes": 1}, VALUES[:, 0].astype(np.float16), "<f4"),
+]
+
+
+@pytest.mark.parametrize(("options", "rows", "stored"), GOOD)
+def test_targets_read_back(tmp_path: Path, options: dict, rows: object, stored: str) -> None:
+    write(tmp_path / "a.h5", rows, **options)
+    with h5py.File(tmp_path / "a.h5") as file:
+        label = file["targets/label"]
+        assert label.dtype == np.dtype(stored)
+        assert np.array_equal(label[...], np.asarray(rows)) and label.shape == np.shape(rows)
+        assert file["checksums/targets/label"].attrs["rows_per_block"] == 64
+        assert file.attrs["task"] == options["task"]
+        assert file.attrs["num_classes"] == options["num_classes"]
+        assert file.attrs.get("ignore_index") == options.get("ignore_index")
+        assert ("class_names" in file) == ("class_names" in options)
+
+
+BINARY = {"task": "binary", "num_classes": 2}
+MULTILABEL = {"task": "multilabel", "num_classes": 3}
+REGRESSION = {"task": "regression", "num_classes": 2}
+BAD_ROWS = [
+    (BINARY, [0, 1, 2, 0], r"/targets/label\[2\] = 2, expected 0..1$"),
+    (BINARY, [[0], [1], [1], [0]], r"shape \[1, 1\], expected \[n\]"),
+    (MULTILABEL, FLAGS, r"/targets/label\[3, 2\] = 255, expected 0..1$"),
+    (MULTILABEL | {"ignore_index": 254}, FLAGS, r"\[3, 2\] = 255, expected 0..1 or ignore_index 254"),
+    (MULTILABEL, [[0, 1, 2]] * 4, r"/targets/label\[0, 2\] = 2, expected 0..1$"),
+    (MULTILABEL, [[0, 1, -1]] * 4, "values -1..1 do not fit uint8"),
+    (MULTILABEL, [[0, 1]] * 4, r"shape \[1, 2\], expected \[n, 3\]"),
+    (MULTILABEL, [0, 1, 2, 0], r"shape \[1\], expected \[n, 3\]"),
+    (MULTILABEL, np.zeros((4, 3), np.float32), "float32, expected uint8"),
+    (REGRESSION, [[0.5, 1.5]] * 4, "float64, expected float32"),
+    (REGRESSION, np.array([[1, 2], [3, 4], [5, NAN], [7, 8]], np.float32), r"\[2, 1\] = nan, expected finite"),
+    (REGRESSION, np.array([[-INF, 2]] * 4, np.float32), r"\[0, 0\] = -inf, expected finite numbers"),
+    (REGRESSION, np.zeros(4, np.float32), r"shape \[1\], expected \[n, 2\]"),
+    (REGRESSION | {"num_classes": 1}, np.zeros((4, 1), np.float32), r"shape \[1, 1\], expected \[n\]"),
+    (REGRESSION | {"num_classes": 1}, np.full(4, NAN), r"/targets/label\[0\] = nan, expected finite"),
+]
+
+
+@pytest.mark.parametrize(("options", "rows", "says"), BAD_ROWS)
+def test_bad_targets_leave_nothing(tmp_path: Path, options: dict, rows: object, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        write(tmp_path / "a.h5", rows, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+BAD_ARGUMENTS = [
+    (BINARY | {"num_classes": 3}, "num_classes is 3, expected 2 for the task binary"),
+    (MULTILABEL | {"num_classes": 0}, "num_classes is 0, expected 1 to 2147483647"),
+    (REGRESSION | {"num_classes": 0}, "num_classes is 0, expected 1 to 2147483647"),
+    (MULTILABEL | {"ignore_index": 1}, "ignore_index is 1, expected 2 to 255 for the task multilabel"),
+    (MULTILABEL | {"ignore_index": -100}, "ignore_index is -100, expected 2 to 255"),
+    (MULTILABEL | {"ignore_index": 256}, "ignore_index is 256, expected 2 to 255"),
+    (BINARY | {"ignore_index": 2**63}, "ignore_index is 9223372036854775808"),
+    (REGRESSION | {"ignore_index": -1}, "ignore_index was given, but the task regression scores every target"),
+    (REGRESSION | {"class_names": ["x"]}, "1 class names were given for 2 outputs"),
+    (MULTILABEL | {"class_names": ["a", "", "c"]}, "class name 1 is ''"),
+]
+
+
+@pytest.mark.parametrize(("options", "says"), BAD_ARGUMENTS)
+def test_bad_arguments(tmp_path: Path, options: dict, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        write(tmp_path / "a.h5", [], **options)
+    assert list(tmp_path.iterdir()) == []
