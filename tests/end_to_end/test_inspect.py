@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 import small
 import torch
@@ -11,6 +12,8 @@ from conftest import Evaluate, Result, Small
 from corrupt import flip_byte
 from launch import Program
 from safetensors.torch import save_file
+from schema_examples import write_schema_examples
+from tally_data import DataSetWriter
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +26,41 @@ def test_data_set(tally: Program, small_case: Small) -> None:
     for part in ("multiclass", "103", "7", "/inputs/image", "uint8", "RGB", "/targets/label", "int64", "class 0"):
         assert part in text
     tally("inspect", small_case.data, "--verify").must_succeed()
+
+
+def test_data_sets_of_the_schema_page(tally: Program, tmp_path: Path) -> None:
+    says = {
+        "findings.h5": ("task multilabel, 500 samples, 3 labels", "uint8 [500, 3]", "; 1 ignored", "label 2 'c': "),
+        "pets.h5": ("task multiclass, 1000 samples, 3 classes", "int64 [1000]", "class 1 'dog': "),
+        "prices.h5": ("task regression, 500 samples, 1 output,", "float32 [500]", "output 0 'price': min -"),
+    }
+    for path in write_schema_examples(tmp_path):
+        text = tally("inspect", path, "--verify").must_succeed().stdout
+        for part in (*says.pop(path.name), "verified: all"):
+            assert part in text
+    assert not says
+
+
+BAD_TARGETS = [
+    ("binary", 2, [0, 1, 0, 1], 2, "/targets/label[3] = 2, expected 0..1"),
+    ("multilabel", 2, [[0, 1]] * 4, 7, "/targets/label[3, 1] = 7, expected 0..1"),
+    ("regression", 1, np.ones(4, np.float32), np.nan, "/targets/label[3] = nan, expected finite numbers"),
+]
+
+
+@pytest.mark.parametrize(("task", "num_classes", "rows", "bad", "says"), BAD_TARGETS)
+def test_targets_that_are_not_allowed(
+    task: str, num_classes: int, rows: object, bad: object, says: str, tally: Program, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.h5"
+    with DataSetWriter(path, task=task, num_classes=num_classes, num_samples=4, checksums=False) as out:
+        out.add_input("x", dtype="float32", data=np.zeros(4, np.float32))
+        out.add_target("label", rows)
+    tally("inspect", path, "--verify").must_succeed()
+    with h5py.File(path, "r+") as file:
+        file["targets/label"][(3, 1) if task == "multilabel" else 3] = bad
+    assert f"  {says}\n" in tally("inspect", path).must_succeed().stdout
+    tally("inspect", path, "--verify").must_fail(3, "bad.h5", says)
 
 
 def test_verify_finds_damage(tally: Program, small_case: Small, tmp_path: Path) -> None:
