@@ -111,8 +111,9 @@ void read_inputs(const hdf5::Reader& file, DataSetInfo& info) {
     refuse(file.path(), "/inputs", "holds no dataset, expected at least one input");
   }
   for (const std::string& path : paths) {
-    ColumnInfo column = open_column(
-        file, path, info, {Element::u8, Element::i32, Element::i64, Element::f32, Element::f64});
+    ColumnInfo column = open_column(file, path, info,
+                                    {Element::u8, Element::i8, Element::i16, Element::i32,
+                                     Element::i64, Element::f32, Element::f64});
     if (is_image(file, column)) column.image = read_image_attributes(file, column);
     info.inputs.push_back(std::move(column));
   }

@@ -30,11 +30,12 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"scalar",
                {"/inputs/image is a scalar"},
                [](hid_t f) { replace(f, "/inputs/image", H5T_STD_U8LE, {}); }},
-        Change{"input_type",
-               {"/inputs/x holds uint16, expected uint8, int32, int64, float32"},
-               [](hid_t f) {
-                 raw::dataset(f, "/inputs/x", H5T_STD_U16LE, {10}, "0123456789abcdefghij");
-               }},
+        Change{
+            "input_type",
+            {"/inputs/x holds uint16, expected uint8, int8, int16, int32, int64, float32, float64"},
+            [](hid_t f) {
+              raw::dataset(f, "/inputs/x", H5T_STD_U16LE, {10}, "0123456789abcdefghij");
+            }},
         Change{"input_big_endian",
                {"/inputs/image holds big-endian float32 elements"},
                [](hid_t f) {

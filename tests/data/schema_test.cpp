@@ -68,6 +68,22 @@ TEST(Schema, SeveralInputsComeInOrderOfName) {
   EXPECT_FALSE(data_set.info().integrity_checked);
 }
 
+TEST(Schema, InputsMayHaveAnyTypeThatTensorsHave) {
+  const std::pair<hid_t, DType> types[] = {
+      {H5T_STD_U8LE, DType::u8},   {H5T_STD_I8LE, DType::i8},   {H5T_STD_I16LE, DType::i16},
+      {H5T_STD_I32LE, DType::i32}, {H5T_STD_I64LE, DType::i64}, {H5T_IEEE_F32LE, DType::f32},
+      {H5T_IEEE_F64LE, DType::f64}};
+  for (const auto& [stored, dtype] : types) {
+    const raw::TemporaryFolder folder;
+    SampleFile().write(folder / "a.h5");
+    raw::edit(folder / "a.h5", [&](hid_t file) {
+      const std::vector<std::uint64_t> zeros(10);
+      raw::dataset(file, "/inputs/x", stored, {10}, zeros.data());
+    });
+    EXPECT_EQ(DataSet(folder / "a.h5").info().inputs.at(1).dtype, dtype);
+  }
+}
+
 TEST(Schema, IntegrityIsUncheckedWhenOneColumnHasNoTable) {
   const raw::TemporaryFolder folder;
   SampleFile{.rows_per_block = 4}.write(folder / "a.h5");
