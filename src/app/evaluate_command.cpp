@@ -70,13 +70,15 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   phases.done("evaluate");
   comm.barrier();
   phases.done("wait_for_ranks");
-  const auto results = merge_results(comm, job, loop);
+  auto figures = merge_results(comm, job, loop);
   phases.done("reduce");
+  add_figures_of_kept(comm, job, loop, figures);
+  phases.done("count_again");
   if (mine != nullptr) mine->events->phase("gather");
   auto predictions =
       gather_predictions(comm, job, loop, mine != nullptr ? mine->folder.predictions() : "");
   phases.done("gather");
-  auto report = make_report(comm, job, loop, results, phases);
+  auto report = make_report(comm, job, loop, figures, phases);
   report.startup_s = startup_s;
   if (mine != nullptr) publish(job, report, std::move(predictions), *mine);
 }

@@ -13,7 +13,9 @@
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/config/options.hpp>
+#include <tally/digest/digest.hpp>
 
+#include "class_weights.hpp"
 #include "output_folder.hpp"
 #include "reduction.hpp"
 
@@ -67,12 +69,21 @@ metrics::OutputKind output_kind(const config::RunConfig& config,
 }
 
 std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
-                                       const data::DataSetInfo& info, metrics::OutputKind outputs) {
+                                       const data::DataSetInfo& info, metrics::OutputKind outputs,
+                                       const std::vector<double>& class_weights) {
   tasks::TaskOptions options;
   options.task = config.task.empty() ? info.task : config.task;
   options.outputs = outputs;
-  options.metrics = {info.num_classes, info.ignore_index, config.confusion_max_classes,
-                     config.metrics};
+  options.metrics = {.task = options.task,
+                     .num_classes = info.num_classes,
+                     .ignore_index = info.ignore_index,
+                     .confusion_max_classes = config.confusion_max_classes,
+                     .names = config.metrics,
+                     .definitions = metrics::definitions_from_name(config.definitions),
+                     .calibration_bins = config.calibration_bins,
+                     .label_smoothing = config.label_smoothing,
+                     .class_weights = class_weights};
+  options.keep_rows = !info.groups.empty() || config.intervals == "bootstrap";
   options.targets.clear();
   for (const auto& target : info.targets) options.targets.push_back(target.name);
   for (const auto& word : config.save) {
@@ -129,11 +140,17 @@ void naming_model(const std::string& model, const std::function<void()>& step) {
 void fit_together(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
   auto& predictor = *job.model.predictor;
+  const auto class_weights = read_class_weights(comm, job.config.class_weights, info.num_classes);
+  if (!class_weights.empty()) {
+    job.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
+  }
   comm::agree_on(comm, [&] {
     job.outputs = output_kind(job.config, predictor.card());
-    job.task = make_task(job.config, info, job.outputs);
+    job.task = make_task(job.config, info, job.outputs, class_weights);
     check_state_size(*job.task->layout());
-    if (!job.task->columns().empty()) check_spill_folder(job.config);
+    if (!job.task->columns().empty() || !job.task->kept_columns().empty()) {
+      check_spill_folder(job.config);
+    }
     naming_model(job.config.model, [&] {
       job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device);
       evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor, *job.task,
@@ -144,9 +161,6 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   if (!predictor.card() && job.config.outputs.empty()) {
     job.notes.emplace_back(
         "the model has no card: its outputs are taken as logits (--outputs says otherwise)");
-  }
-  if (!info.groups.empty()) {
-    job.notes.emplace_back("figures per subgroup (/groups) are not computed by this version");
   }
 }
 
@@ -171,6 +185,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   phases.done("start_reducer");
   job.grid = make_grid(job.config, job.data.set->info());
   job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
+  job.subgroups = find_subgroups(comm, job);
   note_balance(job, comm.world_size());
   note_idle_cores(comm, job);
   return job;

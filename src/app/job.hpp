@@ -24,6 +24,7 @@
 #include "gpu_libraries.hpp"
 #include "inputs.hpp"
 #include "phases.hpp"
+#include "subgroups.hpp"
 
 namespace tally::app {
 
@@ -40,11 +41,13 @@ struct Job {
   LoadedModel model;
   GpuVersions gpu_versions;                                   // zeros on the CPU
   metrics::OutputKind outputs = metrics::OutputKind::logits;  // in force
+  std::string class_weights_digest;                           // empty without them
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;
   std::unique_ptr<comm::Reducer> reducer;
   std::optional<plan::BatchGrid> grid;
   plan::BatchRange slice;
+  std::vector<Subgroups> subgroups;
   std::vector<std::string> notes;
 };
 
@@ -60,7 +63,8 @@ std::string plan_text(const Job& job, int world_size);
 struct LoopResult {
   exact::State state;
   predictions::PredictionLog log;
-  evaluate::LoopTimes times;
+  predictions::PredictionLog kept;  // what counting again takes
+  evaluate::LoopFindings findings;
   double read_s = 0, wait_s = 0;
 };
 

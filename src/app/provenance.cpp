@@ -51,6 +51,11 @@ std::string digest_class(const Job& job) {
   line("samples", job.grid->num_samples());
   line("weights key", job.config.weights_key);
   line("outputs", name(job.outputs));
+  line("definitions", job.config.definitions);
+  line("threshold", job.config.threshold);
+  line("label smoothing", job.config.label_smoothing);
+  line("class weights", job.class_weights_digest);
+  line("curves", job.config.curves);
   for (const auto& note : job.routes.notes) line("normalisation", note);
   line("card", job.model.card_digest);
   if (job.device.kind == DeviceKind::cuda) {

@@ -39,6 +39,21 @@ std::vector<std::pair<std::string, std::string>> nccl_variables() {
   return found;
 }
 
+// As one sum: thousands of small ones would take as many round trips.
+void sum_together(comm::Reducer& reducer, std::vector<exact::State>& states) {
+  std::vector<std::int64_t> all;
+  for (const exact::State& state : states) {
+    all.insert(all.end(), state.values().begin(), state.values().end());
+  }
+  reducer.sum(all);
+  auto summed = all.begin();
+  for (exact::State& state : states) {
+    const auto values = state.values();
+    std::copy_n(summed, values.size(), values.begin());
+    summed += std::ssize(values);
+  }
+}
+
 }  // namespace
 
 void place_ranks(const comm::Communicator& comm, Job& job) {
@@ -68,6 +83,15 @@ void reduce(const comm::Communicator& comm, const Job& job, exact::State& state)
   } else {
     job.reducer->sum(state.values());
   }
+}
+
+void reduce_all(const comm::Communicator& comm, const Job& job, std::vector<exact::State>& states) {
+  if (job.config.check_reduction) {
+    for (exact::State& state : states) comm::sum_checked(*job.reducer, comm, state);
+  } else {
+    sum_together(*job.reducer, states);
+  }
+  for (exact::State& state : states) state.canonicalise();
 }
 
 std::vector<std::pair<std::string, std::string>> device_facts(const Job& job) {

@@ -23,6 +23,9 @@ void choose_reducer(const comm::Communicator& comm, Job& job);
 // Collective. `state` becomes that of the whole run, on every rank; with --check-reduction added up
 // twice and compared. Throws comm::AgreedFailure.
 void reduce(const comm::Communicator& comm, const Job& job, exact::State& state);
+// Collective. The same for several states of one layout, which are canonical then; as many on every
+// rank.
+void reduce_all(const comm::Communicator& comm, const Job& job, std::vector<exact::State>& states);
 
 // Versions and settings of what adds up, and of what computes on a GPU: for the report.
 std::vector<std::pair<std::string, std::string>> device_facts(const Job& job);

@@ -1,6 +1,7 @@
 #include "results.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include <tally/base/build_info.hpp>
 #include <tally/base/checked_cast.hpp>
@@ -13,6 +14,7 @@
 #include <tally/plan/coverage.hpp>
 #include <tally/predictions/writer.hpp>
 
+#include "bootstrap.hpp"
 #include "provenance.hpp"
 #include "reduction.hpp"
 
@@ -45,9 +47,40 @@ comm::RowSource rows_of(const predictions::PredictionLog& log) {
   return source;
 }
 
+// Collective. Of all ranks, on rank 0: ranks have their samples in the order of the indices.
+evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
+                                   const evaluate::NotFinite& mine) {
+  std::string text = format("{}", mine.count);
+  for (const std::int64_t index : mine.first_indices) text += format(" {}", index);
+  evaluate::NotFinite all;
+  for (const std::string& of_rank : comm.gather(text)) {
+    std::istringstream numbers(of_rank);
+    std::int64_t count = 0;
+    numbers >> count;
+    all.count += count;
+    for (std::int64_t index = 0; numbers >> index;) all.first_indices.push_back(index);
+  }
+  all.first_indices.resize(std::min(all.first_indices.size(), evaluate::NotFinite::kListed));
+  return all;
+}
+
+void remove_intervals(metrics::Results& results) {
+  for (auto& metric : results.metrics) metric.interval.reset();
+  for (auto& figures : results.per_class) {
+    for (auto& figure : figures.figures) figure.interval.reset();
+  }
+}
+
+void remove_intervals(RunFigures& figures) {
+  remove_intervals(figures.results);
+  for (auto& group : figures.groups) {
+    for (auto& value : group.values) remove_intervals(value.results);
+  }
+}
+
 // One rank's numbers, in the order in which `fill_ranks` takes them.
 std::vector<double> rank_values(const LoopResult& mine) {
-  const auto& times = mine.times;
+  const auto& times = mine.findings;
   return {static_cast<double>(times.samples),
           mine.read_s,
           times.prepare_s + times.predict_s + times.score_s + times.device_wait_s,
@@ -82,6 +115,8 @@ void fill_inputs(report::RunReport& report, const Job& job) {
   report.batch_size = job.grid->batch_size();
   report.num_batches = job.grid->num_batches();
   report.settings = job.config.settings;
+  report.task = job.config.task.empty() ? info.task : job.config.task;
+  report.definitions = job.config.definitions;
   report.model = job.model.model;
   report.weights = job.model.weights;
   if (const auto& card = job.model.predictor->card()) report.model_source = card->source;
@@ -92,15 +127,34 @@ void fill_inputs(report::RunReport& report, const Job& job) {
 
 }  // namespace
 
-metrics::Results merge_results(const comm::Communicator& comm, const Job& job, LoopResult& mine) {
+RunFigures merge_results(const comm::Communicator& comm, const Job& job, LoopResult& mine) {
+  RunFigures figures;
+  figures.not_finite = all_not_finite(comm, mine.findings.not_finite);
+  comm::agree_on(comm, [&] {
+    const bool failed = figures.not_finite.count > 0 && job.config.on_nan == "fail";
+    if (failed) throw evaluate::numeric_error(figures.not_finite);
+  });
   reduce(comm, job, mine.state);
   mine.state.canonicalise();
-  metrics::Results results;
   comm::agree_on(comm, [&] {
-    results = job.task->finalize(mine.state);
-    check_coverage(job, results);
+    figures.results = job.task->finalize(mine.state);
+    check_coverage(job, figures.results);
   });
-  return results;
+  return figures;
+}
+
+void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopResult& mine,
+                         RunFigures& figures) {
+  digest::Sha256 digest;
+  digest.update(mine.state.bytes());
+  for (const Subgroups& groups : job.subgroups) {
+    const auto states = count_subgroups(comm, job, mine, groups);
+    for (const exact::State& state : states) digest.update(state.bytes());
+    if (comm.is_root()) figures.groups.push_back(figures_of(job, groups, states));
+  }
+  figures.state_digest = digest.hex();
+  if (job.config.intervals == "bootstrap") add_bootstrap(comm, job, mine, figures.results);
+  if (job.config.intervals == "off") remove_intervals(figures);
 }
 
 std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm, const Job& job,
@@ -135,7 +189,7 @@ std::map<std::string, std::string> prediction_attributes(const Job& job,
 }
 
 report::RunReport make_report(const comm::Communicator& comm, const Job& job,
-                              const LoopResult& mine, const metrics::Results& results,
+                              const LoopResult& mine, const RunFigures& figures,
                               const Phases& phases) {
   report::RunReport report;
   report.phases = phases.over_ranks(comm);
@@ -145,10 +199,12 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
   const auto classes = comm.gather(digest_class(job));
   if (!comm.is_root()) return report;
 
-  report.results = results;
+  report.results = figures.results;
+  report.groups = figures.groups;
+  report.not_finite_indices = figures.not_finite.first_indices;
   const auto expected = expected_of(job);
   report.expected = {expected.count, expected.index_sum, expected.index_mix};
-  report.state_digest = digest::sha256_hex(mine.state.bytes());
+  report.state_digest = figures.state_digest;
   report.digest_class = classes[0];
   report.comparable = std::all_of(classes.begin(), classes.end(),
                                   [&](const auto& other) { return other == classes[0]; });

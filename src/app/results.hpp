@@ -15,9 +15,23 @@
 
 namespace tally::app {
 
-// Collective. The state of the whole run on every rank. Throws comm::AgreedFailure (internal) on
-// all ranks when the evidence is not that of every sample exactly once.
-metrics::Results merge_results(const comm::Communicator& comm, const Job& job, LoopResult& mine);
+// What all ranks found together.
+struct RunFigures {
+  metrics::Results results;
+  std::vector<report::GroupFigures> groups;
+  evaluate::NotFinite not_finite;  // on rank 0
+  std::string state_digest;
+};
+
+// Collective. Adds up what the ranks counted. Throws comm::AgreedFailure on all ranks: numeric
+// where outputs were not finite and --on-nan does not allow it, internal when the evidence is not
+// that of every sample exactly once.
+RunFigures merge_results(const comm::Communicator& comm, const Job& job, LoopResult& mine);
+
+// Collective. What is computed of kept samples: figures by subgroup, intervals. What it throws must
+// end the job.
+void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopResult& mine,
+                         RunFigures& figures);
 
 // predictions.h5 under its temporary name, complete but for its attributes.
 struct SavedPredictions {
@@ -36,7 +50,7 @@ std::map<std::string, std::string> prediction_attributes(const Job& job, const s
 
 // Collective. Everything the report says, complete on rank 0.
 report::RunReport make_report(const comm::Communicator& comm, const Job& job,
-                              const LoopResult& mine, const metrics::Results& results,
+                              const LoopResult& mine, const RunFigures& figures,
                               const Phases& phases);
 
 }  // namespace tally::app

@@ -14,6 +14,8 @@ namespace {
 constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
 // Besides those in use: one batch ready, one being read.
 constexpr int kSlotsAhead = 2;
+// More samples without a finite output are no accident of a few.
+constexpr std::int64_t kMostNotFinite = 1000;
 
 std::string spill_folder(const config::RunConfig& config) {
   if (!config.spill_dir.empty()) return config.spill_dir;
@@ -58,15 +60,19 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
   LoopResult result{
       exact::State(job.task->layout()),
       predictions::PredictionLog(job.task->columns(), spill_folder(job.config), kLogMemoryBytes),
+      predictions::PredictionLog(job.task->kept_columns(), spill_folder(job.config),
+                                 kLogMemoryBytes),
       {},
       0,
       0};
   data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots, held);
   ReaderSource source(reader);
-  result.times =
-      evaluate::run({*job.stream, job.grid->batch_size(), slot_bytes, held, source,
-                     job.routes.routes, *job.model.predictor, *job.task, result.log, observer},
-                    result.state);
+  evaluate::Parts parts{
+      *job.stream,       job.grid->batch_size(), slot_bytes, held,       source,
+      job.routes.routes, *job.model.predictor,   *job.task,  result.log, result.kept,
+      observer};
+  if (job.config.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
+  result.findings = evaluate::run(parts, result.state);
   result.read_s = reader.read_s();
   result.wait_s = reader.wait_s();
   return result;

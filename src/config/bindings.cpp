@@ -106,6 +106,21 @@ Binding one_of(std::string& field, Choices choices) {
           .text = [&field] { return field; }};
 }
 
+Binding number(double& field, double low, double high) {
+  return {.set = [&field, low, high](std::string_view text) -> Complaint {
+            double value = 0;
+            const auto [end, failure] =
+                std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool whole_text = failure == std::errc{} && end == text.data() + text.size();
+            if (!whole_text || !(value >= low && value < high)) {
+              return format("a number from {} to below {}", low, high);
+            }
+            field = value;
+            return std::nullopt;
+          },
+          .text = [&field] { return format("{}", field); }};
+}
+
 Binding flag(bool& field) {
   return {.set = [&field](std::string_view text) -> Complaint {
             static constexpr std::array<std::string_view, 4> kYes{"true", "yes", "on", "1"};

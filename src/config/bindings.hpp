@@ -42,6 +42,9 @@ Binding whole_number(T& field, T low, T high) {
           .text = [&field] { return format("{}", field); }};
 }
 
+// A decimal number from `low` up to, but not including, `high`.
+Binding number(double& field, double low, double high);
+
 using Choices = std::vector<std::string_view>;
 
 Binding words(std::string& field);

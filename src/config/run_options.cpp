@@ -18,6 +18,8 @@ constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMaxBatch = 1 << 24;
 constexpr std::int64_t kMaxClasses = 1 << 20;
 constexpr int kMaxThreads = 4096;
+constexpr std::int64_t kMaxBins = 1000;
+constexpr std::int64_t kMaxReplicas = 100'000;
 
 OptionTable run_table(RunConfig& run, std::string& config_file) {
   const Presence must = Presence::required;
@@ -45,6 +47,23 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
       {kWhat, "confusion-max-classes", "N",
        "keep the confusion matrix for at most so many classes; 0: never", "",
        whole_number(run.confusion_max_classes, std::int64_t{0}, kMaxClasses)},
+      {kWhat, "definitions", "WHOSE",
+       "where packages define a metric differently: torchmetrics, sklearn", "",
+       one_of(run.definitions, {"torchmetrics", "sklearn"})},
+      {kWhat, "threshold", "P", "binary and multilabel: predicted where the probability is greater",
+       "", number(run.threshold, 0.0, 1.0)},
+      {kWhat, "label-smoothing", "E", "of the loss, as torch's cross_entropy has it", "",
+       number(run.label_smoothing, 0.0, 1.0)},
+      {kWhat, "class-weights", "FILE", "of the loss: a text file with one number per class",
+       "all 1", words(run.class_weights)},
+      {kWhat, "calibration-bins", "N", "bins of confidence for the calibration errors", "",
+       whole_number(run.calibration_bins, std::int64_t{1}, kMaxBins)},
+      {kWhat, "curves", "HOW",
+       "AUROC and its kin: exact; bf16: of scores rounded to 16 bits, in less memory", "",
+       one_of(run.curves, {"exact", "bf16"})},
+      {kWhat, "on-nan", "POLICY",
+       "samples with NaN or Inf outputs: fail (exit 7, listed) or count them as wrong", "",
+       one_of(run.on_nan, {"fail", "wrong"})},
       {kWhat, "limit", "N", "evaluate the first N samples only; 0: all", "",
        whole_number(run.limit, std::int64_t{0}, kMaxInt64)},
       {kHow, "batch-size", "N", "samples per rank and step", "",
@@ -64,6 +83,13 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
       {kResults, "save", "LIST",
        "columns of predictions.h5: labels, topk, probabilities, logits; or none", "",
        choice_list(run.save, {"labels", "topk", "probabilities", "logits"}, "none")},
+      {kResults, "intervals", "METHOD",
+       "95 % intervals: off, wilson (of proportions), bootstrap (of all other metrics, too)", "",
+       one_of(run.intervals, {"off", "wilson", "bootstrap"})},
+      {kResults, "bootstrap-replicas", "N", "replicates of the bootstrap", "",
+       whole_number(run.bootstrap_replicas, std::int64_t{2}, kMaxReplicas)},
+      {kResults, "seed", "N", "of the bootstrap's weights", "",
+       whole_number(run.seed, std::int64_t{0}, kMaxInt64)},
       {kResults, "gather-window", "BYTES", "predictions on their way at rank 0 at any time", "",
        byte_size(run.gather_window_bytes, 1)},
       {kResults, "spill-dir", "DIR", "where prediction logs above 64 MiB go", "$TMPDIR, else /tmp",

@@ -15,16 +15,20 @@ FamilyEntry class_curves_family() {
   return {
       .metrics = {{.name = "auroc_macro",
                    .definition = "mean area under the classes' ROC curves, one against the rest",
-                   .standard = false},
+                   .standard = false,
+                   .needs_order = true},
                   {.name = "auroc_weighted",
                    .definition = "the same mean, by support",
-                   .standard = false},
+                   .standard = false,
+                   .needs_order = true},
                   {.name = "average_precision_macro",
                    .definition = "mean of the classes' average precision, one against the rest",
-                   .standard = false},
+                   .standard = false,
+                   .needs_order = true},
                   {.name = "average_precision_weighted",
                    .definition = "the same mean, by support",
-                   .standard = false}},
+                   .standard = false,
+                   .needs_order = true}},
       .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
         return std::make_unique<NothingCounted>();
       }};

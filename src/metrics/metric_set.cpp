@@ -63,6 +63,15 @@ std::vector<MetricDescription> known_metrics(std::string_view task) {
   return metrics;
 }
 
+std::optional<MetricDescription> description_of(std::string_view task, std::string_view metric) {
+  std::optional<MetricDescription> of_form;
+  for (const MetricDescription& known : known_metrics(task)) {
+    if (known.name == metric) return known;
+    if (matches(metric, known.name)) of_form = known;
+  }
+  return of_form;
+}
+
 MetricSet::MetricSet(MetricOptions options)
     : options_(std::move(options)),
       layout_(std::make_shared<exact::StateLayout>()),
@@ -81,6 +90,12 @@ MetricSet::~MetricSet() = default;
 
 bool MetricSet::is_wanted(std::string_view metric) const {
   return contains(options_.names, metric);
+}
+
+bool MetricSet::needs_order() const {
+  return std::ranges::any_of(options_.names, [&](const std::string& name) {
+    return description_of(options_.task, name).value().needs_order;
+  });
 }
 
 std::shared_ptr<const exact::StateLayout> MetricSet::layout() const { return layout_; }

@@ -11,8 +11,6 @@
 namespace tally::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string text_at(const Json& json, const char* key) {
   return printable(json.at(key).get<std::string>());
 }

@@ -16,8 +16,6 @@
 namespace tally::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kProgressInterval = 1.0;
 
 Error failure(const std::filesystem::path& path, const char* call, int error) {

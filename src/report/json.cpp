@@ -3,17 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include <tally/base/build_info.hpp>
-#include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/report/run_report.hpp>
 
+#include "json_figures.hpp"
 #include "json_text.hpp"
 
 namespace tally::report {
 namespace {
-
-// Keys stay in the order in which they are written here, which is that of the documentation.
-using Json = nlohmann::ordered_json;
 
 // Many readers of JSON hold numbers as doubles, which would round sums modulo 2^64.
 std::string hex(std::uint64_t value) { return format("{:#018x}", value); }
@@ -36,34 +33,6 @@ Json samples_json(const RunReport& report) {
           {"ignored", report.results.ignored},
           {"exactly_once", exactly_once(report)},
           {"coverage", std::move(coverage)}};
-}
-
-Json metrics_json(const metrics::Results& results) {
-  Json object = Json::object();
-  for (const auto& metric : results.metrics) {
-    object[metric.name] = {{"value", number_or_null(metric.value)},
-                           {"low", nullptr},
-                           {"high", nullptr},
-                           {"method", nullptr}};
-  }
-  return object;
-}
-
-Json per_class_json(const RunReport& report) {
-  Json rows = Json::array();
-  for (const auto& figures : report.results.per_class) {
-    const auto index = to_size(figures.index);
-    const auto& names = report.class_names;
-    rows.push_back({{"class", figures.index},
-                    {"name", index < names.size() ? Json(names[index]) : Json()},
-                    {"support", figures.support},
-                    {"predicted", figures.predicted},
-                    {"correct", figures.correct},
-                    {"precision", number_or_null(figures.precision)},
-                    {"recall", number_or_null(figures.recall)},
-                    {"f1", number_or_null(figures.f1)}});
-  }
-  return rows;
 }
 
 Json digests_json(const RunReport& report) {
@@ -140,10 +109,12 @@ std::string to_json(const RunReport& report) {
   json["units"] = {{"total", report.total_samples}, {"scored", report.results.scored}};
   json["metrics"] = metrics_json(report.results);
   json["per_class"] = per_class_json(report);
-  json["groups"] = Json::object();
-  json["ties"] = {{"label_tied", report.results.tied}};
-  // A NaN or Inf ends a run without a report.
-  json["non_finite"] = {{"count", 0}, {"first_indices", Json::array()}};
+  json["groups"] = groups_json(report);
+  json["ties"] = ties_json(report.results);
+  json["non_finite"] = {{"count", report.results.not_finite},
+                        {"first_indices", report.not_finite_indices}};
+  json["calibration"] = calibration_json(report);
+  json["definitions"] = report.definitions;
   json["digests"] = digests_json(report);
   json["plan"] = {{"batch_size", report.batch_size},
                   {"batches", report.num_batches},

@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <limits>
+
 #include <tally/base/build_info.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
@@ -18,6 +20,26 @@ constexpr const char* kMark = "tally_metrics";
 constexpr std::string_view kConfusion = "/confusion";
 constexpr std::string_view kClassNames = "/class_names";
 
+// One value per bin in each dataset.
+void write_reliability(hdf5::Writer& writer, const std::vector<metrics::ReliabilityBin>& bins) {
+  if (bins.empty()) return;
+  std::vector<double> low, high, confidence;
+  std::vector<std::int64_t> count, correct;
+  for (const auto& bin : bins) {
+    low.push_back(bin.low);
+    high.push_back(bin.high);
+    count.push_back(bin.count);
+    correct.push_back(bin.correct);
+    confidence.push_back(bin.confidence.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  const Shape shape{std::ssize(bins)};
+  writer.write("/reliability/low", shape, low);
+  writer.write("/reliability/high", shape, high);
+  writer.write("/reliability/count", shape, count);
+  writer.write("/reliability/correct", shape, correct);
+  writer.write("/reliability/confidence", shape, confidence);
+}
+
 void write_content(hdf5::Writer& writer, const RunReport& report) {
   const auto& results = report.results;
   writer.set_attribute("/", kMark, 1);
@@ -29,6 +51,10 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
     writer.set_attribute(kConfusion, "rows", "true class");
     writer.set_attribute(kConfusion, "columns", "predicted class");
   }
+  for (const auto& shares : results.confusion_shares) {
+    writer.write("/" + shares.name, {results.num_classes, results.num_classes}, shares.values);
+  }
+  write_reliability(writer, results.reliability);
   if (!report.class_names.empty()) writer.write_strings(kClassNames, report.class_names);
 }
 

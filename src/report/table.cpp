@@ -8,6 +8,7 @@
 #include <tally/report/run_report.hpp>
 
 #include "figures.hpp"
+#include "worst_groups.hpp"
 
 namespace tally::report {
 namespace {
@@ -32,6 +33,13 @@ std::string accuracy_counts(const metrics::Results& results) {
   return format("   {} of {}", grouped(correct), grouped(results.scored));
 }
 
+// As wide as the values, in their unit.
+std::string interval_text(const metrics::MetricValue& metric) {
+  const auto& [low, high, method] = *metric.interval;
+  return is_share(metric.name) ? format("   {:.2f} … {:.2f} %", 100 * low, 100 * high)
+                               : format("   {} … {}", value_text(low), value_text(high));
+}
+
 std::string metric_lines(const metrics::Results& results) {
   std::string text;
   for (const auto& metric : results.metrics) {
@@ -39,6 +47,7 @@ std::string metric_lines(const metrics::Results& results) {
     if (metric.value && is_share(metric.name)) {
       text += format("{:>11}", percent_text(*metric.value));
     }
+    if (metric.interval) text += interval_text(metric);
     if (metric.name == "accuracy") text += accuracy_counts(results);
     text += "\n";
   }
@@ -62,9 +71,25 @@ std::string class_lines(const RunReport& report) {
                                  : format("{}", c.index);
     text += format("  {:<{}.{}}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}\n", name, kNameColumns - 2,
                    kNameColumns - 3, grouped(c.support), grouped(c.predicted), grouped(c.correct),
-                   share_cell(c.precision), share_cell(c.recall), share_cell(c.f1));
+                   share_cell(c.value("precision")), share_cell(c.value("recall")),
+                   share_cell(c.value("f1")));
   }
   return text + "\n";
+}
+
+// Per dataset of subgroups: where the first metric is worst.
+std::string group_lines(const RunReport& report) {
+  std::string text;
+  for (const GroupFigures& group : report.groups) {
+    const auto worst = worst_groups(report.task, group);
+    text += format("Groups    {}: {} values", printable(group.name), group.values.size());
+    if (!worst.empty()) {
+      text += format("; worst {} {} in {}", worst[0].metric, value_text(worst[0].value),
+                     worst[0].group);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 std::string sample_lines(const RunReport& report) {
@@ -78,6 +103,10 @@ std::string sample_lines(const RunReport& report) {
   if (results.tied > 0) {
     text += format("          {} with a tie between the true class and another\n",
                    grouped(results.tied));
+  }
+  if (results.not_finite > 0) {
+    text += format("          {} with NaN or Inf outputs, counted as wrong\n",
+                   grouped(results.not_finite));
   }
   if (!report.data_integrity_checked) {
     text += "          data unchecked: the data set has no checksums\n";
@@ -112,7 +141,8 @@ std::string result_lines(const RunReport& report, const std::filesystem::path& f
 
 std::string to_table(const RunReport& report, const std::filesystem::path& folder) {
   return title(report) + metric_lines(report.results) + class_lines(report) + sample_lines(report) +
-         time_line(report) + digest_line(report) + result_lines(report, folder);
+         group_lines(report) + time_line(report) + digest_line(report) +
+         result_lines(report, folder);
 }
 
 }  // namespace tally::report

@@ -44,16 +44,17 @@ constexpr std::int64_t kRowBytes = sizeof(metrics::ClassRow);
 
 metrics::MetricOptions without_matrix(metrics::MetricOptions options) {
   options.confusion_max_classes = 0;
-  std::erase(options.names, "confusion_matrix");
+  std::erase_if(options.names,
+                [](const std::string& metric) { return metric.starts_with("confusion_"); });
   return options;
 }
 
-std::vector<Column> kept_columns_of(const TaskOptions& options) {
+std::vector<Column> kept_columns_of(const TaskOptions& options, bool keeps_scores) {
   std::vector<Column> columns;
-  if (options.keep_rows || options.keep_scores) {
+  if (options.keep_rows || keeps_scores) {
     columns.push_back({{"row", DType::u8, {kRowBytes}}, fill_row});
   }
-  if (options.keep_scores) {
+  if (keeps_scores) {
     columns.push_back({{"scores", DType::f32, {options.metrics.num_classes}}, fill_probabilities});
   }
   return columns;
@@ -73,11 +74,11 @@ struct Rules {
         metrics(given.metrics),
         again(without_matrix(metrics.options())),
         columns(classification_columns(given.save, given.metrics.num_classes)),
-        kept(kept_columns_of(given)) {}
+        kept(kept_columns_of(given, metrics.needs_order())) {}
 
   // Whether a column is made of the scores themselves.
   bool needs_scores() const {
-    return options.keep_scores ||
+    return metrics.needs_order() ||
            std::any_of(options.save.begin(), options.save.end(),
                        [](SaveColumns group) { return group != SaveColumns::labels; });
   }

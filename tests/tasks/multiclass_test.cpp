@@ -206,7 +206,7 @@ TEST(Multiclass, ListsSamplesWithNanOrInf) {
 TEST(Multiclass, CountsKeptSamplesAgain) {
   Batch batch;
   TaskOptions with = options();
-  with.keep_scores = true;
+  with.metrics.names = {"standard", "auroc_macro"};
   const auto task = make_task(with);
   const Scored scored = score(with, batch.view());
   const auto& kept = scored.collected.kept;

@@ -22,7 +22,14 @@ struct RunConfig {
   std::string outputs;  // logits, log-probabilities, probabilities; empty: the model card's
   std::vector<std::string> metrics;  // empty: the task's standard set
   std::int64_t confusion_max_classes = 2048;
-  std::int64_t limit = 0;  // first N samples; 0: all
+  std::string definitions = "torchmetrics";  // torchmetrics, sklearn
+  double threshold = 0.5;                    // of binary and multilabel predictions
+  double label_smoothing = 0;
+  std::string class_weights;  // file of one number per class; empty: all 1
+  std::int64_t calibration_bins = 15;
+  std::string on_nan = "fail";   // fail, wrong
+  std::string curves = "exact";  // exact, bf16
+  std::int64_t limit = 0;        // first N samples; 0: all
 
   // How
   std::int64_t batch_size = 64;
@@ -33,6 +40,9 @@ struct RunConfig {
   int threads = 1;
 
   // Results
+  std::string intervals = "wilson";  // off, wilson, bootstrap
+  std::int64_t bootstrap_replicas = 1000;
+  std::int64_t seed = 0;
   std::vector<std::string> save = {"labels"};  // labels, topk, probabilities, logits, none
   std::int64_t gather_window_bytes = 64 << 20;
   std::string spill_dir;          // empty: $TMPDIR, else /tmp

@@ -39,7 +39,11 @@ struct MetricDescription {
   // Of a form: the metric of the standard set that has it; none if empty.
   std::string_view standard_form = {};
   bool less_is_better = false;
+  // Made of all scores in order, after the loop (room `exchange`): nothing is counted for it.
+  bool needs_order = false;
 };
+// Of one metric, by its full name; null if the task has no such metric.
+std::optional<MetricDescription> description_of(std::string_view task, std::string_view metric);
 // All metrics of a task that `--metrics` takes, in report order. Error(usage) for an unknown task.
 std::vector<MetricDescription> known_metrics(std::string_view task);
 
@@ -59,6 +63,8 @@ class MetricSet {
   // As given, but with the full name of every metric that is wanted.
   const MetricOptions& options() const { return options_; }
   bool is_wanted(std::string_view metric) const;
+  // Whether a metric that is wanted is made of all scores in order.
+  bool needs_order() const;
   std::shared_ptr<const exact::StateLayout> layout() const;
   // Adds rows. Sums in a state that was canonical are canonical again, so any number of updates may
   // follow one another.

@@ -44,6 +44,12 @@ struct ReliabilityBin {
   std::optional<double> confidence;  // mean
 };
 
+// The confusion matrix as shares: of a row, of a column, of all. 0 for 0/0.
+struct ConfusionShares {
+  std::string name;            // "confusion_by_true"
+  std::vector<double> values;  // [classes, classes]
+};
+
 struct Results {
   // Coverage as the metric pass saw it: ignored samples are counted too. Sums modulo 2^64.
   std::int64_t count = 0;
@@ -60,6 +66,7 @@ struct Results {
   std::vector<TieBounds> tie_bounds;
   std::vector<ReliabilityBin> reliability;  // empty if not kept
   std::vector<std::int64_t> confusion;  // [classes, classes] row = true class; empty if not kept
+  std::vector<ConfusionShares> confusion_shares;  // those asked for
   std::int64_t num_classes = 0;
 
   // Samples that are scored and have scores: what losses are means of.

@@ -47,8 +47,22 @@ struct InputFile {
   std::string digest;  // sha256 of a model or weights, identity of a data set
 };
 
+// The figures of one dataset under /groups.
+struct GroupFigures {
+  struct Value {
+    std::int32_t value = 0;
+    metrics::Results results;
+  };
+  std::string name;
+  std::vector<Value> values;  // ascending
+};
+
 struct RunReport {
+  std::string task;
+  std::string definitions;  // "torchmetrics": whose, where packages differ
   metrics::Results results;
+  std::vector<GroupFigures> groups;
+  std::vector<std::int64_t> not_finite_indices;  // the first samples of results.not_finite
   Evidence expected;
   std::int64_t total_samples = 0;  // in the file; `results.count` were evaluated
   std::vector<std::string> class_names;

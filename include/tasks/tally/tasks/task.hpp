@@ -30,10 +30,9 @@ struct TaskOptions {
   std::vector<SaveColumns> save = {};
   // Names of ScoredBatch::targets; multiclass scores "label".
   std::vector<std::string> targets = {"label"};
-  // What is kept of each sample for after the loop: what it takes to count it again (subgroups,
-  // resampling), and the scores of all classes, for metrics that need an order.
+  // Whether what it takes to count a sample again (subgroups, resampling) is kept until after the
+  // loop. Scores are kept where a metric needs their order.
   bool keep_rows = false;
-  bool keep_scores = false;
 };
 
 // The model's output and the targets of one batch, on the device; rows past `num_samples` are

@@ -1,0 +1,38 @@
+// Counting samples again after the loop, from what was kept of them: subgroups and replicates of a
+// bootstrap. Each count is a State of Task::layout_again(), to be summed over ranks. Knows no rank.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <tally/exact/state.hpp>
+#include <tally/predictions/log.hpp>
+#include <tally/tasks/task.hpp>
+
+namespace tally::evaluate {
+
+// What a rank kept of its samples.
+struct KeptSamples {
+  const tasks::Task& task;
+  const predictions::PredictionLog& log;  // of Task::kept_columns()
+  std::int64_t first_index = 0;           // global index of the first
+};
+
+// Calls `visit` with the kept rows in order, some thousand at a time: `first` is counted from this
+// rank's first row. Rows are read from disk where the log has spilled.
+using VisitWindow = std::function<void(std::int64_t first, const predictions::RecordBatch& window)>;
+void for_each_window(const KeptSamples& kept, const VisitWindow& visit);
+
+// Fills the subgroup of each of this rank's rows [first, first + codes.size()): 0 … num_groups - 1.
+using ReadCodes = std::function<void(std::int64_t first, std::span<std::int32_t> codes)>;
+// One state per subgroup.
+std::vector<exact::State> count_groups(const KeptSamples& kept, std::int64_t num_groups,
+                                       const ReadCodes& read_codes);
+
+// One state per replicate first … first + count - 1, samples weighted by metrics::PoissonWeights.
+std::vector<exact::State> count_replicates(const KeptSamples& kept, std::int64_t seed,
+                                           std::int64_t first, std::int64_t count);
+
+}  // namespace tally::evaluate

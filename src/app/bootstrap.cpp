@@ -1,0 +1,56 @@
+#include "bootstrap.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/evaluate/again.hpp>
+
+#include "reduction.hpp"
+
+namespace tally::app {
+namespace {
+
+// Of the states of replicates that are held at a time.
+constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
+
+using Replicates = std::map<std::string, std::vector<double>>;
+
+void add_values(const metrics::Results& results, Replicates& replicates) {
+  for (const auto& metric : results.metrics) {
+    if (metric.value) replicates[metric.name].push_back(*metric.value);
+  }
+}
+
+// A figure that many replicates leave undefined has no interval: those that define it are not like
+// the rest.
+bool is_enough(std::size_t defined, std::int64_t all) {
+  return static_cast<std::int64_t>(defined) * 20 >= all * 19;
+}
+
+}  // namespace
+
+void add_bootstrap(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                   metrics::Results& results) {
+  const std::int64_t all = job.config.bootstrap_replicas;
+  const std::int64_t at_once =
+      std::clamp<std::int64_t>(kMostBytes / job.task->layout_again()->num_bytes(), 1, all);
+  const evaluate::KeptSamples kept{*job.task, mine.kept, job.grid->samples_of(job.slice).first};
+  Replicates replicates;
+  for (std::int64_t first = 0; first < all; first += at_once) {
+    auto states =
+        evaluate::count_replicates(kept, job.config.seed, first, std::min(at_once, all - first));
+    reduce_all(comm, job, states);
+    if (!comm.is_root()) continue;
+    for (const auto& state : states) add_values(job.task->finalize_again(state), replicates);
+  }
+  for (auto& metric : results.metrics) {
+    const auto found = replicates.find(metric.name);
+    if (metric.interval || !metric.value || found == replicates.end()) continue;
+    if (is_enough(found->second.size(), all)) {
+      metric.interval = metrics::percentile_interval(found->second);
+    }
+  }
+}
+
+}  // namespace tally::app

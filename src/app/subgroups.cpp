@@ -1,0 +1,106 @@
+#include "subgroups.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/data/groups.hpp>
+#include <tally/evaluate/again.hpp>
+
+#include "job.hpp"
+#include "reduction.hpp"
+
+namespace tally::app {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+
+std::string as_bytes(const std::vector<std::int32_t>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int32_t)};
+}
+
+void append_values(std::string_view bytes, std::vector<std::int32_t>& values) {
+  const std::size_t before = values.size();
+  values.resize(before + bytes.size() / sizeof(std::int32_t));
+  if (!bytes.empty()) std::memcpy(values.data() + before, bytes.data(), bytes.size());
+}
+
+void sort_and_unite(std::vector<std::int32_t>& values) {
+  std::ranges::sort(values);
+  const auto repeated = std::ranges::unique(values);
+  values.erase(repeated.begin(), repeated.end());
+}
+
+// Collective. All values of all ranks, on every rank; too many only in part.
+std::vector<std::int32_t> unite(const comm::Communicator& comm,
+                                const std::vector<std::int32_t>& of_this_rank) {
+  std::vector<std::int32_t> united;
+  for (const std::string& bytes : comm.gather(as_bytes(of_this_rank))) {
+    append_values(bytes, united);
+    sort_and_unite(united);
+  }
+  std::vector<std::int32_t> values;
+  append_values(comm.broadcast(as_bytes(united)), values);
+  return values;
+}
+
+bool can_be_kept(Job& job, const std::string& path, std::size_t num_values) {
+  const auto bytes = static_cast<std::int64_t>(num_values) * job.task->layout_again()->num_bytes();
+  if (num_values <= data::kMaxGroupValues && bytes <= kMostBytes) return true;
+  job.notes.push_back(
+      num_values > data::kMaxGroupValues
+          ? format("no figures by {}: it has more than {} different values", path,
+                   data::kMaxGroupValues)
+          : format("no figures by {}: its {} values would take {} MiB on every rank", path,
+                   num_values, bytes >> 20));
+  return false;
+}
+
+}  // namespace
+
+std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job) {
+  std::vector<Subgroups> found;
+  const auto samples = job.grid->samples_of(job.slice);
+  const auto& columns = job.data.set->info().groups;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    std::vector<std::int32_t> mine;
+    comm::agree_on(comm, [&] {
+      mine = data::group_values(*job.data.set, columns[c], samples.first, samples.count);
+    });
+    auto values = unite(comm, mine);
+    if (can_be_kept(job, columns[c].path, values.size())) found.push_back({c, std::move(values)});
+  }
+  return found;
+}
+
+std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,
+                                          const LoopResult& mine, const Subgroups& groups) {
+  const auto& column = job.data.set->info().groups.at(groups.column);
+  const std::int64_t first_sample = job.grid->samples_of(job.slice).first;
+  const auto read_codes = [&](std::int64_t first, std::span<std::int32_t> codes) {
+    job.data.set->read_rows(column, first_sample + first, std::ssize(codes),
+                            std::as_writable_bytes(codes));
+    for (std::int32_t& code : codes) {
+      const auto place = std::ranges::lower_bound(groups.values, code);
+      code = static_cast<std::int32_t>(place - groups.values.begin());
+    }
+  };
+  auto states = evaluate::count_groups({*job.task, mine.kept, first_sample},
+                                       std::ssize(groups.values), read_codes);
+  reduce_all(comm, job, states);
+  return states;
+}
+
+report::GroupFigures figures_of(const Job& job, const Subgroups& groups,
+                                const std::vector<exact::State>& states) {
+  report::GroupFigures figures;
+  figures.name = job.data.set->info().groups.at(groups.column).name;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    figures.values.push_back({groups.values[i], job.task->finalize_again(states[i])});
+  }
+  return figures;
+}
+
+}  // namespace tally::app

@@ -1,0 +1,36 @@
+// The subgroups of a data set, found before the loop and counted after it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/exact/state.hpp>
+#include <tally/report/run_report.hpp>
+
+namespace tally::app {
+
+struct Job;
+struct LoopResult;
+
+// One dataset under /groups.
+struct Subgroups {
+  std::size_t column = 0;            // in DataSetInfo::groups
+  std::vector<std::int32_t> values;  // all that occur in the evaluated samples, ascending
+};
+
+// Collective. The subgroups of every dataset under /groups; what cannot be kept becomes a note of
+// the job. Each rank reads its slice of them.
+std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job);
+
+// Collective. One state per value of `groups`, of the whole run, on every rank. Throws what must
+// end the job.
+std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,
+                                          const LoopResult& mine, const Subgroups& groups);
+
+// The figures of these states.
+report::GroupFigures figures_of(const Job& job, const Subgroups& groups,
+                                const std::vector<exact::State>& states);
+
+}  // namespace tally::app

@@ -1,0 +1,93 @@
+#include "json_figures.hpp"
+
+#include <tally/base/checked_cast.hpp>
+
+#include "worst_groups.hpp"
+
+namespace tally::report {
+namespace {
+
+Json interval_json(const metrics::Interval& interval) {
+  return Json::array({number_or_null(interval.low), number_or_null(interval.high)});
+}
+
+Json worst_json(const RunReport& report, const GroupFigures& group) {
+  Json worst = Json::object();
+  for (const WorstGroup& of_metric : worst_groups(report.task, group)) {
+    worst[of_metric.metric] = {{"group", of_metric.group}, {"value", of_metric.value}};
+  }
+  return worst;
+}
+
+}  // namespace
+
+Json metrics_json(const metrics::Results& results) {
+  Json object = Json::object();
+  for (const auto& metric : results.metrics) {
+    const auto& interval = metric.interval;
+    object[metric.name] = {{"value", number_or_null(metric.value)},
+                           {"low", interval ? number_or_null(interval->low) : Json()},
+                           {"high", interval ? number_or_null(interval->high) : Json()},
+                           {"method", interval ? Json(interval->method) : Json()}};
+  }
+  return object;
+}
+
+Json per_class_json(const RunReport& report) {
+  Json rows = Json::array();
+  for (const auto& figures : report.results.per_class) {
+    const auto index = to_size(figures.index);
+    const auto& names = report.class_names;
+    Json row = {{"class", figures.index},
+                {"name", index < names.size() ? Json(names[index]) : Json()},
+                {"support", figures.support},
+                {"predicted", figures.predicted},
+                {"correct", figures.correct}};
+    Json intervals = Json::object();
+    for (const auto& figure : figures.figures) {
+      row[figure.name] = number_or_null(figure.value);
+      if (figure.interval) intervals[figure.name] = interval_json(*figure.interval);
+    }
+    row["intervals"] = std::move(intervals);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json groups_json(const RunReport& report) {
+  Json groups = Json::object();
+  for (const GroupFigures& group : report.groups) {
+    Json values = Json::array();
+    for (const auto& [value, results] : group.values) {
+      values.push_back({{"value", value},
+                        {"samples", results.count},
+                        {"scored", results.scored},
+                        {"metrics", metrics_json(results)}});
+    }
+    groups[group.name] = {{"values", std::move(values)}, {"worst", worst_json(report, group)}};
+  }
+  return groups;
+}
+
+Json ties_json(const metrics::Results& results) {
+  Json bounds = Json::object();
+  for (const auto& of_metric : results.tie_bounds) {
+    bounds[of_metric.metric] = {{"optimistic", number_or_null(of_metric.optimistic)},
+                                {"pessimistic", number_or_null(of_metric.pessimistic)}};
+  }
+  return {{"label_tied", results.tied}, {"bounds", std::move(bounds)}};
+}
+
+Json calibration_json(const RunReport& report) {
+  Json bins = Json::array();
+  for (const auto& bin : report.results.reliability) {
+    bins.push_back({{"low", bin.low},
+                    {"high", bin.high},
+                    {"count", bin.count},
+                    {"correct", bin.correct},
+                    {"confidence", number_or_null(bin.confidence)}});
+  }
+  return bins;
+}
+
+}  // namespace tally::report

@@ -1,0 +1,23 @@
+// The subgroup in which a metric is worst.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/report/run_report.hpp>
+
+namespace tally::report {
+
+struct WorstGroup {
+  std::string metric;
+  std::int32_t group = 0;
+  double value = 0;
+};
+
+// One per metric that has a better and a worse, and a value in some subgroup; of equal ones the
+// first. Calibration and the like are worse where they are larger.
+std::vector<WorstGroup> worst_groups(std::string_view task, const GroupFigures& figures);
+
+}  // namespace tally::report
