@@ -84,11 +84,12 @@ std::vector<std::string> describe_metrics_file(const std::filesystem::path& path
   std::vector<std::string> lines{
       format("metrics of tally {}", printable(reader.string_attribute("/", "tally_version"))),
       format("state digest {}", printable(reader.string_attribute("/", "state_digest")))};
-  for (const auto& name : reader.children("/")) {
-    const auto dataset = reader.dataset("/" + name);
+  for (const auto& name : reader.all_paths()) {
+    if (reader.kind_of(name) == hdf5::ObjectKind::group) continue;
+    const auto dataset = reader.dataset(name);
     const auto& info = dataset.info();
     lines.push_back(
-        format("/{}: {} {}", printable(name), hdf5::name(info.element), to_string(info.shape)));
+        format("{}: {} {}", printable(name), hdf5::name(info.element), to_string(info.shape)));
   }
   if (!reader.exists(kConfusion)) {
     lines.push_back(

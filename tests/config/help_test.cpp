@@ -33,7 +33,7 @@ TEST(Help, FitsNinetyColumns) {
 }
 
 TEST(Help, HidesWhatDoesNotWorkYet) {
-  for (const char* name : {"resume", "stall-limit", "checkpoint-every", "bootstrap"}) {
+  for (const char* name : {"resume", "stall-limit", "checkpoint-every", "tune"}) {
     EXPECT_THAT(run_options_help(), ::testing::Not(HasSubstr(name)));
   }
 }

@@ -103,6 +103,12 @@ const std::vector<Refusal> kOnCommandLine{
     {{"--gather-window", "0"},
      "option --gather-window = '0' (command line), expected a number of bytes of at least 1, as "
      "65536, 64MiB or 1GiB"},
+    {{"--label-smoothing", "1"},
+     "option --label-smoothing = '1' (command line), expected a number from 0 to below 1"},
+    {{"--label-smoothing", "nan"},
+     "option --label-smoothing = 'nan' (command line), expected a number from 0 to below 1"},
+    {{"--label-smoothing", "0.1 "},
+     "option --label-smoothing = '0.1 ' (command line), expected a number from 0 to below 1"},
     {{"--config", "/nonexistent/run.ini"},
      "cannot read config file '/nonexistent/run.ini' (No such file or directory). Check the path."},
     {{"--config", "/"}, "cannot read config file '/' (not a regular file). Check the path."},
@@ -122,8 +128,7 @@ TEST(Refusal, RequiredOptions) {
 }
 
 TEST(Refusal, NamesOfLaterWorkAreUnknown) {
-  for (const char* name : {"--resume", "--checkpoint-every", "--stall-limit", "--tune",
-                           "--intervals", "--seed", "--help"}) {
+  for (const char* name : {"--resume", "--checkpoint-every", "--stall-limit", "--tune", "--help"}) {
     EXPECT_THAT(complaint(with_required({name})), StartsWith("unknown option"));
   }
 }

@@ -39,20 +39,25 @@ Samples random_samples(std::int64_t size, std::int64_t num_classes, OutputKind k
 
 struct Outcome {
   std::vector<std::byte> state;
-  std::vector<std::int64_t> prediction, labels;
-  std::vector<std::int32_t> rank;
-  std::vector<std::uint32_t> loss, confidence;
-  std::vector<std::uint8_t> tied;
-  std::optional<std::int64_t> non_finite_row, wrong_kind_row;
+  std::vector<std::int64_t> numbers;  // of all rows, one after the other
+  std::vector<std::uint64_t> bits;
+  std::vector<std::int64_t> not_finite;
+  std::optional<std::int64_t> wrong_kind_row;
   bool operator==(const Outcome&) const = default;
 };
 
-std::vector<std::uint32_t> bits(const std::vector<float>& values) {
-  std::vector<std::uint32_t> words;
-  for (const float value : values) {
-    words.push_back(std::isnan(value) ? 1 : std::bit_cast<std::uint32_t>(value));
+std::uint64_t bits_of(double value) {
+  return std::isnan(value) ? 1 : std::bit_cast<std::uint64_t>(value);
+}
+
+void add_row(const ClassRow& row, Outcome& outcome) {
+  outcome.numbers.insert(outcome.numbers.end(),
+                         {static_cast<std::int64_t>(row.index), row.label, row.prediction,
+                          row.label_rank, row.best_rank, row.worst_rank, row.ignored, row.finite});
+  for (const double value : {row.loss, row.confidence, row.brier, row.hinge}) {
+    outcome.bits.push_back(bits_of(value));
   }
-  return words;
+  if (!row.finite) outcome.not_finite.push_back(static_cast<std::int64_t>(row.index));
 }
 
 template <class T>
@@ -66,14 +71,18 @@ device::DeviceBuffer on_device(const std::vector<T>& values, const device::Strea
   return memory;
 }
 
-// In batches of `batch`; the facts are those of the last one.
+MetricOptions standard(const Samples& samples) {
+  return {.num_classes = samples.num_classes, .ignore_index = -1};
+}
+
+// In batches of `batch`; the rows are those of the last one.
 Outcome score(const device::Device& device, const Samples& samples, OutputKind kind,
-              std::int64_t batch) {
-  const MetricSet metrics({.num_classes = samples.num_classes, .ignore_index = -1});
+              std::int64_t batch, const MetricOptions& options) {
+  const MetricSet metrics(options);
   const device::Stream stream(device);
   exact::State state(metrics.layout());
   DeviceCounts counts(state, stream);
-  const ScorePass pass(metrics, kind);
+  const ScorePass pass(metrics, kind, device);
   BatchFacts facts(batch, device);
   const auto scores = on_device(samples.scores, stream);
   const auto labels = on_device(samples.labels, stream);
@@ -89,18 +98,20 @@ Outcome score(const device::Device& device, const Samples& samples, OutputKind k
     counts.batch_enqueued(rows);
   }
   counts.finish();
-  const RowFacts& found = facts.facts();
+  Outcome outcome;
   const auto bytes = state.bytes();
-  const auto seen = facts.labels();
-  return {{bytes.begin(), bytes.end()},
-          found.prediction,
-          {seen.begin(), seen.end()},
-          found.label_rank,
-          bits(found.loss),
-          bits(found.confidence),
-          found.label_tied,
-          found.non_finite_row,
-          found.wrong_kind_row};
+  outcome.state.assign(bytes.begin(), bytes.end());
+  const RowFacts& found = facts.facts();
+  outcome.wrong_kind_row = found.wrong_kind_row;
+  if (!found.wrong_kind_row) {
+    for (const ClassRow& row : found.rows) add_row(row, outcome);
+  }
+  return outcome;
+}
+
+Outcome score(const device::Device& device, const Samples& samples, OutputKind kind,
+              std::int64_t batch) {
+  return score(device, samples, kind, batch, standard(samples));
 }
 
 class ScorePassOnGpu : public OnGpu {};
@@ -125,15 +136,33 @@ TEST_F(ScorePassOnGpu, CountsManyBatchesWithCarriesBetween) {
               score(cpu_, samples, OutputKind::logits, 16));
 }
 
-TEST_F(ScorePassOnGpu, NamesTheFirstRowThatCannotBeScored) {
+TEST_F(ScorePassOnGpu, GivesTheCpusBitsUnderAllOptions) {
+  const auto samples = random_samples(300, 37, OutputKind::logits);
+  MetricOptions options = standard(samples);
+  options.names = {"all", "accuracy_top3", "f2_macro"};
+  options.label_smoothing = 0.1;
+  for (int i = 0; i < 37; ++i) options.class_weights.push_back(0.1 * i);
+  for (const Definitions definitions : {Definitions::torchmetrics, Definitions::sklearn}) {
+    options.definitions = definitions;
+    EXPECT_TRUE(score(gpu_, samples, OutputKind::logits, 64, options) ==
+                score(cpu_, samples, OutputKind::logits, 64, options));
+  }
+}
+
+TEST_F(ScorePassOnGpu, MarksRowsThatAreNotFinite) {
+  auto samples = random_samples(64, 10, OutputKind::logits);
+  samples.scores[5 * 10 + 3] = std::numeric_limits<float>::quiet_NaN();
+  samples.scores[63 * 10 + 1] = std::numeric_limits<float>::infinity();
+  const Outcome on_gpu = score(gpu_, samples, OutputKind::logits, 64);
+  EXPECT_TRUE(on_gpu == score(cpu_, samples, OutputKind::logits, 64));
+  EXPECT_EQ(on_gpu.not_finite, (std::vector<std::int64_t>{5, 63}));
+}
+
+TEST_F(ScorePassOnGpu, NamesTheFirstRowOfAnotherKind) {
   for (const std::size_t row : {0u, 5u, 63u}) {
-    auto samples = random_samples(64, 10, OutputKind::logits);
-    samples.scores[row * 10 + 3] = std::numeric_limits<float>::quiet_NaN();
-    samples.scores[63 * 10 + 1] = std::numeric_limits<float>::infinity();
-    EXPECT_EQ(score(gpu_, samples, OutputKind::logits, 64).non_finite_row,
-              static_cast<std::int64_t>(row));
-    samples = random_samples(64, 10, OutputKind::probabilities);
+    auto samples = random_samples(64, 10, OutputKind::probabilities);
     samples.scores[row * 10 + 9] = 1.5f;
+    samples.scores[63 * 10 + 9] = 1.5f;
     EXPECT_EQ(score(gpu_, samples, OutputKind::probabilities, 64).wrong_kind_row,
               static_cast<std::int64_t>(row));
   }

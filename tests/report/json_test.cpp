@@ -25,9 +25,9 @@ std::vector<std::string> keys(const Json& object) {
 
 TEST(ReportJson, HasTheDocumentedKeysInOrder) {
   const std::vector<std::string> expected{
-      "tally",  "status", "samples",    "units",       "metrics", "per_class",
-      "groups", "ties",   "non_finite", "digests",     "plan",    "reduction",
-      "timing", "ranks",  "config",     "environment", "inputs",  "notes"};
+      "tally",  "status",     "samples",     "units",       "metrics", "per_class", "groups",
+      "ties",   "non_finite", "calibration", "definitions", "digests", "plan",      "reduction",
+      "timing", "ranks",      "config",      "environment", "inputs",  "notes"};
   EXPECT_EQ(keys(json_of(small_report())), expected);
 }
 
@@ -47,12 +47,14 @@ TEST(ReportJson, HoldsTheFigures) {
       "precision_macro": {"value": null, "low": null, "high": null, "method": null}},
     "per_class": [
       {"class": 0, "name": "cat", "support": 4, "predicted": 5, "correct": 4, "precision": 0.8,
-       "recall": 1.0, "f1": 0.8888888888888888},
+       "recall": 1.0, "f1": 0.8888888888888888, "intervals": {}},
       {"class": 1, "name": "dog", "support": 5, "predicted": 4, "correct": 3, "precision": 0.75,
-       "recall": 0.6, "f1": 0.6666666666666666},
+       "recall": 0.6, "f1": 0.6666666666666666, "intervals": {}},
       {"class": 2, "name": "bird", "support": 0, "predicted": 0, "correct": 0, "precision": null,
-       "recall": null, "f1": null}],
-    "groups": {}, "ties": {"label_tied": 2}, "non_finite": {"count": 0, "first_indices": []},
+       "recall": null, "f1": null, "intervals": {}}],
+    "groups": {}, "ties": {"label_tied": 2, "bounds": {}},
+    "non_finite": {"count": 0, "first_indices": []},
+    "calibration": [], "definitions": "torchmetrics",
     "digests": {"state": "A", "predictions": "B", "class": "C", "comparable": true},
     "plan": {"batch_size": 4, "batches": 3, "balance": 0.75},
     "reduction": {"by": "mpi", "checked": true},
@@ -77,6 +79,48 @@ TEST(ReportJson, HoldsTheFigures) {
   expected["inputs"]["model"]["sha256"] = std::string(64, 'd');
   expected["inputs"]["data"]["identity"] = std::string(64, 'e');
   EXPECT_EQ(to_json(small_report()), expected.dump(2) + "\n");
+}
+
+TEST(ReportJson, HoldsIntervalsTiesAndBins) {
+  RunReport report = small_report();
+  auto& results = report.results;
+  results.metrics[0].interval = metrics::Interval{0.5, 0.9, "wilson"};
+  results.per_class[0].figures[1].interval = metrics::Interval{0.25, 1.0, "wilson"};
+  results.tie_bounds = {{"accuracy", 0.8, 0.7}};
+  results.reliability = {{0.0, 0.5, 0, 0, std::nullopt}, {0.5, 1.0, 9, 7, 0.75}};
+  results.not_finite = 2;
+  report.not_finite_indices = {3, 8};
+
+  const Json json = json_of(report);
+  EXPECT_EQ(json["metrics"]["accuracy"],
+            Json::parse(R"({"value": 0.7777777777777778, "low": 0.5, "high": 0.9,
+                            "method": "wilson"})"));
+  EXPECT_EQ(json["per_class"][0]["intervals"], Json::parse(R"({"recall": [0.25, 1.0]})"));
+  EXPECT_EQ(json["ties"]["bounds"]["accuracy"],
+            Json::parse(R"({"optimistic": 0.8, "pessimistic": 0.7})"));
+  EXPECT_EQ(json["calibration"],
+            Json::parse(R"([{"low": 0.0, "high": 0.5, "count": 0, "correct": 0, "confidence": null},
+                            {"low": 0.5, "high": 1.0, "count": 9, "correct": 7,
+                             "confidence": 0.75}])"));
+  EXPECT_EQ(json["non_finite"], Json::parse(R"({"count": 2, "first_indices": [3, 8]})"));
+}
+
+TEST(ReportJson, HoldsSubgroupsAndWhereTheyAreWorst) {
+  RunReport report = small_report();
+  const auto of_group = [](std::int32_t value, double accuracy, double loss) {
+    GroupFigures::Value made{value, {}};
+    made.results.count = made.results.scored = 5;
+    made.results.metrics = {{"accuracy", accuracy}, {"loss", loss}};
+    return made;
+  };
+  report.groups = {{"camera", {of_group(-1, 0.5, 0.1), of_group(4, 0.75, 0.9)}}};
+
+  const Json camera = json_of(report)["groups"]["camera"];
+  EXPECT_EQ(camera["worst"], Json::parse(R"({"accuracy": {"group": -1, "value": 0.5},
+                                             "loss": {"group": 4, "value": 0.9}})"));
+  EXPECT_EQ(camera["values"][1]["value"], 4);
+  EXPECT_EQ(camera["values"][1]["samples"], 5);
+  EXPECT_EQ(camera["values"][1]["metrics"]["accuracy"]["value"], 0.75);
 }
 
 TEST(ReportJson, OptionalParts) {

@@ -37,6 +37,25 @@ TEST(MetricsFile, HoldsTheConfusionMatrixAndTheNames) {
                           "/class_names: string [3]", "/confusion: int64 [3, 3]"));
 }
 
+TEST(MetricsFile, HoldsSharesAndBins) {
+  const TemporaryFolder folder;
+  RunReport report = small_report();
+  report.results.confusion_shares = {{"confusion_by_true", std::vector<double>(9, 0.25)}};
+  report.results.reliability = {{0.0, 0.5, 0, 0, std::nullopt}, {0.5, 1.0, 9, 7, 0.75}};
+  write_metrics_file(report, folder / "metrics.h5");
+
+  const hdf5::Reader reader(folder / "metrics.h5");
+  EXPECT_EQ(reader.dataset("/confusion_by_true").info().shape, (Shape{3, 3}));
+  EXPECT_EQ(reader.dataset("/reliability/low").read_all<double>(), (std::vector{0.0, 0.5}));
+  EXPECT_EQ(reader.dataset("/reliability/correct").read_all<std::int64_t>(),
+            (std::vector<std::int64_t>{0, 7}));
+  const auto confidence = reader.dataset("/reliability/confidence").read_all<double>();
+  EXPECT_TRUE(std::isnan(confidence.at(0)));
+  EXPECT_EQ(confidence.at(1), 0.75);
+  EXPECT_THAT(describe_metrics_file(folder / "metrics.h5"),
+              ::testing::Contains("/reliability/count: int64 [2]"));
+}
+
 TEST(MetricsFile, WithoutAMatrixSaysSo) {
   const TemporaryFolder folder;
   RunReport report = small_report();

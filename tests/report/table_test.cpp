@@ -50,6 +50,21 @@ TEST(Table, LeavesOutWhatIsNotThere) {
   }
 }
 
+TEST(Table, ShowsIntervalsGroupsAndWhatWasNotFinite) {
+  RunReport report = small_report();
+  report.results.metrics[0].interval = metrics::Interval{0.4526, 0.93681, "wilson"};
+  report.results.metrics[1].interval = metrics::Interval{0.05, 0.25, "bootstrap"};
+  report.results.not_finite = 3;
+  GroupFigures::Value worst{7, {}};
+  worst.results.metrics = {{"accuracy", 0.25}};
+  report.groups = {{"site", {worst}}};
+  const std::string table = to_table(report, "out");
+  EXPECT_THAT(table, HasSubstr("77.78 %   45.26 … 93.68 %   7 of 9\n"));
+  EXPECT_THAT(table, HasSubstr("loss                    0.100000   0.050000 … 0.250000\n"));
+  EXPECT_THAT(table, HasSubstr("3 with NaN or Inf outputs, counted as wrong\n"));
+  EXPECT_THAT(table, HasSubstr("Groups    site: 1 values; worst accuracy 0.250000 in 7\n"));
+}
+
 TEST(Table, SaysLoudlyWhenSamplesWereLost) {
   RunReport report = small_report();
   report.results.count = 9;
