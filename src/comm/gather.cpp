@@ -1,8 +1,10 @@
 // The gathers of Communicator.
 #include <numeric>
+#include <optional>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/row_windows.hpp>
 
@@ -20,23 +22,33 @@ UniqueType row_type(const Communicator::Body& body, std::int64_t row_bytes) {
   return owner;
 }
 
-// One MPI_Gatherv. A window holds at most max_piece rows, so its counts and displacements, both in
-// rows, are ints whatever the total.
-void gather_window(const Communicator::Body& body, const RowWindow& window, const std::byte* mine,
-                   std::byte* received, std::int64_t row_bytes, MPI_Datatype row) {
+// Where the rows of a window lie at the receiver. A window holds at most max_piece rows, so counts
+// and displacements, both in rows, are ints whatever the total.
+struct Places {
+  explicit Places(const RowWindow& window) {
+    int next = 0;
+    for (const RowRange& part : window.parts) {
+      counts.push_back(checked_cast<int>(part.count));
+      displacements.push_back(next);
+      next += counts.back();
+    }
+  }
   std::vector<int> counts;
   std::vector<int> displacements;
-  int next = 0;
-  for (const RowRange& part : window.parts) {
-    counts.push_back(checked_cast<int>(part.count));
-    displacements.push_back(next);
-    next += counts.back();
+};
+
+// Throws where a buffer does not fit; the number of all rows otherwise.
+std::int64_t checked_rows(const Communicator& comm, std::string_view call, std::int64_t my_bytes,
+                          std::int64_t row_bytes, std::span<const std::int64_t> rows_per_rank,
+                          std::optional<std::int64_t> received_bytes) {
+  const std::int64_t num_rows =
+      std::accumulate(rows_per_rank.begin(), rows_per_rank.end(), std::int64_t{0});
+  if (std::ssize(rows_per_rank) != comm.world_size() ||
+      my_bytes != rows_per_rank[to_size(comm.rank())] * row_bytes ||
+      received_bytes.value_or(num_rows * row_bytes) != num_rows * row_bytes) {
+    throw Error(ErrorKind::internal, format("{}: a buffer does not fit its number of rows", call));
   }
-  const RowRange& part = window.parts[to_size(body.rank)];
-  body.check(MPI_Gatherv(mine + part.first * row_bytes, checked_cast<int>(part.count), row,
-                         received + (body.rank == 0 ? window.rows.first * row_bytes : 0),
-                         counts.data(), displacements.data(), row, 0, body.comm.get()),
-             "MPI_Gatherv");
+  return num_rows;
 }
 
 }  // namespace
@@ -53,17 +65,39 @@ void Communicator::gather_rows(std::span<const std::byte> mine, std::int64_t row
                                std::span<const std::int64_t> rows_per_rank,
                                std::span<std::byte> received) const {
   const std::int64_t num_rows =
-      std::accumulate(rows_per_rank.begin(), rows_per_rank.end(), std::int64_t{0});
-  if (std::ssize(rows_per_rank) != world_size() ||
-      std::ssize(mine) != rows_per_rank[to_size(rank())] * row_bytes ||
-      (is_root() && std::ssize(received) != num_rows * row_bytes)) {
-    throw Error(ErrorKind::internal, "gather_rows: a buffer does not fit its number of rows");
-  }
+      checked_rows(*this, "gather_rows", std::ssize(mine), row_bytes, rows_per_rank,
+                   is_root() ? std::optional<std::int64_t>(std::ssize(received)) : std::nullopt);
   if (num_rows * row_bytes == 0) return;
   const UniqueType row = row_type(*body_, row_bytes);
   RowWindows windows(rows_per_rank, 1, body_->max_piece);
   while (const auto window = windows.next()) {
-    gather_window(*body_, *window, mine.data(), received.data(), row_bytes, row.get());
+    const Places places(*window);
+    const RowRange& part = window->parts[to_size(rank())];
+    body_->check(
+        MPI_Gatherv(mine.data() + part.first * row_bytes, checked_cast<int>(part.count), row.get(),
+                    received.data() + (is_root() ? window->rows.first * row_bytes : 0),
+                    places.counts.data(), places.displacements.data(), row.get(), 0,
+                    body_->comm.get()),
+        "MPI_Gatherv");
+  }
+}
+
+void Communicator::all_gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+                                   std::span<const std::int64_t> rows_per_rank,
+                                   std::span<std::byte> received) const {
+  const std::int64_t num_rows = checked_rows(*this, "all_gather_rows", std::ssize(mine), row_bytes,
+                                             rows_per_rank, std::ssize(received));
+  if (num_rows * row_bytes == 0) return;
+  const UniqueType row = row_type(*body_, row_bytes);
+  RowWindows windows(rows_per_rank, 1, body_->max_piece);
+  while (const auto window = windows.next()) {
+    const Places places(*window);
+    const RowRange& part = window->parts[to_size(rank())];
+    body_->check(MPI_Allgatherv(mine.data() + part.first * row_bytes, checked_cast<int>(part.count),
+                                row.get(), received.data() + window->rows.first * row_bytes,
+                                places.counts.data(), places.displacements.data(), row.get(),
+                                body_->comm.get()),
+                 "MPI_Allgatherv");
   }
 }
 

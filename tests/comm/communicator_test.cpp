@@ -93,7 +93,7 @@ TEST_F(CommunicatorTest, GatherBringsTextsOfAnyLengthToRankZero) {
   }
 }
 
-TEST_F(CommunicatorTest, GatherRowsInRoundsEqualsOneRound) {
+TEST_F(CommunicatorTest, RowsGatheredInRoundsEqualOneRound) {
   constexpr std::int64_t kRowBytes = 5;
   std::vector<std::int64_t> rows_per_rank;
   std::vector<std::byte> expected;
@@ -112,7 +112,17 @@ TEST_F(CommunicatorTest, GatherRowsInRoundsEqualsOneRound) {
     if (rank() == 0) {
       EXPECT_EQ(received, expected) << "rounds of " << max_rows;
     }
+
+    received.assign(expected.size(), std::byte{0});
+    world().all_gather_rows(mine, kRowBytes, rows_per_rank, received);
+    EXPECT_EQ(received, expected) << "rounds of " << max_rows;
   }
+}
+
+TEST_F(CommunicatorTest, NoRowsAreGatheredFromNobody) {
+  const std::vector<std::int64_t> none(static_cast<std::size_t>(size()), 0);
+  world().gather_rows({}, 5, none, {});
+  world().all_gather_rows({}, 5, none, {});
 }
 
 TEST_F(CommunicatorTest, GatherRowsRefusesABufferOfAnotherSize) {
@@ -120,6 +130,10 @@ TEST_F(CommunicatorTest, GatherRowsRefusesABufferOfAnotherSize) {
   const std::vector<std::byte> mine(7);
   std::vector<std::byte> received(static_cast<std::size_t>(size() * 8));
   EXPECT_THROW(world().gather_rows(mine, 4, rows_per_rank, received), Error);
+  EXPECT_THROW(world().all_gather_rows(mine, 4, rows_per_rank, received), Error);
+  const std::vector<std::byte> right(8);
+  received.pop_back();
+  EXPECT_THROW(world().all_gather_rows(right, 4, rows_per_rank, received), Error);
 }
 
 TEST_F(CommunicatorTest, PiecesAreBetweenOneAndTheLimitOfInt) {

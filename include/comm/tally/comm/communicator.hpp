@@ -46,6 +46,10 @@ class Communicator {
   void gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
                    std::span<const std::int64_t> rows_per_rank,
                    std::span<std::byte> received) const;
+  // Collective. The same on every rank: `received` holds the rows of all ranks everywhere.
+  void all_gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+                       std::span<const std::int64_t> rows_per_rank,
+                       std::span<std::byte> received) const;
   void barrier() const;
 
   // Not collective. Claims that this rank's failure, with this exit code (not 0), ends the job: 0
