@@ -1,0 +1,108 @@
+#include <tally/exchange/curve_averages.hpp>
+
+#include <tally/base/error.hpp>
+
+#include "curves.hpp"
+#include "expect_error.hpp"
+
+namespace tally::exchange {
+namespace {
+
+using metrics::Definitions;
+using Values = std::vector<std::optional<double>>;
+
+CurveCounts with(std::int64_t positives, std::int64_t negatives) {
+  CurveCounts counts;
+  counts.positives = positives;
+  counts.negatives = negatives;
+  return counts;
+}
+
+// Classes with 1 and 3 positives, one without positives.
+const std::vector<CurveCounts> kOneAbsent{with(1, 3), with(3, 1), with(0, 4)};
+const Values kValues{0.5, 0.75, std::nullopt};
+
+struct Rule {
+  CurveFigure figure;
+  Average average;
+  Targets targets;
+  Definitions definitions;
+  std::optional<double> expected;
+};
+
+TEST(CurveAverages, OfAClassWithoutPositivesFollowTheDefinitions) {
+  const auto expect = [](const Rule& rule) {
+    EXPECT_EQ(average_over_classes(kOneAbsent, kValues, rule.figure, rule.average, rule.targets,
+                                   rule.definitions),
+              rule.expected);
+  };
+  const double weighted = (0.5 + 3 * 0.75) / 4;
+  for (const auto targets : {Targets::multiclass, Targets::labels}) {
+    expect({CurveFigure::auroc, Average::macro, targets, Definitions::torchmetrics, 1.25 / 3});
+    expect({CurveFigure::auroc, Average::macro, targets, Definitions::sklearn, std::nullopt});
+    for (const auto definitions : {Definitions::torchmetrics, Definitions::sklearn}) {
+      for (const auto figure : {CurveFigure::auroc, CurveFigure::average_precision}) {
+        expect({figure, Average::weighted, targets, definitions, weighted});
+      }
+    }
+    expect(
+        {CurveFigure::average_precision, Average::macro, targets, Definitions::sklearn, 1.25 / 3});
+  }
+  expect({CurveFigure::average_precision, Average::macro, Targets::multiclass,
+          Definitions::torchmetrics, 0.625});
+  expect({CurveFigure::average_precision, Average::macro, Targets::labels,
+          Definitions::torchmetrics, 1.25 / 3});
+}
+
+TEST(CurveAverages, OfAClassWithoutNegativesFollowTheDefinitions) {
+  const std::vector<CurveCounts> curves{with(4, 0), with(1, 3)};
+  const Values values{std::nullopt, 0.5};
+  const auto of = [&](Average average, Definitions definitions) {
+    return average_over_classes(curves, values, CurveFigure::auroc, average, Targets::labels,
+                                definitions);
+  };
+  EXPECT_EQ(of(Average::macro, Definitions::torchmetrics), 0.25);
+  EXPECT_EQ(of(Average::weighted, Definitions::torchmetrics), 0.1);
+  EXPECT_EQ(of(Average::macro, Definitions::sklearn), std::nullopt);
+  EXPECT_EQ(of(Average::weighted, Definitions::sklearn), std::nullopt);
+}
+
+TEST(CurveAverages, OfOneLabelAreItsValue) {
+  const std::vector<CurveCounts> curves{with(0, 4)};
+  const Values values{std::nullopt};
+  for (const auto average : {Average::macro, Average::weighted}) {
+    const auto of = [&](CurveFigure figure, Definitions definitions) {
+      return average_over_classes(curves, values, figure, average, Targets::labels, definitions);
+    };
+    EXPECT_EQ(of(CurveFigure::auroc, Definitions::torchmetrics), 0.0);
+    EXPECT_EQ(of(CurveFigure::auroc, Definitions::sklearn), std::nullopt);
+    EXPECT_EQ(of(CurveFigure::average_precision, Definitions::torchmetrics), 0.0);
+    EXPECT_EQ(of(CurveFigure::average_precision, Definitions::sklearn), 0.0);
+  }
+}
+
+TEST(CurveAverages, OfNothingAreUndefined) {
+  const std::vector<CurveCounts> empty(3);
+  const Values values(3);
+  EXPECT_EQ(average_over_classes(empty, values, CurveFigure::auroc, Average::macro,
+                                 Targets::multiclass, Definitions::torchmetrics),
+            std::nullopt);
+  const std::vector<CurveCounts> no_positives(2, with(0, 4));
+  const Values two(2);
+  EXPECT_EQ(average_over_classes(no_positives, two, CurveFigure::average_precision, Average::macro,
+                                 Targets::multiclass, Definitions::torchmetrics),
+            std::nullopt);
+  EXPECT_EQ(average_over_classes(no_positives, two, CurveFigure::auroc, Average::weighted,
+                                 Targets::labels, Definitions::sklearn),
+            0.0);
+}
+
+TEST(CurveAverages, NeedAFigureOfEachClass) {
+  expect_error(ErrorKind::internal, {"one figure of each class"}, [] {
+    average_over_classes(kOneAbsent, Values(2), CurveFigure::auroc, Average::macro,
+                         Targets::multiclass, Definitions::sklearn);
+  });
+}
+
+}  // namespace
+}  // namespace tally::exchange
