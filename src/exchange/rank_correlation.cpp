@@ -1,0 +1,141 @@
+#include <tally/exchange/rank_correlation.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/exact/pieces.hpp>
+#include <tally/metrics/poisson_weight.hpp>
+
+#include "pair_values.hpp"
+#include "ranked_column.hpp"
+#include "wide.hpp"
+
+namespace tally::exchange {
+namespace {
+
+using metrics::PoissonWeights;
+
+// One replicate's weights of an output's values; without a replicate each counts once.
+Weights weights_of(const PairValues& values, const PoissonWeights* replicate) {
+  Weights weights(values.index.size(), 1);
+  if (replicate == nullptr) return weights;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = replicate->of(static_cast<std::uint64_t>(values.index[i]));
+  }
+  return weights;
+}
+
+// This rank's share of the sums.
+RankSums share_of(const Weights& weights, std::span<const std::int64_t> predictions,
+                  std::span<const std::int64_t> targets) {
+  RankSums share;
+  Wide of_predictions = 0;
+  Wide of_targets = 0;
+  Wide of_products = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    share.count += weights[i];
+    of_predictions += Wide{predictions[i]} * predictions[i] * weights[i];
+    of_targets += Wide{targets[i]} * targets[i] * weights[i];
+    of_products += Wide{predictions[i]} * targets[i] * weights[i];
+  }
+  share.predictions = limbs_of(of_predictions);
+  share.targets = limbs_of(of_targets);
+  share.products = limbs_of(of_products);
+  return share;
+}
+
+// Collective. Shares of one output, one entry for each of `replicates`.
+std::vector<RankSums> shares_of_output(const comm::Communicator& comm, const PairValues& values,
+                                       std::span<const PoissonWeights* const> replicates) {
+  std::optional<RankedColumn> predictions;
+  std::optional<RankedColumn> targets;
+  comm::agree_on(comm, [&] {
+    predictions.emplace(values.predictions);
+    targets.emplace(values.targets);
+  });
+  std::vector<RankSums> shares;
+  for (const PoissonWeights* replicate : replicates) {
+    Weights weights;
+    comm::agree_on(comm, [&] { weights = weights_of(values, replicate); });
+    const auto ranked_predictions = predictions->centred_ranks(comm, weights);
+    const auto ranked_targets = targets->centred_ranks(comm, weights);
+    shares.push_back(share_of(weights, ranked_predictions, ranked_targets));
+  }
+  return shares;
+}
+
+// Collective. The sums of all ranks' shares, canonical.
+void add_up(const comm::Communicator& comm, std::vector<RankSums>& sums) {
+  std::vector<std::int64_t> flat;
+  for (const RankSums& sum : sums) {
+    flat.push_back(sum.count);
+    for (const auto* limbs : {&sum.predictions, &sum.targets, &sum.products}) {
+      flat.insert(flat.end(), limbs->begin(), limbs->end());
+    }
+  }
+  comm.sum_in_place(flat);
+  auto next = flat.begin();
+  for (RankSums& sum : sums) {
+    sum.count = *next++;
+    for (auto* limbs : {&sum.predictions, &sum.targets, &sum.products}) {
+      std::copy_n(next, limbs->size(), limbs->begin());
+      exact::carry(limbs->data(), std::ssize(*limbs));
+      next += std::ssize(*limbs);
+    }
+  }
+}
+
+// Collective. [replicate][output]
+std::vector<std::vector<RankSums>> sums_of(const comm::Communicator& comm, const PairRows& rows,
+                                           std::span<const PoissonWeights* const> replicates) {
+  comm::agree_same(comm, ErrorKind::internal, "the number of outputs of a rank correlation",
+                   format("{}", rows.num_outputs));
+  constexpr auto kPairBytes = std::int64_t{2 * sizeof(float)};
+  const std::int64_t most_rows = std::max<std::int64_t>(1, comm.max(rows.num_rows));
+  const auto group = std::max<std::int64_t>(1, rows.max_group_bytes / (kPairBytes * most_rows));
+  std::vector<std::vector<RankSums>> sums(replicates.size());
+  for (std::int64_t first = 0; first < rows.num_outputs; first += group) {
+    const std::int64_t count = std::min(group, rows.num_outputs - first);
+    std::vector<PairValues> outputs;
+    comm::agree_on(comm, [&] { outputs = read_outputs(rows, first, count); });
+    for (const PairValues& values : outputs) {
+      const auto shares = shares_of_output(comm, values, replicates);
+      for (std::size_t r = 0; r < shares.size(); ++r) sums[r].push_back(shares[r]);
+    }
+  }
+  for (auto& of_replicate : sums) add_up(comm, of_replicate);
+  return sums;
+}
+
+}  // namespace
+
+std::vector<RankSums> sum_ranks(const comm::Communicator& comm, const PairRows& rows) {
+  const PoissonWeights* const once = nullptr;
+  return sums_of(comm, rows, std::span(&once, 1)).front();
+}
+
+std::vector<std::vector<RankSums>> bootstrap_ranks(const comm::Communicator& comm,
+                                                   const PairRows& rows, std::uint64_t seed,
+                                                   std::int64_t num_replicates) {
+  std::vector<PoissonWeights> weights;
+  std::vector<const PoissonWeights*> replicates;
+  weights.reserve(to_size(num_replicates));
+  for (std::int64_t r = 0; r < num_replicates; ++r) {
+    replicates.push_back(&weights.emplace_back(seed, static_cast<std::uint64_t>(r)));
+  }
+  return sums_of(comm, rows, replicates);
+}
+
+std::optional<double> spearman(const RankSums& sums) {
+  const auto predictions = static_cast<double>(wide_of(sums.predictions));
+  const auto targets = static_cast<double>(wide_of(sums.targets));
+  if (predictions == 0 || targets == 0) return std::nullopt;
+  const auto products = static_cast<double>(wide_of(sums.products));
+  return std::clamp(products / std::sqrt(predictions * targets), -1.0, 1.0);
+}
+
+}  // namespace tally::exchange
