@@ -1,0 +1,54 @@
+"""Rank correlations against scipy (double) and torchmetrics."""
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+from torchmetrics.functional.regression import spearman_corrcoef
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def outputs_of(case):
+    """Predictions and targets of what counts of each output, and where that stands."""
+    predictions, targets = case.scores
+    for output in range(targets.shape[1]):
+        counted = ~np.isnan(targets[:, output])
+        yield output, counted, predictions[counted, output], targets[counted, output]
+
+
+def check(found, prediction, target):
+    if len(target) < 2 or np.ptp(prediction) == 0 or np.ptp(target) == 0:
+        assert found is None
+        return
+    expected = scipy.stats.spearmanr(prediction, target).statistic
+    assert abs(found - expected) <= 1e-12
+
+
+def test_correlation_is_scipys(rank_case):
+    for output, _, prediction, target in outputs_of(rank_case):
+        check(rank_case.result["spearman"][output], prediction, target)
+
+
+def test_correlation_is_torchmetrics(rank_case):
+    for output, _, prediction, target in outputs_of(rank_case):
+        found = rank_case.result["spearman"][output]
+        if found is not None and len(target) > 10:  # with few it is off by its epsilon
+            expected = spearman_corrcoef(torch.from_numpy(prediction).double(), torch.from_numpy(target).double())
+            assert found == pytest.approx(expected.item(), abs=2e-6)
+
+
+def test_bootstrap_correlation_is_that_of_repeated_samples(rank_case):
+    for replicate in rank_case.result["bootstrap"]:
+        weights = np.array(replicate["weights"], int)
+        for output, counted, prediction, target in outputs_of(rank_case):
+            times = weights[counted]
+            check(replicate["spearman"][output], np.repeat(prediction, times), np.repeat(target, times))
+
+
+def test_cases_are_what_they_claim():
+    from conftest import RANKS
+
+    values = [value for case in RANKS for value in case.result["spearman"]]
+    assert sum(value is None for value in values) >= 5
+    assert sum(value is not None for value in values) >= 40
