@@ -1,7 +1,6 @@
 #include "bootstrap.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/evaluate/again.hpp>
@@ -13,8 +12,6 @@ namespace {
 
 // Of the states of replicates that are held at a time.
 constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
-
-using Replicates = std::map<std::string, std::vector<double>>;
 
 void add_values(const metrics::Results& results, Replicates& replicates) {
   for (const auto& metric : results.metrics) {
@@ -30,6 +27,16 @@ bool is_enough(std::size_t defined, std::int64_t all) {
 
 }  // namespace
 
+void add_intervals(const Job& job, const Replicates& replicates, metrics::Results& results) {
+  for (auto& metric : results.metrics) {
+    const auto found = replicates.find(metric.name);
+    if (metric.interval || !metric.value || found == replicates.end()) continue;
+    if (is_enough(found->second.size(), job.config.bootstrap_replicas)) {
+      metric.interval = metrics::percentile_interval(found->second);
+    }
+  }
+}
+
 void add_bootstrap(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
                    metrics::Results& results) {
   const std::int64_t all = job.config.bootstrap_replicas;
@@ -44,13 +51,7 @@ void add_bootstrap(const comm::Communicator& comm, const Job& job, const LoopRes
     if (!comm.is_root()) continue;
     for (const auto& state : states) add_values(job.task->finalize_again(state), replicates);
   }
-  for (auto& metric : results.metrics) {
-    const auto found = replicates.find(metric.name);
-    if (metric.interval || !metric.value || found == replicates.end()) continue;
-    if (is_enough(found->second.size(), all)) {
-      metric.interval = metrics::percentile_interval(found->second);
-    }
-  }
+  add_intervals(job, replicates, results);
 }
 
 }  // namespace tally::app

@@ -1,6 +1,10 @@
 // Intervals of metrics that are no proportions, by resampling after the loop.
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include <tally/comm/communicator.hpp>
 #include <tally/metrics/results.hpp>
 
@@ -8,8 +12,14 @@
 
 namespace tally::app {
 
-// Collective. Gives every metric of `results` that has no interval one from the percentiles of its
-// replicates, on rank 0. Throws what must end the job.
+// Values of the replicates that define it, by metric.
+using Replicates = std::map<std::string, std::vector<double>>;
+
+// Not collective. Gives metrics that have none the interval of their replicates' percentiles.
+void add_intervals(const Job& job, const Replicates& replicates, metrics::Results& results);
+
+// Collective. The same for every metric that is made of counts, on rank 0. Throws what must end the
+// job.
 void add_bootstrap(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
                    metrics::Results& results);
 

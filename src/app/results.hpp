@@ -19,6 +19,7 @@ namespace tally::app {
 struct RunFigures {
   metrics::Results results;
   std::vector<report::GroupFigures> groups;
+  std::vector<report::Curve> curves;
   evaluate::NotFinite not_finite;  // on rank 0
   std::string state_digest;
 };

@@ -75,20 +75,25 @@ std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job) 
   return found;
 }
 
-std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,
-                                          const LoopResult& mine, const Subgroups& groups) {
+std::vector<std::int32_t> group_codes(const Job& job, const Subgroups& groups) {
   const auto& column = job.data.set->info().groups.at(groups.column);
+  const auto samples = job.grid->samples_of(job.slice);
+  std::vector<std::int32_t> codes(to_size(samples.count));
+  job.data.set->read_rows(column, samples.first, samples.count,
+                          std::as_writable_bytes(std::span(codes)));
+  for (std::int32_t& code : codes) {
+    const auto place = std::ranges::lower_bound(groups.values, code);
+    code = static_cast<std::int32_t>(place - groups.values.begin());
+  }
+  return codes;
+}
+
+std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,
+                                          const LoopResult& mine, const Subgroups& groups,
+                                          const std::vector<std::int32_t>& codes) {
   const std::int64_t first_sample = job.grid->samples_of(job.slice).first;
-  const auto read_codes = [&](std::int64_t first, std::span<std::int32_t> codes) {
-    job.data.set->read_rows(column, first_sample + first, std::ssize(codes),
-                            std::as_writable_bytes(codes));
-    for (std::int32_t& code : codes) {
-      const auto place = std::ranges::lower_bound(groups.values, code);
-      code = static_cast<std::int32_t>(place - groups.values.begin());
-    }
-  };
   auto states = evaluate::count_groups({*job.task, mine.kept, first_sample},
-                                       std::ssize(groups.values), read_codes);
+                                       std::ssize(groups.values), codes);
   reduce_all(comm, job, states);
   return states;
 }

@@ -24,10 +24,14 @@ struct Subgroups {
 // the job. Each rank reads its slice of them.
 std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job);
 
+// Not collective. To which value of `groups` each of this rank's samples belongs, as its place.
+std::vector<std::int32_t> group_codes(const Job& job, const Subgroups& groups);
+
 // Collective. One state per value of `groups`, of the whole run, on every rank. Throws what must
 // end the job.
 std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,
-                                          const LoopResult& mine, const Subgroups& groups);
+                                          const LoopResult& mine, const Subgroups& groups,
+                                          const std::vector<std::int32_t>& codes);
 
 // The figures of these states.
 report::GroupFigures figures_of(const Job& job, const Subgroups& groups,

@@ -34,36 +34,39 @@ predictions::RecordBatch rows_at(const predictions::RecordBatch& window,
 
 }  // namespace
 
-void for_each_window(const KeptSamples& kept, const VisitWindow& visit) {
+void read_window(const KeptSamples& kept, std::int64_t first, std::int64_t count,
+                 predictions::RecordBatch& window) {
   const auto& columns = kept.log.columns();
-  predictions::RecordBatch window;
+  window.num_rows = count;
   window.columns.resize(columns.size());
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    window.columns[c].resize(to_size(count * columns[c].row_bytes()));
+    kept.log.read(static_cast<std::int64_t>(c), first, count, window.columns[c]);
+  }
+}
+
+void for_each_window(const KeptSamples& kept, const VisitWindow& visit) {
+  predictions::RecordBatch window;
   for (std::int64_t first = 0; first < kept.log.num_rows(); first += kWindowRows) {
-    window.num_rows = std::min(kWindowRows, kept.log.num_rows() - first);
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      window.columns[c].resize(to_size(window.num_rows * columns[c].row_bytes()));
-      kept.log.read(static_cast<std::int64_t>(c), first, window.num_rows, window.columns[c]);
-    }
+    read_window(kept, first, std::min(kWindowRows, kept.log.num_rows() - first), window);
     visit(first, window);
   }
 }
 
 std::vector<exact::State> count_groups(const KeptSamples& kept, std::int64_t num_groups,
-                                       const ReadCodes& read_codes) {
+                                       std::span<const std::int32_t> codes) {
   auto states = fresh_states(kept.task, num_groups);
-  std::vector<std::int32_t> codes;
   std::vector<std::size_t> order;
   for_each_window(kept, [&](std::int64_t first, const predictions::RecordBatch& window) {
-    codes.resize(to_size(window.num_rows));
-    read_codes(first, codes);
-    order.resize(codes.size());
+    const auto of_window = codes.subspan(to_size(first), to_size(window.num_rows));
+    order.resize(of_window.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t row) { return codes[row]; });
+    std::ranges::stable_sort(order, {}, [&](std::size_t row) { return of_window[row]; });
     // Rows of one subgroup lie together now.
     for (auto begin = order.begin(); begin != order.end();) {
-      const std::int32_t code = codes[*begin];
+      const std::int32_t code = of_window[*begin];
       const auto end =
-          std::find_if(begin, order.end(), [&](std::size_t row) { return codes[row] != code; });
+          std::find_if(begin, order.end(), [&](std::size_t row) { return of_window[row] != code; });
       kept.task.count_again(rows_at(window, std::span(begin, end)), {}, states.at(to_size(code)));
       begin = end;
     }

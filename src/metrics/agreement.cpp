@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/metrics/names.hpp>
 
-#include "names.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

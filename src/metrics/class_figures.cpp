@@ -4,9 +4,9 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/metrics/names.hpp>
 
 #include "class_scores.hpp"
-#include "names.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

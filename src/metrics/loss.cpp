@@ -1,8 +1,8 @@
 #include "loss.hpp"
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/metrics/names.hpp>
 
-#include "names.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

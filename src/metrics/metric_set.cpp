@@ -4,9 +4,9 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/metrics/names.hpp>
 
 #include "family.hpp"
-#include "names.hpp"
 #include "registry.hpp"
 #include "row_counters.hpp"
 #include "wanted.hpp"

@@ -1,4 +1,4 @@
-#include "names.hpp"
+#include <tally/metrics/names.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -3,8 +3,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/metrics/names.hpp>
 
-#include "names.hpp"
 #include "score_rows.hpp"
 
 namespace tally::metrics {

@@ -4,8 +4,8 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/metrics/names.hpp>
 
-#include "names.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

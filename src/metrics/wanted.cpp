@@ -4,8 +4,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-
-#include "names.hpp"
+#include <tally/metrics/names.hpp>
 
 namespace tally::metrics {
 namespace {

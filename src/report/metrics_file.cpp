@@ -40,6 +40,23 @@ void write_reliability(hdf5::Writer& writer, const std::vector<metrics::Reliabil
   writer.write("/reliability/confidence", shape, confidence);
 }
 
+void write_curves(hdf5::Writer& writer, const std::vector<Curve>& curves) {
+  for (std::size_t c = 0; c < curves.size(); ++c) {
+    const Curve& curve = curves[c];
+    const auto write = [&](std::string_view name, const auto& values) {
+      if (values.empty()) return;
+      writer.write(format("/curves/{}/{}", c, name), {std::ssize(values)}, values);
+    };
+    write("roc_false_positive_rate", curve.false_positive_rate);
+    write("roc_true_positive_rate", curve.true_positive_rate);
+    write("roc_threshold", curve.roc_threshold);
+    write("roc_includes_threshold", curve.roc_includes_threshold);
+    write("precision", curve.precision);
+    write("recall", curve.recall);
+    write("threshold", curve.threshold);
+  }
+}
+
 void write_content(hdf5::Writer& writer, const RunReport& report) {
   const auto& results = report.results;
   writer.set_attribute("/", kMark, 1);
@@ -55,6 +72,7 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
     writer.write("/" + shares.name, {results.num_classes, results.num_classes}, shares.values);
   }
   write_reliability(writer, results.reliability);
+  write_curves(writer, report.curves);
   if (!report.class_names.empty()) writer.write_strings(kClassNames, report.class_names);
 }
 

@@ -43,7 +43,7 @@ std::string interval_text(const metrics::MetricValue& metric) {
 std::string metric_lines(const metrics::Results& results) {
   std::string text;
   for (const auto& metric : results.metrics) {
-    text += format("  {:<20}{:>12}", printable(metric.name), value_text(metric.value));
+    text += format("  {:<27}{:>12}", printable(metric.name), value_text(metric.value));
     if (metric.value && is_share(metric.name)) {
       text += format("{:>11}", percent_text(*metric.value));
     }

@@ -50,11 +50,9 @@ TEST(CountGroups, EveryRowCountsInItsGroup) {
   const auto task = make_task();
   const auto log = log_of(*task, 0, kSamples);
   ASSERT_GT(log.spilled_bytes(), 0) << "rows come from disk, too";
-  const auto states = count_groups({*task, log, 0}, 4, [](auto first, auto codes) {
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      codes[i] = static_cast<std::int32_t>((first + static_cast<std::int64_t>(i)) % 3);
-    }
-  });
+  std::vector<std::int32_t> codes(kSamples);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::int32_t>(i % 3);
+  const auto states = count_groups({*task, log, 0}, 4, codes);
 
   ASSERT_EQ(states.size(), 4u);
   exact::State merged(task->layout_again());
@@ -65,8 +63,7 @@ TEST(CountGroups, EveryRowCountsInItsGroup) {
     merged.merge(states[group]);
   }
   EXPECT_EQ(task->finalize_again(states[3]).count, 0) << "a group that this rank does not see";
-  const auto whole =
-      count_groups({*task, log, 0}, 1, [](auto, auto codes) { std::ranges::fill(codes, 0); });
+  const auto whole = count_groups({*task, log, 0}, 1, std::vector<std::int32_t>(kSamples));
   EXPECT_TRUE(std::ranges::equal(merged.bytes(), whole[0].bytes()));
 }
 

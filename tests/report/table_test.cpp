@@ -12,9 +12,9 @@ TEST(Table, ReadsLikeThis) {
   EXPECT_EQ(table.substr(table.find(": ") + 2),
             "m.pt on d.h5\n"
             "\n"
-            "  accuracy                0.777778    77.78 %   7 of 9\n"
-            "  loss                    0.100000\n"
-            "  precision_macro        undefined\n"
+            "  accuracy                       0.777778    77.78 %   7 of 9\n"
+            "  loss                           0.100000\n"
+            "  precision_macro               undefined\n"
             "\n"
             "  class                    support predicted   correct precision  recall      f1\n"
             "  0 cat                          4         5         4    0.8000  1.0000  0.8889\n"
@@ -60,7 +60,7 @@ TEST(Table, ShowsIntervalsGroupsAndWhatWasNotFinite) {
   report.groups = {{"site", {worst}}};
   const std::string table = to_table(report, "out");
   EXPECT_THAT(table, HasSubstr("77.78 %   45.26 … 93.68 %   7 of 9\n"));
-  EXPECT_THAT(table, HasSubstr("loss                    0.100000   0.050000 … 0.250000\n"));
+  EXPECT_THAT(table, HasSubstr("loss                           0.100000   0.050000 … 0.250000\n"));
   EXPECT_THAT(table, HasSubstr("3 with NaN or Inf outputs, counted as wrong\n"));
   EXPECT_THAT(table, HasSubstr("Groups    site: 1 values; worst accuracy 0.250000 in 7\n"));
 }

@@ -20,16 +20,19 @@ struct KeptSamples {
   std::int64_t first_index = 0;           // global index of the first
 };
 
+// Rows [first, first + count), counted from this rank's first one. Read from disk where the log has
+// spilled.
+void read_window(const KeptSamples& kept, std::int64_t first, std::int64_t count,
+                 predictions::RecordBatch& window);
+
 // Calls `visit` with the kept rows in order, some thousand at a time: `first` is counted from this
-// rank's first row. Rows are read from disk where the log has spilled.
+// rank's first row.
 using VisitWindow = std::function<void(std::int64_t first, const predictions::RecordBatch& window)>;
 void for_each_window(const KeptSamples& kept, const VisitWindow& visit);
 
-// Fills the subgroup of each of this rank's rows [first, first + codes.size()): 0 … num_groups - 1.
-using ReadCodes = std::function<void(std::int64_t first, std::span<std::int32_t> codes)>;
-// One state per subgroup.
+// One state per subgroup. codes: the subgroup of each of this rank's rows, 0 … num_groups - 1.
 std::vector<exact::State> count_groups(const KeptSamples& kept, std::int64_t num_groups,
-                                       const ReadCodes& read_codes);
+                                       std::span<const std::int32_t> codes);
 
 // One state per replicate first … first + count - 1, samples weighted by metrics::PoissonWeights.
 std::vector<exact::State> count_replicates(const KeptSamples& kept, std::int64_t seed,

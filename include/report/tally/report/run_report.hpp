@@ -57,11 +57,22 @@ struct GroupFigures {
   std::vector<Value> values;  // ascending
 };
 
+// The points of one class's curves.
+struct Curve {
+  std::vector<double> false_positive_rate, true_positive_rate;
+  std::vector<float> roc_threshold;
+  // Whether a score that equals the threshold counts as positive at this point.
+  std::vector<std::uint8_t> roc_includes_threshold;
+  std::vector<double> precision, recall;
+  std::vector<float> threshold;
+};
+
 struct RunReport {
   std::string task;
   std::string definitions;  // "torchmetrics": whose, where packages differ
   metrics::Results results;
   std::vector<GroupFigures> groups;
+  std::vector<Curve> curves;  // one per class; empty where no metric is made of them
   std::vector<std::int64_t> not_finite_indices;  // the first samples of results.not_finite
   Evidence expected;
   std::int64_t total_samples = 0;  // in the file; `results.count` were evaluated

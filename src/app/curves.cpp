@@ -1,0 +1,122 @@
+#include "curves.hpp"
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/evaluate/again.hpp>
+#include <tally/exchange/curve_bootstrap.hpp>
+#include <tally/exchange/curve_metrics.hpp>
+#include <tally/exchange/curve_points.hpp>
+
+#include "bootstrap.hpp"
+
+namespace tally::app {
+namespace {
+
+exchange::ScoreKeys keys_of(const Job& job) {
+  return job.config.curves == "bf16" ? exchange::ScoreKeys::bfloat16 : exchange::ScoreKeys::float32;
+}
+
+exchange::CurveRules rules_of(const Job& job) {
+  const bool one_class_each = job.data.set->info().task == "multiclass";
+  return {one_class_each ? exchange::Targets::multiclass : exchange::Targets::labels,
+          metrics::definitions_from_name(job.config.definitions)};
+}
+
+std::vector<std::string> names_of(const Job& job) {
+  return exchange::curve_metric_names(job.task->metrics());
+}
+
+exchange::ScoreRows rows_of(const Job& job, const LoopResult& mine) {
+  const std::int64_t first_index = job.grid->samples_of(job.slice).first;
+  const evaluate::KeptSamples kept{*job.task, mine.kept, first_index};
+  return {.num_rows = mine.kept.num_rows(),
+          .num_classes = job.task->num_score_classes(),
+          .first_index = first_index,
+          .read = [kept](std::int64_t first, std::int64_t count, std::span<float> scores,
+                         std::span<std::uint8_t> targets) {
+            predictions::RecordBatch window;
+            evaluate::read_window(kept, first, count, window);
+            kept.task.scores_of(window, scores, targets);
+          }};
+}
+
+}  // namespace
+
+std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm, const Job& job,
+                                                    const LoopResult& mine) {
+  if (names_of(job).empty()) return {};
+  return exchange::count_curves(comm, rows_of(job, mine), keys_of(job));
+}
+
+std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& comm, const Job& job,
+                                                   const LoopResult& mine,
+                                                   const std::vector<std::int32_t>& codes,
+                                                   std::int32_t code) {
+  exchange::ScoreRows rows = rows_of(job, mine);
+  rows.read = [&codes, code, all = rows.read](std::int64_t first, std::int64_t count,
+                                              std::span<float> scores,
+                                              std::span<std::uint8_t> targets) {
+    all(first, count, scores, targets);
+    const std::size_t classes = targets.size() / std::max<std::size_t>(to_size(count), 1);
+    for (std::size_t i = 0; i < to_size(count); ++i) {
+      if (codes[to_size(first) + i] == code) continue;
+      std::ranges::fill(targets.subspan(i * classes, classes), exchange::kNotCounted);
+    }
+  };
+  return exchange::count_curves(comm, rows, keys_of(job));
+}
+
+void add_curve_metrics(const Job& job, const std::vector<exchange::CurveCounts>& curves,
+                       metrics::Results& results) {
+  if (curves.empty()) return;
+  auto values = exchange::curve_metrics(curves, names_of(job), rules_of(job));
+  for (auto& value : values) {
+    if (results.scored == 0) value.value.reset();
+    results.metrics.push_back(std::move(value));
+  }
+  // Of one class the figures are the metrics themselves.
+  if (curves.size() > 1) exchange::add_class_figures(curves, results.per_class);
+}
+
+void add_curve_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                         metrics::Results& results) {
+  const auto names = names_of(job);
+  if (names.empty()) return;
+  const exchange::CurveFigures figures{
+      std::ssize(names),
+      [&](std::span<const exchange::CurveCounts> curves, std::span<std::optional<double>> values) {
+        const auto made = exchange::curve_metrics(curves, names, rules_of(job));
+        for (std::size_t i = 0; i < made.size(); ++i) values[i] = made[i].value;
+      }};
+  const exchange::CurveBootstrap options{.seed = static_cast<std::uint64_t>(job.config.seed),
+                                         .num_replicates = job.config.bootstrap_replicas,
+                                         .keys = keys_of(job)};
+  Replicates replicates;
+  for (const auto& of_replicate :
+       exchange::bootstrap_curves(comm, rows_of(job, mine), options, figures)) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (of_replicate[i]) replicates[names[i]].push_back(*of_replicate[i]);
+    }
+  }
+  add_intervals(job, replicates, results);
+}
+
+std::vector<report::Curve> points_of(const std::vector<exchange::CurveCounts>& curves) {
+  std::vector<report::Curve> points;
+  for (const exchange::CurveCounts& counts : curves) {
+    report::Curve& curve = points.emplace_back();
+    for (const auto& point : exchange::roc_points(counts)) {
+      curve.false_positive_rate.push_back(point.false_positive_rate);
+      curve.true_positive_rate.push_back(point.true_positive_rate);
+      curve.roc_threshold.push_back(point.threshold);
+      curve.roc_includes_threshold.push_back(point.side == exchange::ThresholdSide::at_least);
+    }
+    for (const auto& point : exchange::precision_recall_points(counts)) {
+      curve.precision.push_back(point.precision);
+      curve.recall.push_back(point.recall);
+      curve.threshold.push_back(point.threshold);
+    }
+  }
+  return points;
+}
+
+}  // namespace tally::app

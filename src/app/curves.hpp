@@ -1,0 +1,37 @@
+// Metrics that need the scores of all ranks in order: AUROC and its kin.
+#pragma once
+
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/exchange/curve_counts.hpp>
+#include <tally/metrics/results.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+
+// Collective. The curves of the whole run, on every rank; none where no metric that is wanted is
+// made of them. What it throws must end the job.
+std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm, const Job& job,
+                                                    const LoopResult& mine);
+// Collective. The same of the samples of one subgroup: `codes` says for each of this rank's samples
+// to which it belongs.
+std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& comm, const Job& job,
+                                                   const LoopResult& mine,
+                                                   const std::vector<std::int32_t>& codes,
+                                                   std::int32_t code);
+
+// Not collective. Adds the metrics that are made of these curves, and the figures of classes.
+void add_curve_metrics(const Job& job, const std::vector<exchange::CurveCounts>& curves,
+                       metrics::Results& results);
+
+// Collective. Intervals for the same, on rank 0.
+void add_curve_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                         metrics::Results& results);
+
+// The points of the curves, for metrics.h5.
+std::vector<report::Curve> points_of(const std::vector<exchange::CurveCounts>& curves);
+
+}  // namespace tally::app
