@@ -13,7 +13,7 @@
 
 namespace tally::exact {
 
-using Rational = boost::multiprecision::cpp_rational;
+using Fraction = boost::multiprecision::cpp_rational;
 
 template <class Value>
 inline constexpr SumKind kKindOf =
@@ -25,7 +25,7 @@ std::vector<std::int64_t> empty_sum() {
 }
 
 // Any finite double as it is: mantissa * 2^exponent.
-inline Rational exactly(double value) {
+inline Fraction exactly(double value) {
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);
   boost::multiprecision::cpp_int numerator(static_cast<std::int64_t>(std::ldexp(fraction, 53)));
@@ -40,8 +40,8 @@ inline Rational exactly(double value) {
 }
 
 template <class Value>
-Rational exact_total(const std::vector<Value>& values) {
-  Rational total = 0;
+Fraction exact_total(const std::vector<Value>& values) {
+  Fraction total = 0;
   for (const Value value : values) total += exactly(value);
   return total;
 }

@@ -16,21 +16,21 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // The neighbour of a double in steps of its last bit; 2^1024 stands for Inf.
-Rational or_overflow(double value) {
+Fraction or_overflow(double value) {
   if (std::isfinite(value)) return exactly(value);
-  const Rational limit = exactly(std::ldexp(1.0, 1023)) * 2;
-  return value > 0 ? limit : Rational(-limit);
+  const Fraction limit = exactly(std::ldexp(1.0, 1023)) * 2;
+  return value > 0 ? limit : Fraction(-limit);
 }
 
 bool is_even(double value) { return (std::bit_cast<std::uint64_t>(value) & 1) == 0; }
 
 // `rounded` is nearest to `exact`; on a tie its last bit is 0.
-void expect_nearest(double rounded, const Rational& exact) {
-  const Rational error = abs(exact - or_overflow(rounded));
+void expect_nearest(double rounded, const Fraction& exact) {
+  const Fraction error = abs(exact - or_overflow(rounded));
   for (const double direction : {-kInf, kInf}) {
     const double neighbour = std::nextafter(rounded, direction);
     if (neighbour == rounded) continue;
-    const Rational other = abs(exact - or_overflow(neighbour));
+    const Fraction other = abs(exact - or_overflow(neighbour));
     EXPECT_TRUE(error < other || (error == other && is_even(rounded)))
         << rounded << " against " << neighbour << " for " << exact;
   }
@@ -40,7 +40,7 @@ template <class Value>
 void expect_rounded_once(const std::vector<Value>& values, std::int64_t count) {
   auto limbs = empty_sum<Value>();
   add_all(limbs, std::span<const Value>(values));
-  const Rational total = exact_total(values);
+  const Fraction total = exact_total(values);
   expect_nearest(value(limbs, kKindOf<Value>), total);
   expect_nearest(mean(limbs, kKindOf<Value>, count), total / count);
 }
@@ -88,6 +88,28 @@ TYPED_TEST(Rounding, BreaksTiesToEven) {
         expect_rounded_once(values, 3);
       }
     }
+  }
+}
+
+// Values of the whole range, from the smallest subnormal to the largest, each 2^40 times.
+TYPED_TEST(Rounding, IsNearestForTwoToTheFortyTimesTheValues) {
+  using Limits = std::numeric_limits<TypeParam>;
+  std::mt19937_64 random(37);
+  const int low = Limits::min_exponent - Limits::digits;
+  for (unsigned trial = 0; trial < 20; ++trial) {
+    auto values = random_values<TypeParam>(random, 30, low, Limits::max_exponent);
+    if (trial % 2 == 0) values.push_back(Limits::max());
+    auto limbs = empty_sum<TypeParam>();
+    add_all(limbs, std::span<const TypeParam>(values));
+    for (int doubling = 0; doubling < 40; ++doubling) {
+      for (auto& limb : limbs) limb *= 2;
+      canonicalise(limbs);
+    }
+    const Fraction total = exact_total(values);
+    const auto count = std::int64_t{1} << 40;
+    expect_nearest(mean(limbs, kKindOf<TypeParam>, 31 * count), total / 31);
+    expect_nearest(mean(limbs, kKindOf<TypeParam>, 1000 * count - 1),
+                   total * count / (1000 * count - 1));
   }
 }
 

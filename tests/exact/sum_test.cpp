@@ -20,8 +20,8 @@ using Values = testing::Types<float, double>;
 TYPED_TEST_SUITE(Sum, Values);
 
 template <class Value>
-Rational held(const std::vector<std::int64_t>& limbs) {
-  Rational total = 0;
+Fraction held(const std::vector<std::int64_t>& limbs) {
+  Fraction total = 0;
   for (std::size_t i = limbs.size(); i-- > 0;) total = total * 4294967296 + limbs[i];
   return total * exactly(std::ldexp(1.0, std::is_same_v<Value, float> ? -149 : -1074));
 }
