@@ -13,6 +13,7 @@
 #include "coverage.hpp"
 #include "curves.hpp"
 #include "loss.hpp"
+#include "regression.hpp"
 #include "top_k.hpp"
 
 namespace tally::metrics {
@@ -27,12 +28,17 @@ std::vector<FamilyEntry> multiclass_families() {
   };
 }
 
+std::vector<FamilyEntry> regression_families() {
+  return {coverage_family(), regression_family(), rank_correlation_family()};
+}
+
 struct Entry {
   std::string_view task;
   std::vector<FamilyEntry> (*families)();
 };
 constexpr std::array kTasks{
     Entry{"multiclass", multiclass_families},
+    Entry{"regression", regression_families},
 };
 
 }  // namespace

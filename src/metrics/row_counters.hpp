@@ -8,6 +8,7 @@
 #include "counters.hpp"
 #include "coverage.hpp"
 #include "loss.hpp"
+#include "regression.hpp"
 #include "top_k.hpp"
 
 namespace tally::metrics {
@@ -20,6 +21,7 @@ struct RowCounters {
   AgreementCounters agreement;
   CalibrationCounters calibration;
   ConfusionCounters confusion;
+  RegressionCounters regression;
 
   template <class Add>
   constexpr void count(const ClassRow& row, const Add& add) const {
@@ -33,6 +35,14 @@ struct RowCounters {
     agreement.count_row(row, add);
     calibration.count_row(row, add);
     confusion.count_row(row, add);
+  }
+
+  // Lane `first` of `step` lanes that share the row; by default one does it all.
+  template <class Add>
+  constexpr void count(const RegressionRow& row, const Add& add, int first = 0,
+                       int step = 1) const {
+    if (first == 0) coverage.count_sample({.index = row.index, .finite = row.finite}, add);
+    if (row.finite) regression.count_row(row, add, first, step);
   }
 };
 

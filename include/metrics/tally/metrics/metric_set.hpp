@@ -13,13 +13,14 @@
 #include <tally/exact/state.hpp>
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/definitions.hpp>
+#include <tally/metrics/regression_row.hpp>
 #include <tally/metrics/results.hpp>
 
 namespace tally::metrics {
 
 struct MetricOptions {
   std::string task = "multiclass";
-  std::int64_t num_classes = 0;
+  std::int64_t num_classes = 0;  // of a regression: outputs
   std::optional<std::int64_t> ignore_index = std::nullopt;
   std::int64_t confusion_max_classes = 2048;
   // Metrics asked for; "standard" stands for the standard set, which an empty list means too, and
@@ -69,6 +70,8 @@ class MetricSet {
   // Adds rows. Sums in a state that was canonical are canonical again, so any number of updates may
   // follow one another.
   void update(std::span<const ClassRow> rows, exact::State& state, RowWeights weights = {}) const;
+  void update(std::span<const RegressionRow> rows, exact::State& state,
+              RowWeights weights = {}) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval

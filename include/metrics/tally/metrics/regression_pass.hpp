@@ -1,0 +1,59 @@
+// The one pass over a batch of a regression: what the model predicted, and sums into the State. On
+// a GPU and on the CPU the same bits for the same predictions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/device/buffer.hpp>
+#include <tally/metrics/device_counts.hpp>
+#include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/regression_row.hpp>
+
+namespace tally::metrics {
+
+// A row whose predictions are float32 [num_outputs]; says whether they are finite.
+RegressionRow regression_row(std::uint64_t index, std::span<const float> predictions,
+                             std::span<const float> targets);
+
+// A batch's predictions and targets on their way from the device to the host. Readable once the
+// stream has passed the batch.
+class RegressionBatch {
+ public:
+  RegressionBatch(std::int64_t max_rows, std::int64_t num_outputs, const device::Device& device);
+
+  // They point into this object. Error(internal) if a target is not finite (the reader has checked
+  // them).
+  const std::vector<RegressionRow>& rows();
+
+ private:
+  friend class RegressionPass;
+
+  std::int64_t max_rows_ = 0;
+  std::int64_t num_outputs_ = 0;
+  device::DeviceBuffer on_device_;  // empty on the CPU
+  device::HostBuffer on_host_;
+  std::uint64_t first_index_ = 0;
+  std::int64_t num_rows_ = 0;
+  std::vector<RegressionRow> rows_;
+};
+
+class RegressionPass {
+ public:
+  // `metrics` outlives the pass; its number of classes is the number of outputs.
+  explicit RegressionPass(const MetricSet& metrics) : metrics_(metrics) {}
+
+  // Enqueues the pass on the stream of `counts`, and the batch's way to the host.
+  // predictions, targets: [rows >= num_rows, outputs] float32, unit stride along outputs, or
+  // [rows >= num_rows] where there is one output; both on the stream's device. Error(internal) for
+  // other forms and too many rows.
+  void enqueue(std::int64_t first_index, std::int64_t num_rows, const TensorView& predictions,
+               const TensorView& targets, DeviceCounts& counts, RegressionBatch& batch) const;
+
+ private:
+  const MetricSet& metrics_;
+};
+
+}  // namespace tally::metrics

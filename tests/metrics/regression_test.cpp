@@ -1,0 +1,188 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <tally/base/error.hpp>
+
+#include "values.hpp"
+
+namespace tally::metrics {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr double kDigits = 5e-5;  // doctests print four
+
+Results score(Values values, Definitions definitions = Definitions::torchmetrics) {
+  const MetricSet metrics({.task = "regression",
+                           .num_classes = values.num_outputs,
+                           .names = {"all"},
+                           .definitions = definitions});
+  exact::State state(metrics.layout());
+  add_values(metrics, values, 0, values.size(), 3, state);
+  return metrics.finalize(state);
+}
+
+std::optional<double> figure(const Results& results, std::string_view name) {
+  const MetricValue* metric = results.find(name);
+  EXPECT_NE(metric, nullptr) << name;
+  return metric == nullptr ? std::nullopt : metric->value;
+}
+
+// The examples in torchmetrics' pages.
+TEST(Regression, GivesThePublishedExamples) {
+  const Results one = score({1, {2.5f, 0, 2, 8}, {3, -0.5f, 2, 7}});
+  EXPECT_NEAR(figure(one, "r2").value(), 0.9486, kDigits);
+  EXPECT_NEAR(figure(one, "explained_variance").value(), 0.9572, kDigits);
+  EXPECT_NEAR(figure(one, "pearson").value(), 0.9849, kDigits);
+  EXPECT_NEAR(figure(one, "concordance").value(), 0.9777, kDigits);
+  EXPECT_EQ(figure(one, "mae"), 0.5);
+  EXPECT_EQ(figure(one, "mse"), 0.375);
+  EXPECT_EQ(figure(one, "rmse"), std::sqrt(0.375));
+
+  const Results two = score({2, {0, 2, -1, 2, 8, -5}, {0.5f, 1, -1, 1, 7, -6}});
+  EXPECT_NEAR(two.per_class.at(0).value("r2").value(), 0.9654, kDigits);
+  EXPECT_NEAR(two.per_class.at(1).value("r2").value(), 0.9082, kDigits);
+  EXPECT_NEAR(figure(two, "explained_variance").value(), (0.9677 + 1) / 2, kDigits);
+
+  const Results lin = score({2, {2.5f, 0, 2, 8}, {3, -0.5f, 2, 7}});
+  EXPECT_NEAR(lin.per_class.at(0).value("concordance").value(), 0.7273, kDigits);
+  EXPECT_NEAR(lin.per_class.at(1).value("concordance").value(), 0.9887, kDigits);
+
+  EXPECT_NEAR(figure(score({1, {0.9f, 15, 1.2e6f}, {1, 10, 1e6f}}), "mape").value(), 0.2667,
+              kDigits);
+}
+
+TEST(Regression, ConstantTargetsHaveNoSpreadToExplain) {
+  const Results wrong = score({1, {1, 2, 3}, {0.1f, 0.1f, 0.1f}});
+  EXPECT_EQ(figure(wrong, "r2"), 0.0);
+  EXPECT_EQ(figure(wrong, "explained_variance"), 0.0);
+  EXPECT_EQ(figure(wrong, "pearson"), std::nullopt);
+  EXPECT_EQ(figure(wrong, "concordance"), std::nullopt);
+
+  const Results right = score({1, {0.1f, 0.1f, 0.1f}, {0.1f, 0.1f, 0.1f}});
+  EXPECT_EQ(figure(right, "r2"), 1.0);
+  EXPECT_EQ(figure(right, "explained_variance"), 1.0);
+  EXPECT_EQ(figure(right, "pearson"), std::nullopt);
+}
+
+TEST(Regression, OneSampleHasErrorsButNoCorrelation) {
+  const Results results = score({1, {3}, {1}});
+  EXPECT_EQ(figure(results, "mse"), 4.0);
+  EXPECT_EQ(figure(results, "mape"), 2.0);
+  EXPECT_EQ(figure(results, "r2"), std::nullopt);
+  EXPECT_EQ(figure(results, "explained_variance"), 1.0);
+  EXPECT_EQ(figure(results, "pearson"), std::nullopt);
+  EXPECT_EQ(figure(results, "concordance"), std::nullopt);
+}
+
+// One output without a correlation leaves the average of all without one.
+TEST(Regression, AnUndefinedOutputMakesTheAverageUndefined) {
+  const Results results = score({2, {1, 1, 2, 1, 4, 1}, {1, 1, 2, 2, 3, 3}});
+  EXPECT_TRUE(results.per_class.at(0).value("pearson").has_value());
+  EXPECT_EQ(results.per_class.at(1).value("pearson"), std::nullopt);
+  EXPECT_EQ(figure(results, "pearson"), std::nullopt);
+}
+
+TEST(Regression, KeepsDigitsOfASmallSpreadFarFromZero) {
+  // float32 has steps of 8 here; doubles of squared sums would have none left.
+  const Results results = score({1, {1e8f, 1e8f + 8, 1e8f + 16}, {1e8f + 8, 1e8f, 1e8f + 16}});
+  EXPECT_EQ(figure(results, "mse"), 128.0 / 3);
+  EXPECT_EQ(figure(results, "r2"), 0.0);
+  EXPECT_EQ(figure(results, "pearson"), 0.5);
+}
+
+TEST(Regression, HoldsTheLargestAndTheSmallestValues) {
+  using Limits = std::numeric_limits<float>;
+  const Results large = score({1, {Limits::max(), Limits::max()}, {Limits::lowest(), 0}});
+  EXPECT_EQ(figure(large, "mse"), 2.5 * Limits::max() * Limits::max());
+  EXPECT_EQ(figure(large, "mae"), 1.5 * Limits::max());
+  const float tiny = Limits::denorm_min();
+  const Results small = score({1, {tiny, 0}, {0, tiny}});
+  EXPECT_EQ(figure(small, "mse"), double{tiny} * tiny);
+  EXPECT_EQ(figure(small, "r2"), -3.0);
+  EXPECT_EQ(figure(small, "pearson"), -1.0);
+}
+
+TEST(Regression, LeavesOutRowsThatAreNotFinite) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Results results = score({2, {1, 2, nan, 9, 3, 6}, {1, 1, 0, 0, 2, 2}});
+  EXPECT_EQ(results.count, 3);
+  EXPECT_EQ(results.not_finite, 1);
+  EXPECT_EQ(results.finite(), 2);
+  EXPECT_EQ(results.per_class.at(1).support, 2);
+  EXPECT_EQ(results.per_class.at(1).value("mae"), 2.5);
+  EXPECT_EQ(figure(results, "mae"), 1.5);
+}
+
+TEST(Regression, FollowsScikitLearnWhereAsked) {
+  const Values values{2, {1, 5, 1, 5}, {0, 2, 2, 2}};
+  EXPECT_EQ(figure(score(values), "rmse"), std::sqrt(5.0));
+  EXPECT_EQ(figure(score(values, Definitions::sklearn), "rmse"), 2.0);
+  EXPECT_EQ(figure(score(values, Definitions::sklearn), "mape"), (0x1p52 + 0.5 + 1.5 + 1.5) / 4);
+}
+
+TEST(Regression, AWeightIsSoManySamples) {
+  const MetricSet metrics({.task = "regression", .num_classes = 1, .names = {"all"}});
+  const std::vector<float> predictions{1, 2.5f, -3};
+  const std::vector<float> targets{0.5f, 2, -4};
+  std::vector<RegressionRow> rows;
+  for (std::size_t i = 0; i < 3; ++i) {
+    rows.push_back(
+        regression_row(i, std::span(predictions).subspan(i, 1), std::span(targets).subspan(i, 1)));
+  }
+  exact::State weighted(metrics.layout());
+  const std::vector<std::uint8_t> weights{2, 0, 3};
+  metrics.update(rows, weighted, weights);
+  exact::State repeated(metrics.layout());
+  for (const std::size_t i : {0u, 0u, 2u, 2u, 2u}) metrics.update({&rows[i], 1}, repeated);
+  EXPECT_TRUE(std::ranges::equal(weighted.bytes(), repeated.bytes()));
+}
+
+TEST(RegressionPass, TakesOneOutputWithAndWithoutADimension) {
+  const MetricSet metrics({.task = "regression", .num_classes = 1});
+  const device::Device cpu;
+  const device::Stream stream(cpu);
+  std::vector<float> predictions{1, 99, 2, 99};  // every other one
+  std::vector<float> targets{1, 4};
+  TensorView view = contiguous_view(predictions.data(), DType::f32, {2, 1});
+  view.strides = {2, 2};
+  for (const Shape& shape : {Shape{2}, Shape{2, 1}}) {
+    exact::State state(metrics.layout());
+    DeviceCounts counts(state, stream);
+    RegressionBatch batch(2, 1, cpu);
+    RegressionPass(metrics).enqueue(0, 2, view, contiguous_view(targets.data(), DType::f32, shape),
+                                    counts, batch);
+    EXPECT_EQ(figure(metrics.finalize(state), "mae"), 1.0);
+    EXPECT_EQ(batch.rows().at(1).predictions[0], 2.0f);
+  }
+}
+
+TEST(RegressionPass, RefusesWhatIsNotItsForm) {
+  const MetricSet metrics({.task = "regression", .num_classes = 2});
+  const device::Device cpu;
+  const device::Stream stream(cpu);
+  exact::State state(metrics.layout());
+  DeviceCounts counts(state, stream);
+  std::vector<float> values(8);
+  RegressionBatch batch(2, 2, cpu);
+  const auto enqueue = [&](std::int64_t rows, const Shape& predictions, DType dtype,
+                           const Shape& targets) {
+    RegressionPass(metrics).enqueue(0, rows, contiguous_view(values.data(), dtype, predictions),
+                                    contiguous_view(values.data(), DType::f32, targets), counts,
+                                    batch);
+  };
+  EXPECT_NO_THROW(enqueue(2, {2, 2}, DType::f32, {2, 2}));
+  EXPECT_THROW(enqueue(2, {2, 1}, DType::f32, {2, 2}), Error);
+  EXPECT_THROW(enqueue(2, {2}, DType::f32, {2, 2}), Error);
+  EXPECT_THROW(enqueue(2, {2, 2}, DType::f32, {1, 2}), Error);
+  EXPECT_THROW(enqueue(2, {2, 2}, DType::i32, {2, 2}), Error);
+  EXPECT_THROW(enqueue(3, {4, 2}, DType::f32, {4, 2}), Error) << "more rows than it has room for";
+  values[3] = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(enqueue(2, {2, 2}, DType::f32, {2, 2}), Error) << "a target that is not finite";
+}
+
+}  // namespace
+}  // namespace tally::metrics
