@@ -6,6 +6,7 @@
 #include <tally/base/format.hpp>
 
 #include "multiclass.hpp"
+#include "regression.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -17,9 +18,19 @@ struct Entry {
 // In order of name.
 constexpr std::array kTasks{
     Entry{"multiclass", make_multiclass},
+    Entry{"regression", make_regression},
 };
 
 }  // namespace
+
+void Task::scores_of(const predictions::RecordBatch&, std::span<float>,
+                     std::span<std::uint8_t>) const {
+  throw Error(ErrorKind::internal, "scores of classes were asked of a task that has none");
+}
+
+void Task::pairs_of(const predictions::RecordBatch&, std::span<float>, std::span<float>) const {
+  throw Error(ErrorKind::internal, "real values were asked of a task that has none");
+}
 
 std::unique_ptr<Task> make_task(const TaskOptions& options) {
   for (const Entry& entry : kTasks) {

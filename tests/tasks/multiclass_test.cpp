@@ -262,9 +262,10 @@ TEST(Multiclass, RefusesLogitsOfAModelThatHasNone) {
 TEST(MakeTask, RefusesATaskItDoesNotKnow) {
   TaskOptions with = options();
   with.task = "ranking";
-  EXPECT_EQ(kind_of([&] { make_task(with); }, "task 'ranking' is not known. Known: multiclass."),
+  EXPECT_EQ(kind_of([&] { make_task(with); },
+                    "task 'ranking' is not known. Known: multiclass, regression."),
             ErrorKind::usage);
-  EXPECT_THAT(known_tasks(), ElementsAre("multiclass"));
+  EXPECT_THAT(known_tasks(), ElementsAre("multiclass", "regression"));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct TaskOptions {
   metrics::OutputKind outputs = metrics::OutputKind::logits;
   metrics::MetricOptions metrics = {};
   std::vector<SaveColumns> save = {};
-  // Names of ScoredBatch::targets; multiclass scores "label".
+  // Names of ScoredBatch::targets; each task scores "label".
   std::vector<std::string> targets = {"label"};
   // Whether what it takes to count a sample again (subgroups, resampling) is kept until after the
   // loop. Scores are kept where a metric needs their order.
@@ -40,7 +40,7 @@ struct TaskOptions {
 struct ScoredBatch {
   std::int64_t first_index = 0;  // global index of the first sample
   std::int64_t num_samples = 0;
-  TensorView output;                    // [rows, classes] float32
+  TensorView output;                    // [rows, classes] float32; a regression's as its pass says
   std::span<const TensorView> targets;  // in the order of the data set's target names
 };
 
@@ -91,10 +91,17 @@ class Task {
   virtual metrics::Results finalize_again(const exact::State& state) const = 0;
 
   // Scores of the classes, one against the rest, from what was kept: scores [rows, classes];
-  // targets [rows, classes], 1 for the class, 0 for another, 2 for what is not scored.
-  virtual std::int64_t num_score_classes() const = 0;
+  // targets [rows, classes], 1 for the class, 0 for another, 2 for what is not scored. A task
+  // without classes has 0 of them and throws Error(internal).
+  virtual std::int64_t num_score_classes() const { return 0; }
   virtual void scores_of(const predictions::RecordBatch& kept, std::span<float> scores,
-                         std::span<std::uint8_t> targets) const = 0;
+                         std::span<std::uint8_t> targets) const;
+
+  // The same of real-valued outputs: predictions and targets, both [rows, outputs]; targets are NaN
+  // where a row does not count.
+  virtual std::int64_t num_pair_outputs() const { return 0; }
+  virtual void pairs_of(const predictions::RecordBatch& kept, std::span<float> predictions,
+                        std::span<float> targets) const;
 };
 
 // Error(usage) names a task or metric that is not known, or a column that the model's kind of
