@@ -158,7 +158,8 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     });
   });
   job.notes.insert(job.notes.end(), job.routes.notes.begin(), job.routes.notes.end());
-  if (!predictor.card() && job.config.outputs.empty()) {
+  const bool has_classes = job.task->num_score_classes() > 0;
+  if (!predictor.card() && job.config.outputs.empty() && has_classes) {
     job.notes.emplace_back(
         "the model has no card: its outputs are taken as logits (--outputs says otherwise)");
   }

@@ -11,12 +11,9 @@
 #include <tally/comm/agree.hpp>
 #include <tally/comm/windowed_gather.hpp>
 #include <tally/digest/digest.hpp>
-#include <tally/exchange/canonical_bytes.hpp>
 #include <tally/plan/coverage.hpp>
 #include <tally/predictions/writer.hpp>
 
-#include "bootstrap.hpp"
-#include "curves.hpp"
 #include "provenance.hpp"
 #include "reduction.hpp"
 
@@ -64,42 +61,6 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
   }
   all.first_indices.resize(std::min(all.first_indices.size(), evaluate::NotFinite::kListed));
   return all;
-}
-
-void add_to_digest(const std::vector<exchange::CurveCounts>& curves, digest::Sha256& digest) {
-  if (curves.empty()) return;
-  exchange::pass_canonical_bytes(curves,
-                                 [&](std::span<const std::byte> bytes) { digest.update(bytes); });
-}
-
-// Collective. The figures of one dataset of subgroups, on rank 0.
-void add_group(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-               const Subgroups& groups, bool has_curves, RunFigures& figures,
-               digest::Sha256& digest) {
-  const auto codes = group_codes(job, groups);
-  const auto states = count_subgroups(comm, job, mine, groups, codes);
-  for (const exact::State& state : states) digest.update(state.bytes());
-  auto made = figures_of(job, groups, states);
-  for (std::size_t i = 0; has_curves && i < states.size(); ++i) {
-    const auto curves = count_curves_of(comm, job, mine, codes, checked_cast<std::int32_t>(i));
-    add_to_digest(curves, digest);
-    add_curve_metrics(job, curves, made.values[i].results);
-  }
-  if (comm.is_root()) figures.groups.push_back(std::move(made));
-}
-
-void remove_intervals(metrics::Results& results) {
-  for (auto& metric : results.metrics) metric.interval.reset();
-  for (auto& figures : results.per_class) {
-    for (auto& figure : figures.figures) figure.interval.reset();
-  }
-}
-
-void remove_intervals(RunFigures& figures) {
-  remove_intervals(figures.results);
-  for (auto& group : figures.groups) {
-    for (auto& value : group.values) remove_intervals(value.results);
-  }
 }
 
 // One rank's numbers, in the order in which `fill_ranks` takes them.
@@ -165,27 +126,6 @@ RunFigures merge_results(const comm::Communicator& comm, const Job& job, LoopRes
     check_coverage(job, figures.results);
   });
   return figures;
-}
-
-void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopResult& mine,
-                         RunFigures& figures) {
-  digest::Sha256 digest;
-  digest.update(mine.state.bytes());
-  const auto curves = count_all_curves(comm, job, mine);
-  add_to_digest(curves, digest);
-  if (comm.is_root()) {
-    add_curve_metrics(job, curves, figures.results);
-    figures.curves = points_of(curves);
-  }
-  for (const Subgroups& groups : job.subgroups) {
-    add_group(comm, job, mine, groups, !curves.empty(), figures, digest);
-  }
-  figures.state_digest = digest.hex();
-  if (job.config.intervals == "bootstrap") {
-    add_bootstrap(comm, job, mine, figures.results);
-    add_curve_intervals(comm, job, mine, figures.results);
-  }
-  if (job.config.intervals == "off") remove_intervals(figures);
 }
 
 std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm, const Job& job,

@@ -7,7 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/exact/rational.hpp>
 
-#include "names.hpp"
+#include <tally/metrics/names.hpp>
 #include "row_counters.hpp"
 
 namespace tally::metrics {

@@ -40,9 +40,11 @@ Json per_class_json(const RunReport& report) {
     const auto& names = report.class_names;
     Json row = {{"class", figures.index},
                 {"name", index < names.size() ? Json(names[index]) : Json()},
-                {"support", figures.support},
-                {"predicted", figures.predicted},
-                {"correct", figures.correct}};
+                {"support", figures.support}};
+    if (report.task != "regression") {
+      row["predicted"] = figures.predicted;
+      row["correct"] = figures.correct;
+    }
     Json intervals = Json::object();
     for (const auto& figure : figures.figures) {
       row[figure.name] = number_or_null(figure.value);

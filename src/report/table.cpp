@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <tally/base/build_info.hpp>
@@ -16,6 +17,7 @@ namespace {
 // More classes are for report.json.
 constexpr std::size_t kMaxClassRows = 20;
 constexpr int kNameColumns = 24;
+constexpr std::size_t kMaxFigures = 3;
 
 std::string title(const RunReport& report) {
   const std::string weights =
@@ -54,25 +56,37 @@ std::string metric_lines(const metrics::Results& results) {
   return text + "\n";
 }
 
-std::string share_cell(std::optional<double> share) {
-  return share ? format("{:.4f}", *share) : std::string("-");
+std::string class_name(const RunReport& report, const metrics::ClassFigures& figures) {
+  const auto index = to_size(figures.index);
+  if (index >= report.class_names.size()) return format("{}", figures.index);
+  return format("{} {}", figures.index, printable(report.class_names[index]));
 }
 
+std::string figure_cell(std::optional<double> value) {
+  if (!value) return "-";
+  return std::abs(*value) < 1000 ? format("{:.4f}", *value) : format("{:.4g}", *value);
+}
+
+// The first figures of each class, after its counts. An output of a regression has no counts but
+// that of its samples.
 std::string class_lines(const RunReport& report) {
   const auto& classes = report.results.per_class;
   if (classes.empty() || classes.size() > kMaxClassRows) return {};
+  const bool has_counts = report.task != "regression";
+  const auto cell = [](std::string_view text) { return format("{:>10}", text); };
+  const std::size_t num_figures = std::min(kMaxFigures, classes[0].figures.size());
   std::string text =
-      format("  {:<{}}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}\n", "class", kNameColumns - 2, "support",
-             "predicted", "correct", "precision", "recall", "f1");
-  for (const auto& c : classes) {
-    const auto index = to_size(c.index);
-    const std::string name = index < report.class_names.size()
-                                 ? format("{} {}", c.index, printable(report.class_names[index]))
-                                 : format("{}", c.index);
-    text += format("  {:<{}.{}}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}\n", name, kNameColumns - 2,
-                   kNameColumns - 3, grouped(c.support), grouped(c.predicted), grouped(c.correct),
-                   share_cell(c.value("precision")), share_cell(c.value("recall")),
-                   share_cell(c.value("f1")));
+      format("  {:<{}}{}", has_counts ? "class" : "output", kNameColumns - 2, cell("support"));
+  if (has_counts) text += cell("predicted") + cell("correct");
+  for (std::size_t i = 0; i < num_figures; ++i) text += cell(classes[0].figures[i].name);
+  text += "\n";
+  for (const auto& figures : classes) {
+    text += format("  {:<{}.{}}{}", class_name(report, figures), kNameColumns - 2, kNameColumns - 3,
+                   cell(grouped(figures.support)));
+    if (has_counts) text += cell(grouped(figures.predicted)) + cell(grouped(figures.correct));
+    for (std::size_t i = 0; i < num_figures; ++i)
+      text += cell(figure_cell(figures.figures[i].value));
+    text += "\n";
   }
   return text + "\n";
 }

@@ -1,0 +1,93 @@
+// What is computed of kept samples after the loop.
+#include <tally/base/checked_cast.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/exchange/canonical_bytes.hpp>
+
+#include "bootstrap.hpp"
+#include "curves.hpp"
+#include "ranks.hpp"
+#include "results.hpp"
+
+namespace tally::app {
+namespace {
+
+template <class Exchanged>
+void add_to_digest(const std::vector<Exchanged>& exchanged, digest::Sha256& digest) {
+  if (exchanged.empty()) return;
+  exchange::pass_canonical_bytes(exchanged,
+                                 [&](std::span<const std::byte> bytes) { digest.update(bytes); });
+}
+
+// Which metrics that need an order are wanted.
+struct Ordered {
+  bool curves = false;
+  bool ranks = false;
+};
+
+// Collective. The figures of one dataset of subgroups, on rank 0.
+void add_group(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+               const Subgroups& groups, const Ordered& ordered, RunFigures& figures,
+               digest::Sha256& digest) {
+  const auto codes = group_codes(job, groups);
+  const auto states = count_subgroups(comm, job, mine, groups, codes);
+  for (const exact::State& state : states) digest.update(state.bytes());
+  auto made = figures_of(job, groups, states);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto code = checked_cast<std::int32_t>(i);
+    if (ordered.curves) {
+      const auto curves = count_curves_of(comm, job, mine, codes, code);
+      add_to_digest(curves, digest);
+      add_curve_metrics(job, curves, made.values[i].results);
+    }
+    if (ordered.ranks) {
+      const auto sums = sum_ranks_of(comm, job, mine, codes, code);
+      add_to_digest(sums, digest);
+      add_rank_metrics(sums, made.values[i].results);
+    }
+  }
+  if (comm.is_root()) figures.groups.push_back(std::move(made));
+}
+
+void remove_intervals(metrics::Results& results) {
+  for (auto& metric : results.metrics) metric.interval.reset();
+  for (auto& figures : results.per_class) {
+    for (auto& figure : figures.figures) figure.interval.reset();
+  }
+}
+
+void remove_intervals(RunFigures& figures) {
+  remove_intervals(figures.results);
+  for (auto& group : figures.groups) {
+    for (auto& value : group.values) remove_intervals(value.results);
+  }
+}
+
+}  // namespace
+
+void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopResult& mine,
+                         RunFigures& figures) {
+  digest::Sha256 digest;
+  digest.update(mine.state.bytes());
+  const auto curves = count_all_curves(comm, job, mine);
+  const auto rank_sums = sum_all_ranks(comm, job, mine);
+  add_to_digest(curves, digest);
+  add_to_digest(rank_sums, digest);
+  if (comm.is_root()) {
+    add_curve_metrics(job, curves, figures.results);
+    add_rank_metrics(rank_sums, figures.results);
+    figures.curves = points_of(curves);
+  }
+  const Ordered ordered{!curves.empty(), !rank_sums.empty()};
+  for (const Subgroups& groups : job.subgroups) {
+    add_group(comm, job, mine, groups, ordered, figures, digest);
+  }
+  figures.state_digest = digest.hex();
+  if (job.config.intervals == "bootstrap") {
+    add_bootstrap(comm, job, mine, figures.results);
+    add_curve_intervals(comm, job, mine, figures.results);
+    add_rank_intervals(comm, job, mine, figures.results);
+  }
+  if (job.config.intervals == "off") remove_intervals(figures);
+}
+
+}  // namespace tally::app

@@ -1,0 +1,91 @@
+#include "ranks.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/evaluate/again.hpp>
+#include <tally/metrics/names.hpp>
+
+#include "bootstrap.hpp"
+
+namespace tally::app {
+namespace {
+
+constexpr const char* kSpearman = "spearman";
+
+bool is_wanted(const Job& job) { return metrics::contains(job.task->metrics(), kSpearman); }
+
+exchange::PairRows rows_of(const Job& job, const LoopResult& mine) {
+  const std::int64_t first_index = job.grid->samples_of(job.slice).first;
+  const evaluate::KeptSamples kept{*job.task, mine.kept, first_index};
+  return {.num_rows = mine.kept.num_rows(),
+          .num_outputs = job.task->num_pair_outputs(),
+          .first_index = first_index,
+          .read = [kept](std::int64_t first, std::int64_t count, std::span<float> predictions,
+                         std::span<float> targets) {
+            predictions::RecordBatch window;
+            evaluate::read_window(kept, first, count, window);
+            kept.task.pairs_of(window, predictions, targets);
+          }};
+}
+
+// The mean over outputs; none if one of them has none.
+std::optional<double> mean(const std::vector<exchange::RankSums>& sums) {
+  double sum = 0;
+  for (const exchange::RankSums& of_output : sums) {
+    const auto value = exchange::spearman(of_output);
+    if (!value) return std::nullopt;
+    sum += *value;
+  }
+  return sum / static_cast<double>(sums.size());
+}
+
+}  // namespace
+
+std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm, const Job& job,
+                                              const LoopResult& mine) {
+  if (!is_wanted(job)) return {};
+  return exchange::sum_ranks(comm, rows_of(job, mine));
+}
+
+std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm, const Job& job,
+                                             const LoopResult& mine,
+                                             const std::vector<std::int32_t>& codes,
+                                             std::int32_t code) {
+  exchange::PairRows rows = rows_of(job, mine);
+  rows.read = [&codes, code, all = rows.read](std::int64_t first, std::int64_t count,
+                                              std::span<float> predictions,
+                                              std::span<float> targets) {
+    all(first, count, predictions, targets);
+    const std::size_t outputs = targets.size() / std::max<std::size_t>(to_size(count), 1);
+    for (std::size_t i = 0; i < to_size(count); ++i) {
+      if (codes[to_size(first) + i] == code) continue;
+      std::ranges::fill(targets.subspan(i * outputs, outputs),
+                        std::numeric_limits<float>::quiet_NaN());
+    }
+  };
+  return exchange::sum_ranks(comm, rows);
+}
+
+void add_rank_metrics(const std::vector<exchange::RankSums>& sums, metrics::Results& results) {
+  if (sums.empty()) return;
+  results.metrics.push_back({kSpearman, mean(sums)});
+  for (std::size_t i = 0; i < std::min(sums.size(), results.per_class.size()); ++i) {
+    results.per_class[i].figures.push_back({kSpearman, exchange::spearman(sums[i])});
+  }
+}
+
+void add_rank_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                        metrics::Results& results) {
+  if (!is_wanted(job)) return;
+  Replicates replicates;
+  for (const auto& of_replicate : exchange::bootstrap_ranks(
+           comm, rows_of(job, mine), static_cast<std::uint64_t>(job.config.seed),
+           job.config.bootstrap_replicas)) {
+    if (const auto value = mean(of_replicate)) replicates[kSpearman].push_back(*value);
+  }
+  add_intervals(job, replicates, results);
+}
+
+}  // namespace tally::app

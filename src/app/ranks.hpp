@@ -1,0 +1,32 @@
+// The metric that needs the values of all ranks in order: Spearman's correlation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/exchange/rank_correlation.hpp>
+#include <tally/metrics/results.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+
+// Collective. The sums of ranks of the whole run, one per output, on every rank; none where the
+// metric is not wanted. With `codes` and a `code`: of the samples of one subgroup. What it throws
+// must end the job.
+std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm, const Job& job,
+                                              const LoopResult& mine);
+std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm, const Job& job,
+                                             const LoopResult& mine,
+                                             const std::vector<std::int32_t>& codes,
+                                             std::int32_t code);
+
+// Not collective. Adds the metric and the figure of each output.
+void add_rank_metrics(const std::vector<exchange::RankSums>& sums, metrics::Results& results);
+
+// Collective. An interval for it, on rank 0.
+void add_rank_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                        metrics::Results& results);
+
+}  // namespace tally::app
