@@ -12,10 +12,13 @@ std::vector<CurveCounts> count_curves(const comm::Communicator& comm, const Scor
   std::vector<std::int64_t> counts;
   comm::agree_on(comm, [&] {
     counts.resize(to_size(slots.num_slots()));
+    std::vector<std::int64_t> found;
     for_each_window(rows, keys, [&](const ScoreWindow& window) {
-      for_each_element(window, [&](std::size_t, std::size_t c, float score, bool is_positive) {
-        ++counts[static_cast<std::size_t>(slots.slot_of(c, score, is_positive))];
-      });
+      found.resize(window.scores.size());
+      slots.find(window, found);
+      for (const std::int64_t slot : found) {
+        if (slot != CurveSlots::kNowhere) ++counts[static_cast<std::size_t>(slot)];
+      }
     });
   });
   comm.sum_in_place(counts);

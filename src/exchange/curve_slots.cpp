@@ -1,8 +1,11 @@
 #include "curve_slots.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -16,6 +19,43 @@ namespace tally::exchange {
 namespace {
 
 constexpr std::int64_t kShareBytes = std::int64_t{64} << 20;  // at a time, from all ranks together
+
+// Up to here thresholds lie in the caches, and searching each score costs less than sorting a
+// window's scores (measured: 40 to 220 ns each against 130 to 210); at a million thresholds it
+// costs four times as much.
+constexpr std::size_t kSearched = std::size_t{1} << 16;
+
+// How many of the descending thresholds are larger than a score. Without branches it is 2 to 4
+// times as fast as std::lower_bound.
+std::size_t num_above(std::span<const float> thresholds, float score) {
+  if (thresholds.empty()) return 0;
+  const float* base = thresholds.data();
+  for (std::size_t size = thresholds.size(); size > 1;) {
+    const std::size_t half = size / 2;
+    base += base[half - 1] > score ? half : 0;
+    size -= half;
+  }
+  return static_cast<std::size_t>(base - thresholds.data()) + (*base > score ? 1 : 0);
+}
+
+// The same where it is known that the first `known` are: the nearer, the faster.
+std::size_t num_above_from(std::span<const float> thresholds, std::size_t known, float score) {
+  std::size_t step = 1;
+  std::size_t end = known;  // all before it are larger
+  while (end < thresholds.size() && thresholds[end] > score) {
+    known = end + 1;
+    end += step;
+    step *= 2;
+  }
+  end = std::min(end, thresholds.size());
+  return known + num_above(thresholds.subspan(known, end - known), score);
+}
+
+std::int64_t slot_in_class(std::span<const float> thresholds, std::size_t above, float score,
+                           bool is_positive) {
+  const bool is_at = above < thresholds.size() && thresholds[above] == score;
+  return 3 * static_cast<std::int64_t>(above) + (is_positive ? 2 : is_at ? 1 : 0);
+}
 
 void collect_positives(const ScoreRows& rows, ScoreKeys keys, DistinctKeys& found) {
   for_each_window(rows, keys, [&](const ScoreWindow& window) {
@@ -60,6 +100,35 @@ CurveSlots::CurveSlots(std::span<const std::uint64_t> keys, std::int64_t num_cla
 
 std::int64_t CurveSlots::num_slots() const {
   return 3 * std::ssize(thresholds_) + std::ssize(first_) - 1;
+}
+
+void CurveSlots::find(const ScoreWindow& window, std::span<std::int64_t> slots) const {
+  std::ranges::fill(slots, kNowhere);
+  for_each_element(window, [&](std::size_t i, std::size_t c, float score, bool is_positive) {
+    const auto thresholds = thresholds_of(c);
+    if (thresholds.size() > kSearched) return;
+    slots[i] =
+        first_slot(c) + slot_in_class(thresholds, num_above(thresholds, score), score, is_positive);
+  });
+  for (std::size_t c = 0; c < window.num_classes; ++c) {
+    if (thresholds_of(c).size() > kSearched) find_in_order(window, c, slots);
+  }
+}
+
+void CurveSlots::find_in_order(const ScoreWindow& window, std::size_t c,
+                               std::span<std::int64_t> slots) const {
+  const auto thresholds = thresholds_of(c);
+  std::vector<std::pair<float, std::size_t>> elements;
+  for (std::size_t i = c; i < window.scores.size(); i += window.num_classes) {
+    if (window.targets[i] != kNotCounted) elements.emplace_back(window.scores[i], i);
+  }
+  std::ranges::sort(elements, std::greater<>());
+  std::size_t above = 0;
+  for (const auto& [score, i] : elements) {
+    above = num_above_from(thresholds, above, score);
+    slots[i] =
+        first_slot(c) + slot_in_class(thresholds, above, score, window.targets[i] == kPositive);
+  }
 }
 
 void CurveSlots::fill(std::span<const std::int64_t> counts,

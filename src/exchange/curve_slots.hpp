@@ -1,9 +1,7 @@
 // All counts of all curves as one vector: each element of the scores belongs to one slot of it.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -11,6 +9,8 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/exchange/curve_counts.hpp>
 #include <tally/exchange/score_rows.hpp>
+
+#include "score_windows.hpp"
 
 namespace tally::exchange {
 
@@ -22,22 +22,23 @@ class CurveSlots {
   // `keys`: score_key() of every threshold, sorted, each once.
   CurveSlots(std::span<const std::uint64_t> keys, std::int64_t num_classes);
 
+  static constexpr int kNowhere = -1;
+
   std::int64_t num_slots() const;
-  // `score`: one of a window's; of a positive it is one of the thresholds.
-  std::int64_t slot_of(std::size_t c, float score, bool is_positive) const {
-    const auto begin = thresholds_.begin() + first_[c];
-    const auto end = thresholds_.begin() + first_[c + 1];
-    const auto found = std::lower_bound(begin, end, score, std::greater<>());
-    const std::int64_t at = found != end && *found == score ? 1 : 0;
-    return 3 * (found - begin) + (is_positive ? 2 : at) + first_slot(c);
-  }
+  // The slot of each element of a window, kNowhere of what does not count. Every positive's score
+  // is one of the thresholds.
+  void find(const ScoreWindow& window, std::span<std::int64_t> slots) const;
   // The curves that the counts of all slots stand for; reuses the room of `curves`.
   void fill(std::span<const std::int64_t> counts, std::vector<CurveCounts>& curves) const;
 
  private:
+  std::span<const float> thresholds_of(std::size_t c) const {
+    return std::span(thresholds_).subspan(to_size(first_[c]), to_size(first_[c + 1] - first_[c]));
+  }
   std::int64_t first_slot(std::size_t c) const {
     return 3 * first_[c] + static_cast<std::int64_t>(c);
   }
+  void find_in_order(const ScoreWindow& window, std::size_t c, std::span<std::int64_t> slots) const;
 
   std::vector<float> thresholds_;    // of all classes
   std::vector<std::int64_t> first_;  // [classes + 1]: where a class begins in thresholds_

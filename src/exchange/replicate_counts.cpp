@@ -1,36 +1,26 @@
 #include "replicate_counts.hpp"
 
+#include <algorithm>
 #include <limits>
-
-#include <tally/metrics/poisson_weight.hpp>
+#include <numeric>
 
 #include "score_windows.hpp"
 
 namespace tally::exchange {
 namespace {
 
-constexpr int kNowhere = -1;  // the place of what does not count
-
-// Places of a window's elements.
-template <class Place>
-void find_places(const ScoreWindow& window, const CurveSlots& slots, std::span<Place> places) {
-  std::ranges::fill(places, Place{kNowhere});
-  for_each_element(window, [&](std::size_t i, std::size_t c, float score, bool is_positive) {
-    places[i] = static_cast<Place>(slots.slot_of(c, score, is_positive));
-  });
-}
+constexpr std::int64_t kPlaceBytes = sizeof(std::int32_t);
 
 // Adds rows, of which the first has global index `first_index`, to the counts of one replicate.
-template <class Place>
 void add_rows(const metrics::PoissonWeights& weights, std::int64_t first_index,
-              std::size_t num_classes, std::span<const Place> places,
+              std::size_t num_classes, std::span<const std::int64_t> slots,
               std::span<std::int64_t> counts) {
   auto index = static_cast<std::uint64_t>(first_index);
-  for (; !places.empty(); places = places.subspan(num_classes)) {
+  for (; !slots.empty(); slots = slots.subspan(num_classes)) {
     const std::int64_t weight = weights.of(index++);
     if (weight == 0) continue;
-    for (const Place place : places.first(num_classes)) {
-      if (place != kNowhere) counts[static_cast<std::size_t>(place)] += weight;
+    for (const std::int64_t slot : slots.first(num_classes)) {
+      if (slot != CurveSlots::kNowhere) counts[static_cast<std::size_t>(slot)] += weight;
     }
   }
 }
@@ -41,36 +31,74 @@ ReplicateCounts::ReplicateCounts(const ScoreRows& rows, const CurveBootstrap& op
                                  const CurveSlots& slots)
     : rows_(rows), options_(options), slots_(slots) {
   const std::int64_t num_places = rows.num_rows * rows.num_classes;
-  keeps_places_ = num_places <= options.max_place_bytes / std::int64_t{sizeof(std::int32_t)} &&
-                  slots.num_slots() <= std::numeric_limits<std::int32_t>::max();
-  if (!keeps_places_) return;
-  places_.resize(to_size(num_places));
-  for_each_window(rows, options.keys, [&](const ScoreWindow& window) {
-    find_places(window, slots,
-                std::span(places_).subspan(to_size(window.first) * window.num_classes,
-                                           window.scores.size()));
+  keeps_places_ = num_places + slots.num_slots() <= options.max_place_bytes / kPlaceBytes &&
+                  num_places + slots.num_slots() < std::numeric_limits<std::int32_t>::max();
+  if (keeps_places_) keep_places();
+}
+
+// A counting sort of the rows by slot.
+void ReplicateCounts::keep_places() {
+  std::vector<std::int32_t> slot_of_element;
+  slot_of_element.reserve(to_size(rows_.num_rows * rows_.num_classes));
+  first_in_slot_.assign(to_size(slots_.num_slots()) + 1, 0);
+  std::vector<std::int64_t> found;
+  for_each_window(rows_, options_.keys, [&](const ScoreWindow& window) {
+    found.resize(window.scores.size());
+    slots_.find(window, found);
+    for (const std::int64_t slot : found) {
+      slot_of_element.push_back(static_cast<std::int32_t>(slot));
+      if (slot != CurveSlots::kNowhere) ++first_in_slot_[static_cast<std::size_t>(slot) + 1];
+    }
   });
+  std::partial_sum(first_in_slot_.begin(), first_in_slot_.end(), first_in_slot_.begin());
+  rows_by_slot_.resize(static_cast<std::size_t>(first_in_slot_.back()));
+  std::vector<std::int32_t> next(first_in_slot_.begin(), first_in_slot_.end() - 1);
+  for (std::size_t i = 0; i < slot_of_element.size(); ++i) {
+    if (slot_of_element[i] == CurveSlots::kNowhere) continue;
+    const auto place = next[static_cast<std::size_t>(slot_of_element[i])]++;
+    rows_by_slot_[static_cast<std::size_t>(place)] =
+        static_cast<std::int32_t>(i / to_size(rows_.num_classes));
+  }
 }
 
 void ReplicateCounts::count(std::int64_t first_replicate, std::span<std::int64_t> counts) const {
-  const auto num_slots = to_size(slots_.num_slots());
-  std::ranges::fill(counts, 0);
-  const auto add = [&](std::int64_t first_row, auto places) {
-    auto replicate = static_cast<std::uint64_t>(first_replicate);
-    for (auto rest = counts; !rest.empty(); rest = rest.subspan(num_slots)) {
-      add_rows(metrics::PoissonWeights(options_.seed, replicate++), rows_.first_index + first_row,
-               to_size(rows_.num_classes), places, rest.first(num_slots));
-    }
-  };
-  if (keeps_places_) {
-    add(0, std::span<const std::int32_t>(places_));
+  if (!keeps_places_) {
+    count_read(first_replicate, counts);
     return;
   }
-  std::vector<std::int64_t> places;
+  const auto num_slots = to_size(slots_.num_slots());
+  for (; !counts.empty(); counts = counts.subspan(num_slots)) {
+    count_kept(first_replicate++, counts.first(num_slots));
+  }
+}
+
+void ReplicateCounts::count_kept(std::int64_t replicate, std::span<std::int64_t> counts) const {
+  const auto weights = weights_of(replicate);
+  std::vector<std::uint8_t> weight_of_row(to_size(rows_.num_rows));
+  auto index = static_cast<std::uint64_t>(rows_.first_index);
+  for (auto& weight : weight_of_row) weight = static_cast<std::uint8_t>(weights.of(index++));
+  const std::int32_t* row = rows_by_slot_.data();
+  for (std::size_t slot = 0; slot < counts.size(); ++slot) {
+    const std::int32_t* const end = rows_by_slot_.data() + first_in_slot_[slot + 1];
+    std::int64_t sum = 0;
+    for (; row != end; ++row) sum += weight_of_row[static_cast<std::size_t>(*row)];
+    counts[slot] = sum;
+  }
+}
+
+void ReplicateCounts::count_read(std::int64_t first_replicate,
+                                 std::span<std::int64_t> counts) const {
+  const auto num_slots = to_size(slots_.num_slots());
+  std::ranges::fill(counts, 0);
+  std::vector<std::int64_t> found;
   for_each_window(rows_, options_.keys, [&](const ScoreWindow& window) {
-    places.resize(window.scores.size());
-    find_places(window, slots_, std::span(places));
-    add(window.first, std::span<const std::int64_t>(places));
+    found.resize(window.scores.size());
+    slots_.find(window, found);
+    std::int64_t replicate = first_replicate;
+    for (auto rest = counts; !rest.empty(); rest = rest.subspan(num_slots)) {
+      add_rows(weights_of(replicate++), rows_.first_index + window.first, window.num_classes, found,
+               rest.first(num_slots));
+    }
   });
 }
 

@@ -5,7 +5,7 @@ import pytest
 
 CURVES = [cases.make_curve_case(seed) for seed in range(216)] + [
     cases.make_curve_case(1001, "multiclass", 1000, 150),
-    cases.make_curve_case(1002, "multiclass", 1000, 40),
+    cases.make_curve_case(1002, "multiclass", 60, 40),
     cases.make_curve_case(1004, "multiclass", 2, 400),
     cases.make_curve_case(1006, "labels", 2, 0),
 ]

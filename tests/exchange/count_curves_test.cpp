@@ -48,6 +48,38 @@ TEST_F(CountCurvesTest, WindowsChangeNothing) {
   EXPECT_EQ(count_curves(world(), mine(all, 1)), slow_counts(all));
 }
 
+// So many thresholds that scores are sorted rather than searched. Scores are k / 2^18 in a random
+// order: positives at k = 2 mod 3, negatives at k = 0 and 1 mod 3, a second negative at each 5th k.
+TEST_F(CountCurvesTest, ManyThresholdsChangeNothing) {
+  constexpr int kScores = 3 * 70000;
+  Scores all{1, {}, {}};
+  const auto add = [&](std::int64_t k, std::uint8_t target) {
+    all.scores.push_back(static_cast<float>(k) * 0x1p-18F);
+    all.targets.push_back(target);
+  };
+  for (std::int64_t i = 0; i < kScores; ++i) {
+    const std::int64_t k = i * 7919 % kScores;
+    add(k, k % 3 == 2 ? kPositive : kNegative);
+    if (k % 5 == 0) add(k, kNegative);
+  }
+  CurveCounts expected;
+  for (std::int64_t k = kScores - 1; k >= 0; k -= 3) {
+    expected.thresholds.push_back(static_cast<float>(k) * 0x1p-18F);
+    expected.positives_at.push_back(1);
+    expected.negatives_at.push_back(k % 5 == 0 ? 1 : 0);
+    // Above the largest there is nothing; k + 1 and k + 2 lie above the others.
+    const bool is_first = k == kScores - 1;
+    expected.negatives_above.push_back(
+        is_first ? 0 : 2 + ((k + 1) % 5 == 0 || (k + 2) % 5 == 0 ? 1 : 0));
+  }
+  expected.positives = kScores / 3;
+  expected.negatives = kScores - kScores / 3 + kScores / 5;
+  for (int how = 0; how < kNumSlicings; ++how) {
+    const auto found = count_curves(world(), mine(all, how));
+    EXPECT_TRUE(found.front() == expected) << "slicing " << how;
+  }
+}
+
 TEST_F(CountCurvesTest, MinusZeroIsZero) {
   const Scores all{1, {0.0F, -0.0F, -0.0F, 0.0F}, {1, 0, 1, 0}};
   const auto counts = count_curves(world(), mine(all, 0));

@@ -25,8 +25,9 @@ struct CurveBootstrap {
   std::uint64_t seed = 0;
   std::int64_t num_replicates = 1000;
   ScoreKeys keys = ScoreKeys::float32;
-  // Memory, on which no result depends. Up to here each element's place among the thresholds is
-  // kept, 4 bytes each; beyond, the rows are read and placed again for every batch of replicates.
+  // Memory, on which no result depends. Up to here the places of all elements among the thresholds
+  // are kept, 4 bytes an element and slot (twice that while they are sorted); beyond, the rows are
+  // read and placed again for every batch of replicates.
   std::int64_t max_place_bytes = std::int64_t{64} << 20;
   // A batch: as many replicates as have room for their counts here, at least one.
   std::int64_t max_batch_bytes = std::int64_t{64} << 20;
