@@ -6,6 +6,7 @@
 
 #include <tally/base/error.hpp>
 
+#include "row_counters.hpp"
 #include "values.hpp"
 
 namespace tally::metrics {
@@ -139,6 +140,41 @@ TEST(Regression, AWeightIsSoManySamples) {
   exact::State repeated(metrics.layout());
   for (const std::size_t i : {0u, 0u, 2u, 2u, 2u}) metrics.update({&rows[i], 1}, repeated);
   EXPECT_TRUE(std::ranges::equal(weighted.bytes(), repeated.bytes()));
+}
+
+// As a kernel's lanes share a row.
+TEST(Regression, LanesTogetherCountWhatOneDoes) {
+  constexpr int kLanes = 8;
+  for (const std::int64_t outputs : {1, 2, 7, 8, 9, 30}) {
+    const MetricSet metrics({.task = "regression", .num_classes = outputs, .names = {"all"}});
+    const Values values = random_values(1, outputs, 3);
+    const RegressionRow row = regression_row(7, values.predictions, values.targets);
+    exact::State alone(metrics.layout());
+    metrics.update({&row, 1}, alone);
+    exact::State shared(metrics.layout());
+    const auto add = [counts = shared.values()](std::int64_t offset, std::int64_t value) {
+      counts[to_size(offset)] += value;
+    };
+    for (int lane = 0; lane < kLanes; ++lane) metrics.counters().count(row, add, lane, kLanes);
+    shared.canonicalise();
+    EXPECT_TRUE(std::ranges::equal(alone.bytes(), shared.bytes())) << outputs << " outputs";
+  }
+}
+
+TEST(Regression, LanesTogetherFindWhatIsNotFinite) {
+  constexpr int kLanes = 8;
+  for (std::size_t place = 0; place < 20; ++place) {
+    std::vector<float> values(20, -1.5f);
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity(), 2.0f}) {
+      values[place] = bad;
+      int finite = 0;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        finite += all_finite(values.data(), std::ssize(values), lane, kLanes);
+      }
+      EXPECT_EQ(finite, std::isfinite(bad) ? kLanes : kLanes - 1);
+    }
+  }
 }
 
 TEST(RegressionPass, TakesOneOutputWithAndWithoutADimension) {
