@@ -24,6 +24,11 @@ bool is_needed(const FamilyEntry& family, const std::vector<std::string>& names)
 }
 
 void check_options(const MetricOptions& options) {
+  if (options.task != "multiclass" &&
+      (options.label_smoothing > 0 || !options.class_weights.empty())) {
+    throw Error(ErrorKind::usage,
+                format("the task {} knows no label smoothing and no class weights", options.task));
+  }
   const auto weights = options.class_weights.size();
   if (options.num_classes >= 1 &&
       (weights == 0 || weights == static_cast<std::size_t>(options.num_classes))) {
@@ -129,6 +134,11 @@ void MetricSet::update(std::span<const RegressionRow> rows, exact::State& state,
   count_rows(
       *counters_, rows.size(), [&](std::size_t i) -> const RegressionRow& { return rows[i]; },
       weights, state);
+}
+
+void MetricSet::update(const LabelRows& rows, exact::State& state, RowWeights weights) const {
+  count_rows(
+      *counters_, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); }, weights, state);
 }
 
 Results MetricSet::finalize(const exact::State& state) const {

@@ -12,6 +12,10 @@
 #include "confusion.hpp"
 #include "coverage.hpp"
 #include "curves.hpp"
+#include "label_counts.hpp"
+#include "label_curves.hpp"
+#include "label_loss.hpp"
+#include "label_samples.hpp"
 #include "loss.hpp"
 #include "regression.hpp"
 #include "top_k.hpp"
@@ -28,6 +32,40 @@ std::vector<FamilyEntry> multiclass_families() {
   };
 }
 
+// Of two classes, disagreement has no degrees.
+FamilyEntry binary_agreement_family() {
+  FamilyEntry family = agreement_family();
+  std::erase_if(family.metrics, [](const MetricDescription& metric) {
+    return metric.name.starts_with("cohen_kappa_");
+  });
+  return family;
+}
+
+// torchmetrics' rule for one probability: the share of positives, not of right predictions.
+FamilyEntry binary_calibration_family() {
+  FamilyEntry family = calibration_family();
+  family.metrics.front().definition =
+      "expected calibration error: mean distance of probability and share of class 1 over bins of "
+      "probability, by their samples";
+  return family;
+}
+
+// The first two count what the others divide by.
+std::vector<FamilyEntry> binary_families() {
+  return {
+      coverage_family(),         binary_figures_family(),     binary_loss_family(),
+      binary_agreement_family(), binary_calibration_family(), binary_curves_family(),
+      confusion_family(),
+  };
+}
+
+std::vector<FamilyEntry> multilabel_families() {
+  return {
+      coverage_family(),        multilabel_figures_family(), exact_match_family(),
+      multilabel_loss_family(), label_ranking_family(),      class_curves_family(),
+  };
+}
+
 std::vector<FamilyEntry> regression_families() {
   return {coverage_family(), regression_family(), rank_correlation_family()};
 }
@@ -37,7 +75,9 @@ struct Entry {
   std::vector<FamilyEntry> (*families)();
 };
 constexpr std::array kTasks{
+    Entry{"binary", binary_families},
     Entry{"multiclass", multiclass_families},
+    Entry{"multilabel", multilabel_families},
     Entry{"regression", regression_families},
 };
 

@@ -7,6 +7,9 @@
 #include "confusion.hpp"
 #include "counters.hpp"
 #include "coverage.hpp"
+#include "label_counts.hpp"
+#include "label_loss.hpp"
+#include "label_samples.hpp"
 #include "loss.hpp"
 #include "regression.hpp"
 #include "top_k.hpp"
@@ -21,6 +24,9 @@ struct RowCounters {
   AgreementCounters agreement;
   CalibrationCounters calibration;
   ConfusionCounters confusion;
+  LabelCounters labels;
+  LabelLossCounters label_losses;
+  LabelSampleCounters label_samples;
   RegressionCounters regression;
 
   template <class Add>
@@ -43,6 +49,29 @@ struct RowCounters {
                        int step = 1) const {
     if (first == 0) coverage.count_sample({.index = row.index, .finite = row.finite}, add);
     if (row.finite) regression.count_row(row, add, first, step);
+  }
+
+  template <class Add>
+  constexpr void count(const LabelSample& sample, const Add& add) const {
+    const LabelRow& row = sample.row;
+    coverage.count_sample({.index = row.index, .ignored = row.is_ignored(), .finite = row.finite},
+                          add);
+    if (row.is_ignored()) return;
+    labels.count_sample(sample, add);
+    label_losses.count_row(row, add);
+    label_samples.count_row(row, add);
+    if (row.finite) count_one_label(sample, add);
+  }
+
+ private:
+  // What is kept of a single label only; it is taken for the second of two classes.
+  template <class Add>
+  constexpr void count_one_label(const LabelSample& sample, const Add& add) const {
+    const float probability = sample.probabilities[0];
+    const bool is_set = sample.targets[0] == 1;
+    if (calibration.counts != kNotKept) calibration.count(probability, is_set, add);
+    if (confusion.matrix == kNotKept) return;
+    add(confusion.matrix + (is_set ? confusion.num_classes : 0) + labels.predicts(probability), 1);
   }
 };
 

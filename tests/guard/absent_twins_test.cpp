@@ -10,6 +10,7 @@
 #include <tally/device/stream.hpp>
 
 #include "../../src/comm/nccl_calls.hpp"
+#include "../../src/metrics/label_rows.hpp"
 #include "../../src/metrics/score_rows.hpp"
 #include "../../src/preprocess/convert.hpp"
 
@@ -40,6 +41,7 @@ TEST(WithoutCuda, WhatNeedsItRefuses) {
   EXPECT_THROW(device::DeviceBuffer(64, gpu), Error);
   EXPECT_THROW(device::HostBuffer(64, gpu), Error);
   EXPECT_THROW(device::check_launch("a kernel"), Error);
+  EXPECT_THROW(metrics::launch_label_rows({}, nullptr), Error);
   EXPECT_THROW(metrics::launch_score_rows({}, nullptr), Error);
   EXPECT_THROW(metrics::launch_carry(nullptr, 0, nullptr), Error);
   EXPECT_THROW(preprocess::launch_convert({}, nullptr), Error);

@@ -5,23 +5,58 @@
 
 #include <algorithm>
 
+#include "labels.hpp"
 #include "rows.hpp"
 
 namespace tally::metrics {
 namespace {
 
+constexpr std::int64_t kSamples = 211;
+constexpr std::int64_t kClasses = 7;
 constexpr std::int64_t kIgnored = 3;
 
-MetricOptions options_for(const std::string& metric) {
-  return {.num_classes = 7, .ignore_index = kIgnored, .names = {metric}};
+struct Case {
+  std::string task, metric;
+};
+
+MetricOptions options_for(const Case& test) {
+  return {.task = test.task,
+          .num_classes = test.task == "binary" ? 2 : kClasses,
+          .ignore_index = kIgnored,
+          .names = {test.metric}};
 }
 
-// Needs all scores in order, so it counts nothing.
-bool is_curve(std::string_view metric) {
-  return description_of("multiclass", metric).value().needs_order;
-}
+// Samples of any task.
+class Material {
+ public:
+  explicit Material(const std::string& task) : has_classes_(task == "multiclass") {
+    if (has_classes_) classes_ = random_samples(kSamples, kClasses, 5);
+    if (task == "binary") labels_ = random_binary(kSamples, kIgnored, 5);
+    if (task == "multilabel") labels_ = random_multilabel(kSamples, kClasses, kIgnored, 5);
+  }
 
-class Laws : public testing::TestWithParam<std::string> {
+  void ignore_all() {
+    std::ranges::fill(classes_.labels, kIgnored);
+    std::ranges::fill(labels_.labels, kIgnored);
+    std::ranges::fill(labels_.targets, static_cast<std::uint8_t>(kIgnored));
+  }
+
+  // Adds samples [first, first + count).
+  void add(const MetricSet& metrics, std::int64_t first, std::int64_t count, exact::State& state) {
+    if (has_classes_) {
+      add_samples(metrics, classes_, first, count, kIgnored, state);
+    } else {
+      add_samples(metrics, labels_, first, count, state);
+    }
+  }
+
+ private:
+  bool has_classes_;
+  Samples classes_;
+  LabelSamples labels_;
+};
+
+class Laws : public testing::TestWithParam<Case> {
  protected:
   exact::State fresh() const { return exact::State(metrics_.layout()); }
 
@@ -29,7 +64,7 @@ class Laws : public testing::TestWithParam<std::string> {
   exact::State part(std::int64_t first, std::int64_t count, std::int64_t batch) {
     exact::State state = fresh();
     for (std::int64_t done = 0; done < count; done += batch) {
-      add_samples(metrics_, samples_, first + done, std::min(batch, count - done), kIgnored, state);
+      samples_.add(metrics_, first + done, std::min(batch, count - done), state);
     }
     return state;
   }
@@ -39,17 +74,17 @@ class Laws : public testing::TestWithParam<std::string> {
   }
 
   MetricSet metrics_{options_for(GetParam())};
-  Samples samples_ = random_samples(211, 7, 5);
+  Material samples_{GetParam().task};
 };
 
 TEST_P(Laws, AnySplitMergedInAnyOrderIsTheSameBits) {
-  const exact::State whole = part(0, samples_.size(), samples_.size());
+  const exact::State whole = part(0, kSamples, kSamples);
   std::mt19937 random(1);
   for (const std::int64_t parts : {1, 2, 3, 5, 8, 64, 300}) {
     std::vector<exact::State> states;
     for (std::int64_t k = 0; k < parts; ++k) {
-      const std::int64_t first = samples_.size() * k / parts;
-      states.push_back(part(first, samples_.size() * (k + 1) / parts - first, 1 + k % 9));
+      const std::int64_t first = kSamples * k / parts;
+      states.push_back(part(first, kSamples * (k + 1) / parts - first, 1 + k % 9));
     }
     std::shuffle(states.begin(), states.end(), random);
     exact::State merged = fresh();
@@ -63,14 +98,14 @@ TEST_P(Laws, AnEmptyPartIsNeutral) {
   const exact::State before = state;
 
   state.merge(part(50, 0, 8));
-  add_samples(metrics_, samples_, 50, 0, kIgnored, state);
+  samples_.add(metrics_, 50, 0, state);
 
   EXPECT_TRUE(same_bits(state, before));
 }
 
 TEST_P(Laws, NoScoredSampleLeavesItUndefined) {
-  std::fill(samples_.labels.begin(), samples_.labels.end(), kIgnored);
-  for (const std::int64_t count : {std::int64_t{0}, samples_.size()}) {
+  samples_.ignore_all();
+  for (const std::int64_t count : {std::int64_t{0}, kSamples}) {
     const Results results = metrics_.finalize(part(0, count, 16));
 
     EXPECT_EQ(results.count, count);
@@ -90,45 +125,53 @@ TEST_P(Laws, NoScoredSampleLeavesItUndefined) {
 }
 
 TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
-  const Results alone = metrics_.finalize(part(0, samples_.size(), 10));
-  const MetricSet all({.num_classes = 7, .ignore_index = kIgnored, .names = {"all", GetParam()}});
+  const Results alone = metrics_.finalize(part(0, kSamples, 10));
+  const auto& [task, metric] = GetParam();
+  MetricOptions with_all = options_for(GetParam());
+  with_all.names.emplace_back("all");
+  const MetricSet all(with_all);
   exact::State state(all.layout());
-  add_samples(all, samples_, 0, samples_.size(), kIgnored, state);
+  samples_.add(all, 0, kSamples, state);
   const Results results = all.finalize(state);
 
-  EXPECT_EQ(alone.per_class.size(), 7u);
-  if (is_curve(GetParam())) {
+  EXPECT_EQ(std::ssize(alone.per_class), with_all.num_classes);
+  if (description_of(task, metric).value().needs_order) {
     EXPECT_THAT(alone.metrics, testing::IsEmpty()) << "it is computed elsewhere";
     return;
   }
-  if (GetParam().starts_with("confusion_")) {
+  if (metric.starts_with("confusion_")) {
     EXPECT_THAT(alone.metrics, testing::IsEmpty());
     EXPECT_EQ(alone.confusion, results.confusion);
     return;
   }
   ASSERT_EQ(alone.metrics.size(), 1u);
-  EXPECT_EQ(alone.metrics[0].name, GetParam());
-  const auto same = std::find_if(results.metrics.begin(), results.metrics.end(),
-                                 [](const MetricValue& m) { return m.name == GetParam(); });
-  ASSERT_NE(same, results.metrics.end());
+  EXPECT_EQ(alone.metrics[0].name, metric);
+  const MetricValue* same = results.find(metric);
+  ASSERT_NE(same, nullptr);
   EXPECT_TRUE(alone.metrics[0].value.has_value());
   EXPECT_EQ(alone.metrics[0].value, same->value);
   EXPECT_THAT(alone.confusion, testing::IsEmpty());
 }
 
-// Names, and one of each form.
-std::vector<std::string> every_metric() {
-  std::vector<std::string> names;
-  for (const MetricDescription& metric : known_metrics("multiclass")) {
-    names.emplace_back(metric.name);
-    if (metric.name == "accuracy_top<k>") names.back() = "accuracy_top3";
-    if (metric.name.starts_with("f<beta>")) names.back().replace(0, 7, "f0.5");
+// Of every task; of a form one that has a number.
+std::vector<Case> every_metric() {
+  std::vector<Case> cases;
+  for (const char* task : {"binary", "multiclass", "multilabel"}) {
+    for (const MetricDescription& metric : known_metrics(task)) {
+      std::string name(metric.name);
+      const auto open = name.find('<');
+      if (open != std::string::npos) {
+        const bool whole = name.find("<k>") != std::string::npos;
+        name.replace(open, name.find('>') - open + 1, whole ? "3" : "0.5");
+      }
+      cases.push_back({task, name});
+    }
   }
-  return names;
+  return cases;
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& test) {
-  std::string name = test.param;
+std::string test_name(const testing::TestParamInfo<Case>& test) {
+  std::string name = test.param.task + "_" + test.param.metric;
   std::ranges::replace(name, '.', '_');
   return name;
 }

@@ -13,6 +13,7 @@
 #include <tally/exact/state.hpp>
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/definitions.hpp>
+#include <tally/metrics/label_row.hpp>
 #include <tally/metrics/regression_row.hpp>
 #include <tally/metrics/results.hpp>
 
@@ -30,6 +31,9 @@ struct MetricOptions {
   std::int64_t calibration_bins = 15;
   double label_smoothing = 0;              // of the loss, in [0, 1)
   std::vector<double> class_weights = {};  // of the loss, [classes]; empty: all 1
+  // Labels that are judged one by one (binary, multilabel) are predicted where their probability,
+  // as float32, is above it.
+  double threshold = 0.5;
 };
 
 // A metric as `--help` lists it.
@@ -70,6 +74,7 @@ class MetricSet {
   // Adds rows. Sums in a state that was canonical are canonical again, so any number of updates may
   // follow one another.
   void update(std::span<const ClassRow> rows, exact::State& state, RowWeights weights = {}) const;
+  void update(const LabelRows& rows, exact::State& state, RowWeights weights = {}) const;
   void update(std::span<const RegressionRow> rows, exact::State& state,
               RowWeights weights = {}) const;
   // Where the counts of this layout lie: for kernels.

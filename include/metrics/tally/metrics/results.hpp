@@ -61,6 +61,10 @@ struct Results {
   std::int64_t tied = 0;  // scored samples whose true class shares its value with another class
   std::int64_t not_finite = 0;      // samples whose scores hold NaN or Inf, ignored ones too
   std::int64_t without_scores = 0;  // those of them that are scored: counted as wrong
+  // Where a sample has several labels, judged one by one: those that are scored, and those of them
+  // that have finite scores.
+  std::int64_t labels_scored = 0;
+  std::int64_t labels_with_scores = 0;
   std::vector<MetricValue> metrics;
   std::vector<ClassFigures> per_class;
   std::vector<TieBounds> tie_bounds;
