@@ -5,6 +5,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "labelwise.hpp"
 #include "multiclass.hpp"
 #include "regression.hpp"
 
@@ -17,7 +18,9 @@ struct Entry {
 };
 // In order of name.
 constexpr std::array kTasks{
+    Entry{"binary", make_binary},
     Entry{"multiclass", make_multiclass},
+    Entry{"multilabel", make_multilabel},
     Entry{"regression", make_regression},
 };
 

@@ -40,7 +40,7 @@ struct TaskOptions {
 struct ScoredBatch {
   std::int64_t first_index = 0;  // global index of the first sample
   std::int64_t num_samples = 0;
-  TensorView output;                    // [rows, classes] float32; a regression's as its pass says
+  TensorView output;                    // float32, of a shape that the task takes
   std::span<const TensorView> targets;  // in the order of the data set's target names
 };
 

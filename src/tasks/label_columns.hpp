@@ -1,0 +1,41 @@
+// The columns of predictions.h5 that the tasks binary and multilabel can fill.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/metrics/label_row.hpp>
+#include <tally/predictions/columns.hpp>
+#include <tally/tasks/task.hpp>
+
+namespace tally::tasks {
+
+// What a column is made of: the batch's scores and labels.
+struct LabelSource {
+  const TensorView& scores;  // the model's output; looked at for logits only
+  metrics::LabelRows rows;
+  std::int64_t ignore_index = 0;  // what stands for a label that is not scored
+  float threshold = 0.5f;
+};
+
+struct LabelColumn {
+  predictions::ColumnSpec spec;
+  // Fills `out`, which has room for rows.size() rows.
+  void (*fill)(const LabelSource& source, std::span<std::byte> out);
+};
+
+// The columns of the groups asked for, in order of name.
+std::vector<LabelColumn> binary_columns(const std::vector<SaveColumns>& groups);
+std::vector<LabelColumn> multilabel_columns(const std::vector<SaveColumns>& groups,
+                                            std::int64_t num_labels);
+
+// What it takes to count samples again: the rows themselves as bytes, the probability of each label
+// and its target; in this order.
+std::vector<LabelColumn> kept_label_columns(std::int64_t num_labels);
+// The samples in columns of kept_label_columns().
+metrics::LabelRows kept_label_rows(const predictions::RecordBatch& kept);
+
+}  // namespace tally::tasks
