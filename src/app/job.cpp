@@ -82,7 +82,8 @@ std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                      .definitions = metrics::definitions_from_name(config.definitions),
                      .calibration_bins = config.calibration_bins,
                      .label_smoothing = config.label_smoothing,
-                     .class_weights = class_weights};
+                     .class_weights = class_weights,
+                     .threshold = config.threshold};
   options.keep_rows = !info.groups.empty() || config.intervals == "bootstrap";
   options.targets.clear();
   for (const auto& target : info.targets) options.targets.push_back(target.name);

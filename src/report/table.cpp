@@ -26,13 +26,9 @@ std::string title(const RunReport& report) {
                 weights, printable(report.data.path));
 }
 
-// "9,914 of 10,000" behind the accuracy, where the counts are known.
-std::string accuracy_counts(const metrics::Results& results) {
-  if (results.per_class.empty()) return {};
-  const auto correct = std::accumulate(
-      results.per_class.begin(), results.per_class.end(), std::int64_t{0},
-      [](std::int64_t sum, const metrics::ClassFigures& c) { return sum + c.correct; });
-  return format("   {} of {}", grouped(correct), grouped(results.scored));
+// "9,914 of 10,000" behind a share of samples.
+std::string counts_text(const metrics::Proportion& proportion) {
+  return format("   {} of {}", grouped(proportion.part), grouped(proportion.whole));
 }
 
 // As wide as the values, in their unit.
@@ -50,7 +46,7 @@ std::string metric_lines(const metrics::Results& results) {
       text += format("{:>11}", percent_text(*metric.value));
     }
     if (metric.interval) text += interval_text(metric);
-    if (metric.name == "accuracy") text += accuracy_counts(results);
+    if (metric.name == "accuracy" && metric.proportion) text += counts_text(*metric.proportion);
     text += "\n";
   }
   return text + "\n";

@@ -35,7 +35,9 @@ inline RunReport small_report() {
   results.ignored = 1;
   results.tied = 2;
   results.num_classes = 3;
-  results.metrics = {{"accuracy", 7.0 / 9.0}, {"loss", 0.1}, {"precision_macro", std::nullopt}};
+  results.metrics = {{"accuracy", 7.0 / 9.0, metrics::Proportion{7, 9}},
+                     {"loss", 0.1},
+                     {"precision_macro", std::nullopt}};
   results.per_class = {{0, 4, 5, 4, figures(0.8, 1.0, 8.0 / 9.0)},
                        {1, 5, 4, 3, figures(0.75, 0.6, 2.0 / 3.0)},
                        {2, 0, 0, 0, figures(std::nullopt, std::nullopt, std::nullopt)}};
