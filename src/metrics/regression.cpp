@@ -1,5 +1,6 @@
 #include "regression.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -17,17 +18,15 @@ using exact::Rational;
 using exact::SumKind;
 
 // Which sums a metric is made of.
-enum Needs : unsigned {
-  kX = 1,
-  kY = 2,
-  kDistance = 4,
-  kXx = 8,
-  kYy = 16,
-  kXy = 32,
-  kPercentage = 64,
-  kSquaredError = kXx | kYy | kXy,
-  kAllMoments = kX | kY | kSquaredError,
-};
+constexpr unsigned kX = 1;
+constexpr unsigned kY = 2;
+constexpr unsigned kDistance = 4;
+constexpr unsigned kXx = 8;
+constexpr unsigned kYy = 16;
+constexpr unsigned kXy = 32;
+constexpr unsigned kPercentage = 64;
+constexpr unsigned kSquaredError = kXx | kYy | kXy;
+constexpr unsigned kAllMoments = kX | kY | kSquaredError;
 
 // Over the samples of one output, or of all of them; what is not kept is 0.
 struct Sums {

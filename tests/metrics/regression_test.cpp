@@ -12,8 +12,6 @@
 namespace tally::metrics {
 namespace {
 
-using testing::ElementsAre;
-
 constexpr double kDigits = 5e-5;  // doctests print four
 
 Results score(Values values, Definitions definitions = Definitions::torchmetrics) {

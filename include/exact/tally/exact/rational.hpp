@@ -27,7 +27,7 @@ class Rational {
   friend Rational operator/(const Rational& a, const Rational& b);
 
   friend std::strong_ordering operator<=>(const Rational& a, const Rational& b);
-  friend bool operator==(const Rational& a, const Rational& b) { return (a <=> b) == 0; }
+  friend bool operator==(const Rational& a, const Rational& b) { return (a - b).is_zero(); }
 
   int sign() const;  // -1, 0, 1
   bool is_zero() const { return sign() == 0; }
