@@ -20,9 +20,9 @@ constexpr std::string_view kExitCodes =
 std::string metrics_help() {
   std::string text;
   for (const auto task : tasks::known_tasks()) {
-    text += format("Metrics of task {} (--metrics LIST; default: all):\n", task);
+    text += format("Metrics of task {} (--metrics LIST; *: the standard set):\n", task);
     for (const auto& metric : metrics::known_metrics(task)) {
-      text += format("  {:<20} {}\n", metric.name, metric.definition);
+      text += format("{} {:<31} {}\n", metric.standard ? "*" : " ", metric.name, metric.definition);
     }
   }
   return text;

@@ -68,11 +68,24 @@ metrics::OutputKind output_kind(const config::RunConfig& config,
   return metrics::OutputKind::logits;
 }
 
+// The targets are laid out for one task; one of two classes can be read either way.
+void check_task(const std::string& asked, const data::DataSetInfo& info) {
+  const auto labels_one_of_two = [&](const std::string& task) {
+    return task == "binary" || (task == "multiclass" && info.num_classes == 2);
+  };
+  if (asked == info.task || (labels_one_of_two(asked) && labels_one_of_two(info.task))) return;
+  throw Error(ErrorKind::usage,
+              format("the task '{}' does not fit data set '{}', which is for '{}'", asked,
+                     info.path.string(), info.task),
+              "Leave --task out, or prepare the data for that task.");
+}
+
 std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                                        const data::DataSetInfo& info, metrics::OutputKind outputs,
                                        const std::vector<double>& class_weights) {
   tasks::TaskOptions options;
   options.task = config.task.empty() ? info.task : config.task;
+  check_task(options.task, info);
   options.outputs = outputs;
   options.metrics = {.task = options.task,
                      .num_classes = info.num_classes,

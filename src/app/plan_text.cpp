@@ -17,11 +17,20 @@ std::string human_bytes(std::int64_t bytes) {
   return unit == 0 ? format("{} B", bytes) : format("{:.1f} {}", value, kUnits[unit]);
 }
 
-// Of one sample's saved columns.
-std::int64_t record_bytes(const tasks::Task& task) {
+// Of one sample.
+std::int64_t row_bytes_of(const std::vector<predictions::ColumnSpec>& columns) {
   std::int64_t bytes = 0;
-  for (const auto& column : task.columns()) bytes += column.row_bytes();
+  for (const auto& column : columns) bytes += column.row_bytes();
   return bytes;
+}
+
+std::string task_text(const Job& job) {
+  const auto& info = job.data.set->info();
+  const std::string& task = job.config.task.empty() ? info.task : job.config.task;
+  const bool counts_classes = task == "multiclass" || task == "binary";
+  const std::string_view what =
+      counts_classes ? "classes" : (task == "multilabel" ? "labels" : "outputs");
+  return format("{}, {} {}", task, info.num_classes, what);
 }
 
 std::string column_names(const tasks::Task& task) {
@@ -47,9 +56,12 @@ std::string plan_text(const Job& job, int world_size) {
   if (job.model.weights) text += line("weights", job.model.weights->path);
   text += line("data", format("{} ({}, {})", info.path.string(), human_bytes(info.file_bytes),
                               info.integrity_checked ? "with checksums" : "without checksums"));
-  text +=
-      line("task", format("{}, {} classes", job.config.task.empty() ? info.task : job.config.task,
-                          info.num_classes));
+  text += line("task", task_text(job));
+  text += line("metrics", format("{}", fmt::join(job.task->metrics(), ", ")));
+  for (const auto& groups : job.subgroups) {
+    text += line("groups",
+                 format("{}: {} values", info.groups.at(groups.column).name, groups.values.size()));
+  }
   text += line("samples", format("{} of {}", grid.num_samples(), info.num_samples));
   text += line("batches", format("{} of {} samples", grid.num_batches(), grid.batch_size()));
   text += line("ranks", format("{}, {} batches each, balance {:.3f}", world_size, share,
@@ -63,8 +75,13 @@ std::string plan_text(const Job& job, int world_size) {
   text += line("reduction", format("{}{}, state {} per rank", job.reducer->description(),
                                    job.config.check_reduction ? ", checked" : "",
                                    human_bytes(job.task->layout()->num_bytes())));
-  text += line("predictions", format("{}: {} in all", column_names(*job.task),
-                                     human_bytes(record_bytes(*job.task) * grid.num_samples())));
+  text += line("predictions",
+               format("{}: {} in all", column_names(*job.task),
+                      human_bytes(row_bytes_of(job.task->columns()) * grid.num_samples())));
+  if (const std::int64_t kept = row_bytes_of(job.task->kept_columns()); kept > 0) {
+    text += line("kept", format("{} per rank until the end, beyond 64 MiB on disk",
+                                human_bytes(kept * grid.samples_of(job.slice).count)));
+  }
   text += line("output", job.output);
   return text;
 }
