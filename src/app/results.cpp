@@ -16,6 +16,7 @@
 
 #include "provenance.hpp"
 #include "reduction.hpp"
+#include "scoring_attributes.hpp"
 
 namespace tally::app {
 namespace {
@@ -156,6 +157,7 @@ std::map<std::string, std::string> prediction_attributes(const Job& job,
       {"data_identity", job.data.file.digest},
       {"digest", digest}};
   if (job.model.weights) attributes["weights_sha256"] = job.model.weights->digest;
+  attributes.merge(scoring_attributes(job));
   return attributes;
 }
 

@@ -46,7 +46,7 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                                    const LoopResult& mine,
                                                    const std::filesystem::path& path);
 
-// The attributes of predictions.h5: what it was made from.
+// The attributes of predictions.h5: what it was made from, and how its rows were scored.
 std::map<std::string, std::string> prediction_attributes(const Job& job, const std::string& digest);
 
 // Collective. Everything the report says, complete on rank 0.
