@@ -22,6 +22,9 @@ void run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
 // `tally inspect FILE`: one process, no MPI. Throws Error.
 void run_inspect(const std::vector<std::string>& arguments);
 
+// `tally compare DIR_A DIR_B`: one process, no MPI. Throws Error.
+void run_compare(const std::vector<std::string>& arguments);
+
 std::string general_help();
 std::string version_text();
 // Error(usage) for an unknown command.

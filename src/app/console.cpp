@@ -86,8 +86,10 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (arguments[0] == "evaluate") return run_job(EvaluateMode::evaluate, rest, argc, argv);
   if (arguments[0] == "check") return run_job(EvaluateMode::check, rest, argc, argv);
-  if (arguments[0] == "inspect") {
-    if (speaks_before_mpi()) run_inspect(rest);  // one process does it, however many were started
+  // One process does these, however many were started.
+  if (arguments[0] == "inspect" || arguments[0] == "compare") {
+    const auto run = arguments[0] == "inspect" ? run_inspect : run_compare;
+    if (speaks_before_mpi()) run(rest);
     return 0;
   }
   throw Error(ErrorKind::usage, format("'{}' is no command of tally", arguments[0]),

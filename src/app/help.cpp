@@ -2,6 +2,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/runtime.hpp>
+#include <tally/config/compare_options.hpp>
 #include <tally/config/options.hpp>
 #include <tally/device/gpus.hpp>
 #include <tally/metrics/metric_set.hpp>
@@ -37,6 +38,18 @@ std::string evaluate_help(std::string_view usage, std::string_view purpose) {
       usage, purpose, config::run_options_help(), metrics_help(), kExitCodes);
 }
 
+std::string compare_help() {
+  return format(
+      "Usage: tally compare DIR_A DIR_B [options]\n\n"
+      "Compares two results over the same samples: McNemar's exact test of the accuracies, paired\n"
+      "intervals of the difference in each metric, the samples that are predicted otherwise, and\n"
+      "a sentence in the end. DIR is the folder of a result, or its predictions.h5.\n\n{}\n"
+      "Results that are not of the same samples are refused (exit 3). A metric that the saved\n"
+      "columns cannot give is left out, with the --save value that would give it; one that\n"
+      "--metrics names is then an error (exit 2).\n",
+      config::compare_options_help());
+}
+
 }  // namespace
 
 std::string general_help() {
@@ -48,6 +61,9 @@ std::string general_help() {
       "  tally inspect  FILE                                          what a data set, model,\n"
       "                                                               weights or result file "
       "holds\n"
+      "  tally compare  DIR_A DIR_B                                   paired tests between two\n"
+      "                                                               results over the same "
+      "samples\n"
       "  tally COMMAND --help                                         all options of a command\n"
       "  tally --version                                              versions of program and "
       "libraries\n\n"
@@ -84,6 +100,7 @@ std::string command_help(std::string_view command) {
            "                       it has them, its checksums\n"
            "  --add-checksums OUT  write a copy of a data set with checksum tables to OUT\n";
   }
+  if (command == "compare") return compare_help();
   throw Error(ErrorKind::usage, format("'{}' is no command of tally", command),
               "See 'tally --help'.");
 }

@@ -9,8 +9,8 @@ import small
 from conftest import Evaluate, Small
 from launch import Program
 
-LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally compare", "tally score", "tally watch", "--tune")
-COMMANDS = ("evaluate", "check", "inspect")
+LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally score", "tally watch", "--tune")
+COMMANDS = ("evaluate", "check", "inspect", "compare")
 
 
 def arguments(case: Small, *more: object) -> list[object]:

@@ -1,0 +1,30 @@
+// Two runs over the same samples, each sample right or wrong in either: what the counts can tell.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <tally/metrics/intervals.hpp>
+
+namespace tally::compare {
+
+struct PairedTable {
+  std::int64_t both_right = 0;
+  std::int64_t only_a_right = 0;
+  std::int64_t only_b_right = 0;
+  std::int64_t neither_right = 0;
+
+  std::int64_t total() const { return both_right + only_a_right + only_b_right + neither_right; }
+};
+
+// McNemar's test (1947), two-sided and exact: the probability that, of the samples on which the
+// runs differ, at least as unequal parts go to either side if both are equally likely to have them
+// (binomial, 1/2). 1 if they differ on none.
+double mcnemar_p_value(const PairedTable& table);
+
+// 95 % interval of the difference of accuracies, B - A: Newcombe's of Wilson's intervals for paired
+// proportions ("Improved confidence intervals for the difference between binomial proportions based
+// on paired data", Statistics in Medicine 17, 1998, method 10). none for an empty table.
+std::optional<metrics::Interval> difference_interval(const PairedTable& table);
+
+}  // namespace tally::compare

@@ -1,0 +1,205 @@
+#include "class_columns.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/metrics/score_pass.hpp>
+
+namespace tally::compare {
+namespace {
+
+using metrics::ClassRow;
+using metrics::OutputKind;
+
+constexpr std::int64_t kMaxClasses = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxBins = 1000;
+constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
+
+template <class Number>
+Number number_of(const SavedRun& run, std::string_view attribute, const std::string& text,
+                 Number low, Number high) {
+  Number value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole_text = failure == std::errc{} && end == text.data() + text.size();
+  if (whole_text && value >= low && value <= high) return value;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', attribute {} = '{}', expected a number from {} to {}",
+                     run.name(), attribute, printable(text), low, high));
+}
+
+template <class Number>
+Number number_of(const SavedRun& run, std::string_view attribute, Number low, Number high) {
+  return number_of(run, attribute, run.attribute(attribute), low, high);
+}
+
+// An attribute that is a word of which `parse` knows some.
+template <class Parse>
+auto word_of(const SavedRun& run, std::string_view attribute, const Parse& parse) {
+  const std::string word = run.attribute(attribute);
+  try {
+    return parse(word);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::dataset, format("predictions file '{}', attribute {}: {}", run.name(),
+                                           attribute, printable(error.what())));
+  }
+}
+
+struct Columns {
+  std::vector<std::int64_t> label, prediction;
+  std::vector<std::int32_t> label_rank;
+  std::vector<float> loss, confidence;
+};
+
+Columns read_columns(const SavedRun& run) {
+  constexpr std::string_view kSave = "labels";
+  return {.label = run.column<std::int64_t>("label", kSave),
+          .prediction = run.column<std::int64_t>("prediction", kSave),
+          .label_rank = run.column<std::int32_t>("label_rank", kSave),
+          .loss = run.column<float>("loss", kSave),
+          .confidence = run.column<float>("confidence", kSave)};
+}
+
+// What of one row cannot be.
+class RowCheck {
+ public:
+  RowCheck(const SavedRun& run, const ClassSettings& settings) : run_(run), settings_(settings) {}
+
+  void check(std::size_t i, const ClassRow& row) const {
+    const std::int64_t classes = settings_.num_classes;
+    if (!row.ignored) expect("label", i, row.label, 0, classes - 1);
+    expect("prediction", i, row.prediction, -1, classes - 1);
+    if (!row.finite || row.ignored) {
+      expect("label_rank", i, row.label_rank, -1, -1);
+    } else {
+      expect("label_rank", i, row.label_rank, 0, classes - 1);
+      expect_number("loss", i, row.loss);
+    }
+    if (row.finite) expect_number("confidence", i, row.confidence);
+    const bool is_predicted = row.prediction == row.label;
+    if (!row.ignored && row.finite && is_predicted != row.is_right()) {
+      run_.refuse("label_rank", i, format("{}", row.label_rank),
+                  is_predicted ? "0 where the label is predicted"
+                               : "more than 0 where the label is not predicted");
+    }
+  }
+
+ private:
+  void expect(std::string_view column, std::size_t row, std::int64_t value, std::int64_t low,
+              std::int64_t high) const {
+    if (value >= low && value <= high) return;
+    run_.refuse(column, row, format("{}", value),
+                low == high ? format("{}", low) : format("{}..{}", low, high));
+  }
+
+  void expect_number(std::string_view column, std::size_t row, double value) const {
+    if (!std::isfinite(value)) run_.refuse(column, row, format("{}", value), "a finite number");
+  }
+
+  const SavedRun& run_;
+  const ClassSettings& settings_;
+};
+
+// Takes over what the scores say of a row.
+void take(const SavedRun& run, std::string_view column, std::size_t i, const ClassRow& found,
+          FromScores what, ClassRow& row) {
+  if (found.finite != row.finite) {
+    run.refuse(column, i, found.finite ? "finite scores" : "NaN or Inf",
+               format("what fits prediction {}", row.prediction));
+  }
+  if (what == FromScores::brier_and_hinge) {
+    row.brier = found.brier;
+    row.hinge = found.hinge;
+    return;
+  }
+  if (found.prediction != row.prediction || found.label_rank != row.label_rank) {
+    run.refuse(column, i, format("scores of prediction {}", found.prediction),
+               format("those of prediction {}", row.prediction));
+  }
+  const std::uint64_t index = row.index;  // the scores do not know it
+  row = found;
+  row.index = index;
+}
+
+}  // namespace
+
+ClassSettings class_settings(const SavedRun& run) {
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+  ClassSettings settings;
+  settings.num_classes = number_of<std::int64_t>(run, "num_classes", 1, kMaxClasses);
+  if (const auto text = run.find_attribute("ignore_index")) {
+    settings.ignore_index = number_of(run, "ignore_index", *text, kLowest, kHighest);
+  }
+  settings.definitions = word_of(run, "definitions", metrics::definitions_from_name);
+  settings.calibration_bins = number_of<std::int64_t>(run, "calibration_bins", 1, kMaxBins);
+  settings.label_smoothing = number_of(run, "label_smoothing", 0.0, 1.0);
+  settings.has_class_weights = run.find_attribute("class_weights_sha256").has_value();
+  settings.outputs = word_of(run, "outputs", metrics::output_kind_from_name);
+  return settings;
+}
+
+SavedScores saved_scores(const SavedRun& run, const ClassSettings& settings) {
+  if (run.has_column("logits")) return SavedScores::outputs;
+  if (!run.has_column("probabilities")) return SavedScores::none;
+  return settings.outputs == OutputKind::probabilities ? SavedScores::outputs
+                                                       : SavedScores::probabilities;
+}
+
+std::vector<ClassRow> rows_of_columns(const SavedRun& run, const ClassSettings& settings) {
+  const Columns columns = read_columns(run);
+  const RowCheck check(run, settings);
+  std::vector<ClassRow> rows(run.indices().size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ClassRow& row = rows[i];
+    row.index = static_cast<std::uint64_t>(run.indices()[i]);
+    row.label = columns.label[i];
+    row.prediction = columns.prediction[i];
+    // Ties are not saved: values of metrics do not depend on them.
+    row.label_rank = row.best_rank = row.worst_rank = columns.label_rank[i];
+    row.ignored = settings.ignore_index == row.label;
+    row.finite = row.prediction != -1;
+    row.loss = columns.loss[i];
+    row.confidence = columns.confidence[i];
+    row.brier = row.hinge = std::numeric_limits<double>::quiet_NaN();
+    check.check(i, row);
+  }
+  return rows;
+}
+
+void add_scores(const SavedRun& run, const ClassSettings& settings,
+                const metrics::MetricOptions& options, FromScores what,
+                std::vector<ClassRow>& rows) {
+  const bool has_logits = run.has_column("logits");
+  const std::string column = has_logits ? "logits" : "probabilities";
+  const auto rules =
+      metrics::score_rules(options, has_logits ? settings.outputs : OutputKind::probabilities);
+  const std::int64_t classes = settings.num_classes;
+  const hdf5::Dataset scores = run.rows(column, column, classes);
+  const std::int64_t window = std::max<std::int64_t>(1, kWindowBytes / scores.info().row_bytes());
+  std::vector<float> values;
+  std::vector<std::int64_t> labels;
+  metrics::RowFacts facts;
+  for (std::int64_t first = 0; first < run.num_samples(); first += window) {
+    const std::int64_t count = std::min(window, run.num_samples() - first);
+    const auto in_window = std::span(rows).subspan(to_size(first), to_size(count));
+    values.resize(to_size(count * classes));
+    scores.read_rows(first, count, std::as_writable_bytes(std::span(values)));
+    labels.clear();
+    for (const ClassRow& row : in_window) labels.push_back(row.label);
+    metrics::examine_rows(contiguous_view(values.data(), DType::f32, {count, classes}), first,
+                          labels, rules, facts);
+    if (facts.wrong_kind_row) {
+      run.refuse(column, to_size(first + *facts.wrong_kind_row), "values out of range",
+                 metrics::name(rules.kind));
+    }
+    for (std::size_t i = 0; i < in_window.size(); ++i) {
+      take(run, column, to_size(first) + i, facts.rows[i], what, in_window[i]);
+    }
+  }
+}
+
+}  // namespace tally::compare

@@ -1,0 +1,34 @@
+// Samples with one class label each.
+#pragma once
+
+#include <vector>
+
+#include <tally/metrics/class_row.hpp>
+
+#include "paired_samples.hpp"
+
+namespace tally::compare {
+
+class ClassPair : public PairedSamples {
+ public:
+  // Rows of the same samples, in the same order.
+  ClassPair(metrics::MetricOptions options, std::vector<metrics::ClassRow> a,
+            std::vector<metrics::ClassRow> b);
+
+  std::int64_t size() const override { return std::ssize(a_); }
+  std::uint64_t index_of(std::int64_t sample) const override;
+  const metrics::MetricSet& metrics() const override { return metrics_; }
+  metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
+  PairedTable table() const override;
+  Changes changes(std::int64_t most) const override;
+
+ private:
+  metrics::MetricSet metrics_;
+  std::vector<metrics::ClassRow> a_, b_;
+};
+
+// The reader of the task multiclass.
+ReadPair read_class_pair(const SavedRun& a, const SavedRun& b,
+                         const std::vector<std::string>& names);
+
+}  // namespace tally::compare

@@ -1,0 +1,80 @@
+#include <tally/compare/comparison.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <tally/base/printable.hpp>
+#include <tally/metrics/definitions.hpp>
+
+#include "class_pair.hpp"
+#include "paired_bootstrap.hpp"
+#include "paired_samples.hpp"
+
+namespace tally::compare {
+namespace {
+
+struct Reader {
+  std::string_view task;
+  ReadPair (*read)(const SavedRun& a, const SavedRun& b, const std::vector<std::string>& names);
+};
+constexpr std::array kReaders{
+    Reader{"multiclass", read_class_pair},
+};
+
+// Of accuracy there is a closed form, which owes nothing to a seed.
+void use_closed_form(const PairedTable& table, std::vector<MetricDifference>& metrics) {
+  const auto accuracy = std::ranges::find(metrics, "accuracy", &MetricDifference::name);
+  if (accuracy != metrics.end()) accuracy->interval = difference_interval(table);
+}
+
+void fill_facts(const SavedRun& a, const SavedRun& b, Comparison& comparison) {
+  comparison.task = a.attribute("task");
+  comparison.a = a.facts();
+  comparison.b = b.facts();
+  comparison.data_path = a.attribute("data");
+  comparison.data_identity = a.attribute("data_identity");
+  comparison.samples = a.num_samples();
+  comparison.class_names = a.class_names();
+}
+
+}  // namespace
+
+ReadPair read_pair(const SavedRun& a, const SavedRun& b, const std::vector<std::string>& names) {
+  const std::string task = a.attribute("task");
+  std::vector<std::string_view> known;
+  for (const Reader& reader : kReaders) {
+    if (reader.task == task) return reader.read(a, b, names);
+    known.push_back(reader.task);
+  }
+  throw Error(ErrorKind::usage,
+              format("results of the task {} cannot be compared, expected one of {}",
+                     printable(task), fmt::join(known, ", ")));
+}
+
+std::optional<Side> MetricDifference::better() const {
+  if (!interval || (interval->low <= 0 && interval->high >= 0)) return std::nullopt;
+  return (interval->low > 0) == less_is_better ? Side::a : Side::b;
+}
+
+Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::path& b,
+                        const Options& options) {
+  const SavedRun run_a(a);
+  const SavedRun run_b(b);
+  require_same_samples(run_a, run_b);
+  ReadPair pair = read_pair(run_a, run_b, options.metrics);
+
+  Comparison comparison;
+  fill_facts(run_a, run_b, comparison);
+  comparison.options = options;
+  comparison.definitions = metrics::name(pair.samples->metrics().options().definitions);
+  comparison.table = pair.samples->table();
+  comparison.ignored = comparison.samples - comparison.table.total();
+  comparison.metrics = paired_differences(*pair.samples, options.replicates, options.seed);
+  use_closed_form(comparison.table, comparison.metrics);
+  comparison.changes = pair.samples->changes(options.most_changes);
+  comparison.left_out = std::move(pair.left_out);
+  comparison.notes = std::move(pair.notes);
+  return comparison;
+}
+
+}  // namespace tally::compare

@@ -1,0 +1,53 @@
+#include <algorithm>
+
+#include <tally/base/format.hpp>
+#include <tally/compare/comparison.hpp>
+
+#include "figures.hpp"
+
+namespace tally::compare {
+namespace {
+
+constexpr double kLevel = 0.05;
+
+// By McNemar's test.
+std::optional<Side> better_by_test(const PairedTable& table) {
+  if (mcnemar_p_value(table) >= kLevel) return std::nullopt;
+  return table.only_a_right > table.only_b_right ? Side::a : Side::b;
+}
+
+std::string verdict(std::optional<Side> better) {
+  if (!better) return "No difference can be told";
+  return *better == Side::a ? "A is better than B" : "B is better than A";
+}
+
+// "accuracy 0.6930 -> 0.7010 (+0.0080, 95 % interval +0.0021 … +0.0139; McNemar p = 0.0072)"
+std::string figures_of(const MetricDifference& metric, const std::string& test) {
+  if (!metric.difference) return format("{} is undefined", metric.name);
+  const std::string interval =
+      metric.interval ? format("95 % interval {}", interval_text(*metric.interval))
+                      : std::string("no interval: too many replicates leave it undefined");
+  return format("{} {} -> {} ({}, {}{})", metric.name, value_text(*metric.a), value_text(*metric.b),
+                difference_text(*metric.difference), interval, test);
+}
+
+}  // namespace
+
+Conclusion conclude(const Comparison& comparison) {
+  const auto& metrics = comparison.metrics;
+  const auto accuracy = std::ranges::find(metrics, "accuracy", &MetricDifference::name);
+  if (accuracy == metrics.end()) {
+    const MetricDifference& first = metrics.at(0);
+    const auto better = first.better();
+    return {better, first.name, format("{}: {}.", verdict(better), figures_of(first, ""))};
+  }
+  const auto better = better_by_test(comparison.table);
+  const std::string test = format("; McNemar p = {}", p_text(mcnemar_p_value(comparison.table)));
+  const bool alike = comparison.changes.total() == 0 && comparison.scored() > 0;
+  return {better, accuracy->name,
+          format("{}: {}{}.", verdict(better),
+                 alike ? "A and B predict the same for every sample, " : "",
+                 figures_of(*accuracy, test))};
+}
+
+}  // namespace tally::compare

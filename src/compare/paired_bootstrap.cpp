@@ -1,0 +1,119 @@
+#include "paired_bootstrap.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/metrics/poisson_weight.hpp>
+
+namespace tally::compare {
+namespace {
+
+constexpr std::int64_t kWindowRows = 2048;  // what they add stays in a core's cache
+constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;  // of states held at a time
+
+// What both runs count in one replicate.
+struct Counted {
+  explicit Counted(const PairedSamples& samples)
+      : a(samples.metrics().layout()), b(samples.metrics().layout()) {}
+  exact::State a, b;
+};
+
+// Calls `visit(first, a, b)` with prepared rows of both runs, window by window.
+template <class Visit>
+void for_each_window(const PairedSamples& samples, const Visit& visit) {
+  for (std::int64_t first = 0; first < samples.size(); first += kWindowRows) {
+    const std::int64_t count = std::min(kWindowRows, samples.size() - first);
+    visit(first, samples.prepare(Side::a, first, count), samples.prepare(Side::b, first, count));
+  }
+}
+
+Counted count_once(const PairedSamples& samples) {
+  Counted counted(samples);
+  for_each_window(samples, [&](std::int64_t, const auto& a, const auto& b) {
+    a.count({}, counted.a);
+    b.count({}, counted.b);
+  });
+  return counted;
+}
+
+void fill_weights(const PairedSamples& samples, std::int64_t first,
+                  const metrics::PoissonWeights& of_replicate, std::span<std::uint8_t> weights) {
+  for (std::uint8_t& weight : weights) {
+    weight = static_cast<std::uint8_t>(of_replicate.of(samples.index_of(first++)));
+  }
+}
+
+// Of replicates first_replicate and on.
+void count_replicates(const PairedSamples& samples, std::int64_t seed, std::int64_t first_replicate,
+                      std::span<Counted> replicates) {
+  std::vector<std::uint8_t> weights;
+  for_each_window(samples, [&](std::int64_t first, const auto& a, const auto& b) {
+    weights.resize(to_size(a.num_rows()));
+    auto replicate = static_cast<std::uint64_t>(first_replicate);
+    for (Counted& counted : replicates) {
+      const metrics::PoissonWeights of_replicate(static_cast<std::uint64_t>(seed), replicate++);
+      fill_weights(samples, first, of_replicate, weights);
+      a.count(weights, counted.a);
+      b.count(weights, counted.b);
+    }
+  });
+}
+
+std::optional<double> difference(std::optional<double> a, std::optional<double> b) {
+  if (!a || !b) return std::nullopt;
+  return *b - *a;
+}
+
+// The metrics of both runs, and their differences without intervals.
+std::vector<MetricDifference> differences_of(const PairedSamples& samples, const Counted& counted) {
+  const metrics::MetricSet& metrics = samples.metrics();
+  const metrics::Results a = metrics.finalize(counted.a);
+  const metrics::Results b = metrics.finalize(counted.b);
+  std::vector<MetricDifference> differences;
+  for (std::size_t m = 0; m < a.metrics.size(); ++m) {
+    const auto& of_a = a.metrics[m];
+    const auto& of_b = b.metrics.at(m);
+    differences.push_back({.name = of_a.name,
+                           .a = of_a.value,
+                           .b = of_b.value,
+                           .difference = difference(of_a.value, of_b.value)});
+  }
+  return differences;
+}
+
+// A difference that many replicates leave undefined has no interval: those that define it are not
+// like the rest.
+bool is_enough(std::size_t defined, std::int64_t all) {
+  return static_cast<std::int64_t>(defined) * 20 >= all * 19;
+}
+
+}  // namespace
+
+std::vector<MetricDifference> paired_differences(const PairedSamples& samples,
+                                                 std::int64_t replicates, std::int64_t seed) {
+  auto metrics = differences_of(samples, count_once(samples));
+  std::vector<std::vector<double>> of_replicates(metrics.size());
+  const std::int64_t at_once = std::clamp<std::int64_t>(
+      kMostBytes / (2 * samples.metrics().layout()->num_bytes()), 1, replicates);
+  for (std::int64_t first = 0; first < replicates; first += at_once) {
+    std::vector<Counted> counted(to_size(std::min(at_once, replicates - first)), Counted(samples));
+    count_replicates(samples, seed, first, counted);
+    for (const Counted& replicate : counted) {
+      const auto found = differences_of(samples, replicate);
+      for (std::size_t m = 0; m < found.size(); ++m) {
+        if (found[m].difference) of_replicates[m].push_back(*found[m].difference);
+      }
+    }
+  }
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    const auto known = metrics::description_of(samples.metrics().options().task, metrics[m].name);
+    metrics[m].less_is_better = known && known->less_is_better;
+    if (metrics[m].difference && is_enough(of_replicates[m].size(), replicates)) {
+      metrics[m].interval = metrics::percentile_interval(of_replicates[m]);
+    }
+  }
+  return metrics;
+}
+
+}  // namespace tally::compare

@@ -1,0 +1,169 @@
+#include "saved_run.hpp"
+
+#include <algorithm>
+
+#include <tally/base/printable.hpp>
+
+namespace tally::compare {
+namespace {
+
+constexpr const char* kMark = "tally_predictions";
+constexpr std::int64_t kVersion = 1;
+
+std::filesystem::path predictions_of(const std::filesystem::path& given) {
+  std::error_code ignored;
+  const std::string shown = printable(given.string());
+  if (!std::filesystem::exists(given, ignored)) {
+    throw Error(ErrorKind::usage, format("'{}' does not exist", shown),
+                "Give two result folders of 'tally evaluate'.");
+  }
+  if (!std::filesystem::is_directory(given, ignored)) return given;
+  const auto file = given / "predictions.h5";
+  if (std::filesystem::exists(file, ignored)) return file;
+  if (std::filesystem::exists(given / "report.json", ignored)) {
+    throw Error(ErrorKind::usage, format("result '{}' has no predictions.h5", shown),
+                "Evaluate again with --save labels.");
+  }
+  throw Error(
+      ErrorKind::usage,
+      format("'{}' is no result folder (it has no report.json and no predictions.h5)", shown),
+      "Give two result folders of 'tally evaluate'.");
+}
+
+hdf5::Reader open_predictions(const std::filesystem::path& path) {
+  hdf5::Reader reader(path, ErrorKind::dataset, "predictions file");
+  reader.refuse_indirections();
+  const bool marked = reader.has_attribute("/", kMark);
+  if (marked && reader.int64_attribute("/", kMark) == kVersion) return reader;
+  throw Error(ErrorKind::dataset,
+              format("file '{}' holds no predictions (its root attribute '{}' is {})",
+                     printable(path.string()), kMark,
+                     marked ? reader.attribute_text("/", kMark) : "missing"),
+              "Give a predictions.h5 that this version of 'tally evaluate' wrote.");
+}
+
+void require_ascending(const SavedRun& run) {
+  std::int64_t before = -1;
+  for (std::size_t row = 0; row < run.indices().size(); ++row) {
+    const std::int64_t index = run.indices()[row];
+    if (index <= before) {
+      run.refuse("index", row, format("{}", index), format("more than {}", before));
+    }
+    before = index;
+  }
+}
+
+[[noreturn]] void refuse_pair(const SavedRun& a, const SavedRun& b, std::string_view difference,
+                              std::string_view next_step) {
+  throw Error(ErrorKind::dataset,
+              format("{} and {} are not of the same samples: {}", a.name(), b.name(), difference),
+              next_step);
+}
+
+}  // namespace
+
+SavedRun::SavedRun(const std::filesystem::path& given)
+    : path_(predictions_of(given)), reader_(open_predictions(path_)) {
+  facts_ = {.path = given.string(),
+            .model = attribute("model"),
+            .model_sha256 = attribute("model_sha256"),
+            .weights_sha256 = find_attribute("weights_sha256").value_or(""),
+            .predictions_digest = attribute("digest")};
+  const hdf5::Dataset index = [&] {
+    if (has_column("index")) return reader_.dataset("/index");
+    return open("index", "labels", {});  // says what is missing
+  }();
+  if (index.info().shape.size() != 1) {
+    throw Error(ErrorKind::dataset,
+                format("predictions file '{}', /index is {}, expected [samples]", name(),
+                       to_string(index.info().shape)));
+  }
+  indices_ = index.read_all<std::int64_t>();
+  require_ascending(*this);
+}
+
+std::string SavedRun::name() const { return printable(path_.string()); }
+
+std::vector<std::string> SavedRun::class_names() const {
+  const auto metrics = path_.parent_path() / "metrics.h5";
+  std::error_code ignored;
+  if (!std::filesystem::exists(metrics, ignored)) return {};
+  const hdf5::Reader reader(metrics, ErrorKind::dataset, "metrics file");
+  if (!reader.exists("/class_names")) return {};
+  auto names = reader.dataset("/class_names").read_strings();
+  for (std::string& class_name : names) class_name = printable(class_name);
+  return names;
+}
+
+std::optional<std::string> SavedRun::find_attribute(std::string_view name) const {
+  if (!reader_.has_attribute("/", name)) return std::nullopt;
+  return reader_.string_attribute("/", name);
+}
+
+std::string SavedRun::attribute(std::string_view attribute) const {
+  if (auto text = find_attribute(attribute)) return *std::move(text);
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}' has no attribute '{}'", name(), attribute),
+              "Evaluate again with this version of tally.");
+}
+
+bool SavedRun::has_column(std::string_view name) const {
+  return reader_.exists(format("/{}", name));
+}
+
+hdf5::Dataset SavedRun::open(std::string_view column, std::string_view save,
+                             const Shape& row_shape) const {
+  if (!has_column(column)) {
+    throw Error(ErrorKind::dataset,
+                format("predictions file '{}' has no column '{}'", name(), column),
+                format("Evaluate again with --save {}.", save));
+  }
+  hdf5::Dataset dataset = reader_.dataset(format("/{}", column));
+  Shape expected{num_samples()};
+  expected.insert(expected.end(), row_shape.begin(), row_shape.end());
+  if (dataset.info().shape == expected) return dataset;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', /{} is {}, expected {}", name(), column,
+                     to_string(dataset.info().shape), to_string(expected)));
+}
+
+hdf5::Dataset SavedRun::rows(std::string_view column, std::string_view save,
+                             std::int64_t width) const {
+  hdf5::Dataset dataset = open(column, save, {width});
+  dataset.require_element(hdf5::Element::f32);
+  return dataset;
+}
+
+void SavedRun::refuse(std::string_view column, std::size_t row, std::string_view value,
+                      std::string_view expected) const {
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', /{}[{}] = {}, expected {}", name(), column, row, value,
+                     expected),
+              "The file is damaged: evaluate again.");
+}
+
+void require_same_samples(const SavedRun& a, const SavedRun& b) {
+  const std::string task_a = printable(a.attribute("task"));
+  const std::string task_b = printable(b.attribute("task"));
+  if (task_a != task_b) {
+    throw Error(ErrorKind::usage,
+                format("{} and {} are of the tasks {} and {}", a.name(), b.name(), task_a, task_b),
+                "Give two results of one task.");
+  }
+  const std::string identity_a = printable(a.attribute("data_identity"));
+  const std::string identity_b = printable(b.attribute("data_identity"));
+  if (identity_a != identity_b) {
+    refuse_pair(a, b, format("data_identity is {:.16}… and {:.16}…", identity_a, identity_b),
+                "Evaluate both models on one data set.");
+  }
+  if (a.num_samples() != b.num_samples()) {
+    refuse_pair(a, b, format("there are {} and {}", a.num_samples(), b.num_samples()),
+                "Evaluate both with the same --limit.");
+  }
+  const auto [in_a, in_b] = std::ranges::mismatch(a.indices(), b.indices());
+  if (in_a == a.indices().end()) return;
+  refuse_pair(a, b, format("/index[{}] is {} and {}", in_a - a.indices().begin(), *in_a, *in_b),
+              "Evaluate both models on the same samples.");
+}
+
+}  // namespace tally::compare

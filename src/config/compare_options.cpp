@@ -1,0 +1,76 @@
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include <tally/base/error.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/config/compare_options.hpp>
+
+#include "bindings.hpp"
+#include "option_table.hpp"
+#include "resolve.hpp"
+
+namespace tally::config {
+namespace {
+
+constexpr std::string_view kGroup = "Options";
+constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxReplicas = 100'000;
+
+OptionTable compare_table(CompareConfig& config) {
+  return {
+      {kGroup, "metrics", "LIST", "names separated by commas", "the task's standard set",
+       name_list(config.metrics)},
+      {kGroup, "bootstrap-replicas", "N", "replicates of the paired bootstrap", "",
+       whole_number(config.bootstrap_replicas, std::int64_t{2}, kMaxReplicas)},
+      {kGroup, "seed", "N", "of the bootstrap's weights", "",
+       whole_number(config.seed, std::int64_t{0}, kMaxInt64)},
+      {kGroup, "changed", "N", "list at most so many samples that are predicted otherwise", "",
+       whole_number(config.changed, std::int64_t{0}, kMaxInt64)},
+      {kGroup, "json", "FILE", "write the comparison as JSON, too; -: to standard output, alone",
+       "none", words(config.json)},
+  };
+}
+
+// Words that are neither an option nor an option's value; every option here has a value.
+std::vector<std::string> take_words(const OptionTable& table, std::vector<std::string>& arguments) {
+  std::vector<std::string> words, options;
+  bool is_value = false;
+  for (std::string& argument : arguments) {
+    const bool is_option = !is_value && argument.size() > 1 && argument[0] == '-';
+    auto& taken = is_option || is_value ? options : words;
+    is_value = is_option && argument.starts_with("--") &&
+               find(table, std::string_view(argument).substr(2)) != nullptr;
+    taken.push_back(std::move(argument));
+  }
+  arguments = std::move(options);
+  return words;
+}
+
+}  // namespace
+
+CompareConfig parse_compare_options(const std::vector<std::string>& arguments) {
+  CompareConfig config;
+  const OptionTable table = compare_table(config);
+  std::vector<std::string> options = arguments;
+  const std::vector<std::string> words = take_words(table, options);
+  resolve(table, options, {});
+  if (words.size() != 2) {
+    throw Error(ErrorKind::usage,
+                words.size() < 2
+                    ? format("tally compare needs two results, got {}", words.size())
+                    : format("unexpected word '{}' (command line): tally compare takes two results",
+                             printable(words[2])),
+                "See 'tally compare --help'.");
+  }
+  config.a = words[0];
+  config.b = words[1];
+  return config;
+}
+
+std::string compare_options_help() {
+  CompareConfig defaults;
+  return options_help(compare_table(defaults));
+}
+
+}  // namespace tally::config
