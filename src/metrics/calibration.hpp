@@ -8,11 +8,13 @@
 
 namespace tally::metrics {
 
-// torch.linspace(0, 1, bins + 1)[i] in float32, as torch computes it: from both ends.
+// torch.linspace(0, 1, bins + 1)[i] in float32, as torch computes it on CPUs with fused operations
+// (AVX2) and so on most machines: from both ends, each edge rounded once. In double the product is
+// exact.
 constexpr float bin_edge(std::int32_t i, std::int32_t bins) {
-  const float step = 1.0f / static_cast<float>(bins);
-  if (i < (bins + 1) / 2) return step * static_cast<float>(i);
-  return 1.0f - step * static_cast<float>(bins - i);
+  const double step = 1.0f / static_cast<float>(bins);
+  if (i < (bins + 1) / 2) return static_cast<float>(step * i);
+  return static_cast<float>(1.0 - step * (bins - i));
 }
 
 // The bin [edge i, edge i + 1) of a confidence; `bins` for 1, which has a bin of its own.

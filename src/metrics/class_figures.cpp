@@ -119,7 +119,7 @@ class ClassCounts : public Family {
         [beta](const ClassCount& count) { return f_beta(count, beta); }, Absent::left_out, results);
   }
 
-  // torchmetrics leaves a class that is the ignored index out of the macro average.
+  // torchmetrics leaves a class that is the ignored index out of the averages.
   void append_jaccard(const Counts& counts, Results& results) const {
     append("jaccard", counts, jaccard, Absent::left_out, results);
     const auto ignored = options_.ignore_index.value_or(-1);
@@ -131,9 +131,11 @@ class ClassCounts : public Family {
     std::vector<Ratio> ratios;
     others.erase(others.begin() + ignored);
     for (const ClassCount& count : others) ratios.push_back(jaccard(count));
-    const auto is_macro = [](const MetricValue& metric) { return metric.name == "jaccard_macro"; };
-    std::ranges::find_if(results.metrics, is_macro)->value =
-        macro(others, ratios, Absent::left_out);
+    const auto replace = [&](MetricValue made) {
+      *std::ranges::find(results.metrics, made.name, &MetricValue::name) = std::move(made);
+    };
+    replace({"jaccard_macro", macro(others, ratios, Absent::left_out)});
+    replace(figure_of("jaccard_micro", micro(ratios)));
   }
 
   MetricOptions options_;
