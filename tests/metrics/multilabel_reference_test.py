@@ -1,0 +1,203 @@
+"""Figures of the task multilabel against torchmetrics, scikit-learn and float64 numpy.
+
+Each torchmetrics metric is built alone: a MetricCollection may merge metrics whose first update
+happens to agree. torchmetrics divides in float32, hence its tolerance. docs/metrics.md says why
+Tally deviates where a case is left out here.
+"""
+
+import numpy as np
+import pytest
+import sklearn.metrics
+import torch
+from label_cases import CASES, EXACT, TORCH, check, multilabel_case, one_sided, score, torch_value
+from torchmetrics import classification as tm
+
+pytestmark = pytest.mark.usefixtures("fast_and_quiet")
+AVERAGES = ["macro", "micro", "weighted"]
+
+
+def of_labels(cls, **options):
+    """torchmetrics takes no single label for several."""
+    return lambda case: torch_value(case, None if case.classes == 1 else cls(
+        num_labels=case.classes, threshold=case.threshold, ignore_index=-1, validate_args=False, **options))
+
+
+MULTILABEL = {
+    "precision": (tm.MultilabelPrecision, {}, sklearn.metrics.precision_score, {"zero_division": 0}),
+    "recall": (tm.MultilabelRecall, {}, sklearn.metrics.recall_score, {"zero_division": 0}),
+    "f1": (tm.MultilabelF1Score, {}, sklearn.metrics.f1_score, {"zero_division": 0}),
+    "f0.5": (tm.MultilabelFBetaScore, {"beta": 0.5}, sklearn.metrics.fbeta_score, {"beta": 0.5, "zero_division": 0}),
+    "specificity": (tm.MultilabelSpecificity, {}, sklearn.metrics.recall_score, {"pos_label": 0, "zero_division": 0}),
+    "jaccard": (tm.MultilabelJaccardIndex, {}, sklearn.metrics.jaccard_score, {"zero_division": 0}),
+}
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("name", MULTILABEL)
+def test_averages_in_torchmetrics(multilabel, name, average):
+    cls, options, _, _ = MULTILABEL[name]
+    in_torch = of_labels(cls, average=average, **options)
+
+    def expected(case):  # its weighted Jaccard divides by zero
+        return None if (name, average) == ("jaccard", "weighted") and not (case.targets == 1).any() else in_torch(case)
+
+    check(multilabel, f"{name}_{average}", expected, TORCH)
+
+
+def average_of(case, average, function, options):
+    """From scikit-learn's figures of single labels, of the elements that are scored."""
+    def of(keep):
+        if not keep.any():
+            return 0.0
+        return function(case.targets[keep], case.predictions[keep], labels=[0, 1], pos_label=1, average="binary", **options)
+
+    if average == "micro":
+        return of(case.scored)
+    labels = [case.scored & (np.arange(case.classes) == label) for label in range(case.classes)]
+    values = np.array([of(keep) for keep in labels])
+    weights = np.array([(case.targets[keep] == 1).sum() for keep in labels]) if average == "weighted" else np.ones(len(labels))
+    return (values * weights).sum() / weights.sum() if weights.sum() else 0.0
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("name", [name for name in MULTILABEL if name != "specificity"])
+def test_averages_in_sklearn(multilabel, name, average):
+    _, _, function, options = MULTILABEL[name]
+
+    def expected(case):
+        if case.classes > 3 and not case.scored.all():  # slow
+            return None
+        if case.classes > 1 and case.scored.all():
+            return function(case.targets, case.predictions, average=average, **options)
+        return average_of(case, average, function, options)
+
+    check(multilabel, f"{name}_{average}", expected, EXACT)
+
+
+def test_specificity_in_numpy(multilabel):
+    def ratio(case, axis):
+        negatives = (case.targets == 0) & case.scored
+        right = (negatives & (case.predictions == 0)).sum(axis)
+        return np.divide(right, negatives.sum(axis), out=np.zeros(np.shape(right)), where=negatives.sum(axis) > 0)
+
+    def weighted(case):
+        weights = (case.targets == 1).sum(0)
+        return (ratio(case, 0) * weights).sum() / weights.sum() if weights.sum() else 0.0
+
+    check(multilabel, "specificity_macro", lambda case: ratio(case, 0).mean(), EXACT)
+    check(multilabel, "specificity_micro", lambda case: ratio(case, None), EXACT)
+    check(multilabel, "specificity_weighted", weighted, EXACT)
+
+
+def test_elements(multilabel):
+    check(multilabel, "accuracy", of_labels(tm.MultilabelAccuracy, average="micro"), TORCH)
+    check(multilabel, "hamming", of_labels(tm.MultilabelHammingDistance, average="micro"), TORCH)
+    check(multilabel, "accuracy", lambda case: sklearn.metrics.accuracy_score(
+        case.targets[case.scored], case.predictions[case.scored]), EXACT)
+    check(multilabel, "hamming", lambda case: sklearn.metrics.hamming_loss(
+        case.targets[case.scored], case.predictions[case.scored]), EXACT)
+
+
+def test_mcc(multilabel):
+    in_torch = of_labels(tm.MultilabelMatthewsCorrCoef)
+    # Where it is undefined torchmetrics has values of its own.
+    check(multilabel, "mcc", lambda case: None if one_sided(case) else in_torch(case), TORCH, fewest=100)
+    check(multilabel, "mcc", lambda case: sklearn.metrics.matthews_corrcoef(
+        case.targets[case.scored], case.predictions[case.scored]), EXACT)
+
+
+def test_exact_match(multilabel):
+    in_torch = of_labels(tm.MultilabelExactMatch)
+
+    def with_torch(case):  # a sample without a scored label counts as a match there
+        return in_torch(case) if case.scored.any(1).all() else None
+
+    def in_numpy(case):
+        right = ((case.predictions == case.targets) | ~case.scored).all(1)
+        return right[case.scored.any(1)].mean()
+
+    check(multilabel, "exact_match", with_torch, TORCH)
+    check(multilabel, "exact_match", in_numpy, EXACT)
+    check(multilabel, "exact_match", lambda case: sklearn.metrics.accuracy_score(
+        case.targets, case.predictions) if case.scored.all() else None, EXACT, fewest=100)
+
+
+RANKINGS = {
+    "coverage_error": (tm.MultilabelCoverageError, sklearn.metrics.coverage_error),
+    "ranking_loss": (tm.MultilabelRankingLoss, sklearn.metrics.label_ranking_loss),
+    "label_ranking_average_precision": (
+        tm.MultilabelRankingAveragePrecision, sklearn.metrics.label_ranking_average_precision_score),
+}
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_rankings_in_sklearn(multilabel, name):
+    def of_sample(targets, scores):
+        if len(targets) == 1:  # not taken for several labels
+            return {"coverage_error": float(targets[0]), "ranking_loss": 0.0}.get(name, 1.0)
+        return RANKINGS[name][1](targets[None, :], scores[None, :])
+
+    def expected(case):
+        rows = [row for row in range(len(case.targets)) if case.scored[row].any()]
+        scores = case.probabilities.astype(np.float64)
+        return np.mean([of_sample(case.targets[row][case.scored[row]], scores[row][case.scored[row]]) for row in rows])
+
+    check(multilabel, name, expected, EXACT)
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_rankings_in_torchmetrics(name, tmp_path):
+    """Ignored elements confuse it, and it breaks ties of the ranking loss at random."""
+    def distinct(seed):
+        case = multilabel_case(10_000 + seed)
+        random = np.random.default_rng(seed)
+        case.kind, case.ignore_index = "probabilities", None
+        case.targets = (random.random(case.targets.shape) < 0.4).astype(np.uint8)
+        case.scores = random.permuted(
+            np.tile(np.linspace(0, 1, case.classes, dtype=np.float32), (len(case.targets), 1)), axis=1)
+        return case
+
+    def expected(case):
+        inner = (case.targets.sum(1) > 0) & (case.targets.sum(1) < case.classes)
+        if case.classes == 1 or (name == "ranking_loss" and not inner.any()):
+            return None
+        return torch_value(case, RANKINGS[name][0](case.classes))
+
+    check(score([distinct(seed) for seed in range(CASES)], tmp_path), name, expected, TORCH)
+
+
+@pytest.mark.parametrize("name", [name for name in MULTILABEL if name != "f0.5"])
+def test_figures_of_each_label(multilabel, name):
+    cls, options, _, _ = MULTILABEL[name]
+    for case in multilabel:
+        if case.classes == 1:
+            continue
+        metric = cls(case.classes, average="none", threshold=case.threshold, ignore_index=-1, **options)
+        metric.update(torch.from_numpy(case.probabilities),
+                      torch.from_numpy(np.where(case.scored, case.targets.astype(np.int64), -1)))
+        found = [figures[name] or 0.0 for figures in case.found["per_class"]]
+        assert np.allclose(found, metric.compute().numpy(), rtol=0, atol=TORCH)
+
+
+def test_losses(multilabel):
+    check(multilabel, "loss", lambda case: case.losses[case.scored].mean(), EXACT)
+    check(multilabel, "brier", lambda case: np.square(case.exact_probabilities - case.targets)[case.scored].mean(), EXACT)
+
+
+def test_counts(multilabel):
+    for case in multilabel:
+        per_sample = case.scored.reshape(len(case.targets), -1)
+        assert case.found["count"] == len(case.targets)
+        assert case.found["scored"] == per_sample.any(1).sum()
+        assert case.found["ignored"] == (~per_sample.any(1)).sum()
+        assert case.found["labels_scored"] == case.scored.sum()
+        support = [figures["support"] for figures in case.found["per_class"]]
+        assert support == ((case.targets == 1) & case.scored).sum(0).tolist()
+
+
+@pytest.mark.parametrize("parts", [1, 3, 1000])
+def test_any_split_gives_the_same_digits(tmp_path, parts, monkeypatch):
+    cases = [multilabel_case(seed) for seed in range(20)]
+    whole = [case.found for case in score(cases, tmp_path)]
+    monkeypatch.setattr("label_cases.parts_of", lambda _: parts)
+    assert [case.found for case in score(cases, tmp_path)] == whole
