@@ -1,0 +1,179 @@
+// The kernel of labels that are judged one by one against its CPU twin: facts and State, equal
+// bits.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/metrics/label_pass.hpp>
+
+#include "gpu.hpp"
+
+namespace tally::metrics {
+namespace {
+
+constexpr std::int64_t kIgnored = 7;
+
+// Of the task binary where num_labels is 0, with as many columns of scores.
+struct Batches {
+  std::int64_t num_labels = 0;
+  std::int64_t columns = 1;
+  OutputKind kind = OutputKind::logits;
+  std::vector<float> scores;
+  std::vector<std::int64_t> labels;
+  std::vector<std::uint8_t> targets;
+
+  std::int64_t size() const { return std::ssize(scores) / columns; }
+};
+
+float random_score(std::mt19937& random, OutputKind kind) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const float share = static_cast<float>(random() % 65) / 64;
+  const bool is_bad = random() % 200 == 0;
+  if (kind == OutputKind::probabilities) return is_bad ? kInf : share;
+  const float logit = 40 * (share - 0.5f);
+  if (is_bad) return random() % 2 == 0 ? kInf : -kInf;
+  return kind == OutputKind::logits ? logit : logit - 20;
+}
+
+Batches random_batches(std::int64_t size, std::int64_t num_labels, std::int64_t columns,
+                       OutputKind kind) {
+  std::mt19937 random(static_cast<unsigned>(size + columns));
+  Batches made{num_labels, columns, kind, {}, {}, {}};
+  const auto target = [&] {
+    return random() % 8 == 0 ? kIgnored : std::int64_t{random() % 3 == 0};
+  };
+  for (std::int64_t i = 0; i < size * columns; ++i)
+    made.scores.push_back(random_score(random, kind));
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (num_labels == 0) made.labels.push_back(target());
+    for (std::int64_t c = 0; c < num_labels; ++c) {
+      made.targets.push_back(static_cast<std::uint8_t>(target()));
+    }
+  }
+  return made;
+}
+
+struct Outcome {
+  std::vector<std::byte> state;
+  // Of all rows, as bits:
+  std::vector<std::uint64_t> rows;
+  std::vector<std::uint32_t> probabilities;
+  std::vector<std::uint8_t> targets;
+  bool operator==(const Outcome&) const = default;
+};
+
+void append(const LabelFacts& facts, Outcome& outcome) {
+  const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  for (const LabelRow& row : facts.rows) {
+    outcome.rows.insert(
+        outcome.rows.end(),
+        {row.index, std::uint64_t{row.finite}, to_size(row.scored), to_size(row.right),
+         bits(row.loss), bits(row.brier), bits(row.hinge), to_size(row.coverage),
+         bits(row.ranking_loss), bits(row.ranking_precision)});
+  }
+  for (const float p : facts.probabilities) {
+    outcome.probabilities.push_back(std::bit_cast<std::uint32_t>(p));
+  }
+  outcome.targets.insert(outcome.targets.end(), facts.targets.begin(), facts.targets.end());
+}
+
+template <class T>
+device::DeviceBuffer on_device(const std::vector<T>& values, const device::Stream& stream) {
+  const auto bytes = checked_cast<std::int64_t>(values.size() * sizeof(T));
+  const device::HostBuffer host(bytes, stream.device());
+  std::memcpy(host.data(), values.data(), to_size(bytes));
+  device::DeviceBuffer memory(bytes, stream.device());
+  stream.copy_to_device(memory.data(), host.bytes());
+  stream.synchronize();
+  return memory;
+}
+
+Outcome score(const device::Device& device, const Batches& given, std::int64_t batch,
+              Definitions definitions = Definitions::torchmetrics) {
+  const bool is_binary = given.num_labels == 0;
+  const MetricSet metrics({.task = is_binary ? "binary" : "multilabel",
+                           .num_classes = is_binary ? 2 : given.num_labels,
+                           .ignore_index = kIgnored,
+                           .names = {"all"},
+                           .definitions = definitions});
+  const device::Stream stream(device);
+  exact::State state(metrics.layout());
+  DeviceCounts counts(state, stream);
+  const LabelPass pass(metrics, given.kind);
+  BatchLabels facts(batch, is_binary ? 1 : given.num_labels, device);
+  const auto scores = on_device(given.scores, stream);
+  const auto targets =
+      is_binary ? on_device(given.labels, stream) : on_device(given.targets, stream);
+  Outcome outcome;
+  for (std::int64_t first = 0; first < given.size(); first += batch) {
+    const std::int64_t count = std::min(batch, given.size() - first);
+    const auto of_scores = contiguous_view(scores.as<float>() + first * given.columns, DType::f32,
+                                           {count, given.columns}, device.kind);
+    const auto of_targets =
+        is_binary
+            ? contiguous_view(targets.as<std::int64_t>() + first, DType::i64, {count}, device.kind)
+            : contiguous_view(targets.as<std::uint8_t>() + first * given.num_labels, DType::u8,
+                              {count, given.num_labels}, device.kind);
+    pass.enqueue(first, count, of_scores, of_targets, counts, facts);
+    counts.batch_enqueued(count);
+    stream.synchronize();
+    append(facts.facts(), outcome);
+  }
+  counts.finish();
+  const auto bytes = state.bytes();
+  outcome.state.assign(bytes.begin(), bytes.end());
+  return outcome;
+}
+
+class LabelPassOnGpu : public OnGpu {
+ protected:
+  void expect_equal(const Batches& given, std::int64_t batch, Definitions definitions) const {
+    EXPECT_TRUE(score(gpu_, given, batch, definitions) == score(cpu_, given, batch, definitions))
+        << given.num_labels << " labels, " << given.columns << " columns, batch " << batch << ", "
+        << name(given.kind);
+  }
+};
+
+constexpr OutputKind kKinds[] = {OutputKind::logits, OutputKind::log_probabilities,
+                                 OutputKind::probabilities};
+
+TEST_F(LabelPassOnGpu, GivesTheCpusBitsOfOneLabel) {
+  for (const OutputKind kind : kKinds) {
+    for (const std::int64_t columns : {1, 2}) {
+      const Batches given = random_batches(517, 0, columns, kind);
+      for (const std::int64_t batch : {1, 64, 517}) {
+        expect_equal(given, batch, Definitions::torchmetrics);
+        expect_equal(given, batch, Definitions::sklearn);
+      }
+    }
+  }
+}
+
+TEST_F(LabelPassOnGpu, GivesTheCpusBitsOfManyLabels) {
+  for (const OutputKind kind : kKinds) {
+    for (const std::int64_t labels : {1, 2, 7, 80}) {
+      const Batches given = random_batches(300, labels, labels, kind);
+      for (const std::int64_t batch : {16, 300}) {
+        expect_equal(given, batch, Definitions::torchmetrics);
+      }
+    }
+  }
+}
+
+TEST_F(LabelPassOnGpu, CountsManyBatchesWithCarriesBetween) {
+  expect_equal(random_batches(20'000, 3, 3, OutputKind::logits), 16, Definitions::torchmetrics);
+}
+
+TEST_F(LabelPassOnGpu, SaysWhichRowCannotBeCounted) {
+  Batches given = random_batches(64, 5, 5, OutputKind::logits);
+  given.targets[47 * 5 + 2] = 3;
+  EXPECT_THROW(score(gpu_, given, 64), Error);
+}
+
+}  // namespace
+}  // namespace tally::metrics
