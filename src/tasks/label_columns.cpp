@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include <tally/base/checked_cast.hpp>
 
@@ -14,7 +13,6 @@ using metrics::kNotScored;
 using metrics::LabelRow;
 
 constexpr std::uint8_t kNoPrediction = 255;
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 template <class T>
 std::span<T> values_in(std::span<std::byte> out) {
@@ -105,12 +103,14 @@ void fill_targets(const LabelSource& source, std::span<std::byte> out) {
 
 // Each column once, by name.
 std::vector<LabelColumn> in_order(std::vector<LabelColumn> columns) {
-  const auto name = [](const LabelColumn& column) -> const std::string& {
-    return column.spec.name;
+  const auto before = [](const LabelColumn& left, const LabelColumn& right) {
+    return left.spec.name < right.spec.name;
   };
-  std::ranges::sort(columns, {}, name);
-  const auto repeated = std::ranges::unique(columns, {}, name);
-  columns.erase(repeated.begin(), repeated.end());
+  const auto same = [](const LabelColumn& left, const LabelColumn& right) {
+    return left.spec.name == right.spec.name;
+  };
+  std::sort(columns.begin(), columns.end(), before);
+  columns.erase(std::unique(columns.begin(), columns.end(), same), columns.end());
   return columns;
 }
 
