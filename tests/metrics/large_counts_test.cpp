@@ -1,0 +1,77 @@
+// More samples than float32 can count: nothing stalls and nothing overflows.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rows.hpp"
+
+namespace tally::metrics {
+namespace {
+
+std::int64_t& counter(exact::State& state, const std::string& span, std::int64_t place = 0) {
+  return state.of(state.layout().find(span))[to_size(place)];
+}
+
+// A float32 counter stands still at 2^24, and 10^9 - 1 is no float32.
+TEST(LargeCounts, OneWrongSampleInAThousandMillionIsSeen) {
+  constexpr std::int64_t kAll = 1'000'000'000;
+  const MetricSet metrics(
+      {.num_classes = 3, .names = {"accuracy", "balanced_accuracy", "f1_micro", "mcc"}});
+  exact::State state(metrics.layout());
+  counter(state, "coverage.count") = kAll;
+  for (std::int64_t bound = 0; bound < 3; ++bound) {
+    counter(state, "top_k.hits", bound) = kAll - 1;
+  }
+  counter(state, "classes.support", 0) = kAll - 1;
+  counter(state, "classes.support", 1) = 1;
+  counter(state, "classes.predicted", 0) = kAll - 2;
+  counter(state, "classes.predicted", 1) = 2;
+  counter(state, "classes.correct", 0) = kAll - 2;
+  counter(state, "classes.correct", 1) = 1;
+
+  const Results results = metrics.finalize(state);
+
+  EXPECT_EQ(results.find("accuracy")->value, 0.999999999);
+  EXPECT_EQ(results.find("f1_micro")->value, 0.999999999);
+  EXPECT_DOUBLE_EQ(results.find("balanced_accuracy")->value.value(),
+                   (1 + 999999998.0 / 999999999) / 2);
+  // sqrt(1/2) but for a share of 10^-9 or so.
+  EXPECT_NEAR(results.find("mcc")->value.value(), 0.70710678, 1e-8);
+}
+
+MetricOptions everything() {
+  MetricOptions options{.num_classes = 6, .ignore_index = 2, .names = {"all"}};
+  options.class_weights = {1, 2, 0.5, 3, 1, 0};
+  return options;
+}
+
+// Merged with itself 40 times, the state stands for 2^40 times the samples: every figure is a ratio
+// and stays what it was.
+TEST(LargeCounts, TwoToTheFortyCopiesHaveTheSameFigures) {
+  const MetricSet metrics(everything());
+  Samples samples = random_samples(101, 6, 3);
+  exact::State state(metrics.layout());
+  add_samples(metrics, samples, 0, samples.size(), 2, state);
+  const Results few = metrics.finalize(state);
+  for (int i = 0; i < 40; ++i) state.merge(state);
+
+  const Results many = metrics.finalize(state);
+
+  EXPECT_EQ(many.count, std::int64_t{101} << 40);
+  ASSERT_EQ(many.metrics.size(), few.metrics.size());
+  for (std::size_t i = 0; i < few.metrics.size(); ++i) {
+    ASSERT_TRUE(few.metrics[i].value) << few.metrics[i].name;
+    EXPECT_NEAR(many.metrics[i].value.value(), few.metrics[i].value.value(), 1e-14)
+        << few.metrics[i].name;
+  }
+  EXPECT_EQ(many.find("brier")->value, few.find("brier")->value) << "the same bits";
+  for (std::size_t c = 0; c < few.per_class.size(); ++c) {
+    EXPECT_EQ(many.per_class[c].support, few.per_class[c].support << 40);
+    EXPECT_EQ(many.per_class[c].value("precision"), few.per_class[c].value("precision"));
+  }
+  const auto& narrow = many.find("accuracy")->interval.value();
+  EXPECT_LT(narrow.high - narrow.low, 1e-6);
+}
+
+}  // namespace
+}  // namespace tally::metrics
