@@ -1,7 +1,7 @@
 """A synthetic data set of a few kilobytes and seeded networks for it: quick, and different in every sample."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import h5py
@@ -68,6 +68,7 @@ class SmallSet:
     labels: np.ndarray  # int64 [n]
     num_classes: int = NUM_CLASSES
     ignore_index: int | None = None
+    groups: dict[str, np.ndarray] = field(default_factory=dict)  # int32 [n] each
 
     def write(self, path: Path, checksums: bool = True) -> Path:
         names = [f"class {index}" for index in range(self.num_classes)]
@@ -77,12 +78,14 @@ class SmallSet:
         ) as out:  # fmt: skip
             out.add_image("image", height=HEIGHT, width=WIDTH, encoding=ENCODING, data=self.images)
             out.add_target("label", self.labels)
+            for name, codes in self.groups.items():
+                out.add_group(name, codes)
         return path
 
-    def with_bright_sample(self, index: int) -> "SmallSet":
+    def with_bright_sample(self, *indices: int) -> "SmallSet":
         images = self.images.copy()
-        images[index] = 255
-        return SmallSet(images, self.labels, self.num_classes, self.ignore_index)
+        images[list(indices)] = 255
+        return replace(self, images=images)
 
 
 def make_set(num_samples: int = NUM_SAMPLES, num_classes: int = NUM_CLASSES, seed: int = 3) -> SmallSet:

@@ -74,12 +74,12 @@ def test_weights(name: str, fail: Callable, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def bright(small_case: Small) -> Callable[[int], Path]:
-    """The small data set with one sample that the odd models notice."""
+def bright(small_case: Small) -> Callable[..., Path]:
+    """The small data set with samples that the odd models notice."""
 
-    def make(index: int) -> Path:
-        path = small_case.folder / f"bright{index}.h5"
-        return small_case.samples.with_bright_sample(index).write(path)
+    def make(*indices: int) -> Path:
+        path = small_case.folder / f"bright{'-'.join(map(str, indices))}.h5"
+        return small_case.samples.with_bright_sample(*indices).write(path)
 
     return make
 
@@ -90,7 +90,16 @@ def test_logits_that_cannot_be_scored(
     mark: float, last_class: int, ranks: int | None, fail: Callable, bright: Callable, small_case: Small
 ) -> None:
     model = small.save_model(odd_models.Marking(mark, last_class), small_case.folder / "marking.pt")
-    fail(7, ("sample 77",), model=model, data=bright(77), ranks=ranks)
+    fail(7, ("holds NaN or Inf for 1 sample: 77.", "--on-nan wrong"), model=model, data=bright(77), ranks=ranks)
+
+
+@RANKS
+def test_all_samples_that_cannot_be_scored_are_listed(
+    ranks: int | None, fail: Callable, bright: Callable, small_case: Small
+) -> None:
+    model = small.save_model(odd_models.Marking(math.nan), small_case.folder / "marking.pt")
+    data = bright(3, 17, 41, 102)
+    fail(7, ("holds NaN or Inf for 4 samples: 3, 17, 41, 102.",), model=model, data=data, ranks=ranks)
 
 
 @pytest.mark.parametrize(("index", "rank"), [(102, 2), (40, 1), (0, 0)])

@@ -4,9 +4,12 @@ import itertools
 from pathlib import Path
 
 import pytest
+import small
+import torch
 from conftest import Evaluate, Result
 from launch import Program
 from prepared import Prepared
+from references import NAMES, by_torchmetrics
 
 # network: correct, top-5, loss
 KNOWN = {
@@ -55,6 +58,23 @@ def test_squeezenet_on_1_and_3_ranks(prepared: Prepared, evaluate: Evaluate) -> 
     results = [evaluate(model, data, ranks=ranks, limit_s=200) for ranks in (1, 3)]
     check_known(results[0], "squeezenet1_1")
     check_same_digests(results)
+
+
+@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet20", "cifar_resnet32", "squeezenet1_1"])
+def test_figures_are_those_of_torchmetrics(network: str, prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model(network), prepared.data_of(network)
+    options = ["--metrics", NAMES, "--save", "labels,logits"]
+    results = [evaluate(model, data, *options, ranks=ranks, limit_s=200) for ranks in (1, 3)]
+    check_same_digests(results)
+    columns = small.columns(results[0].folder / "predictions.h5")
+    logits, labels = torch.from_numpy(columns["logits"]), torch.from_numpy(columns["label"])
+    found = {name: entry["value"] for name, entry in results[0].report["metrics"].items()}
+    expected = by_torchmetrics(logits, labels)
+    assert found == pytest.approx(expected, rel=2e-6, abs=2e-6)
+    # This one returns log-probabilities, which are not brought to a sum of 1 once more.
+    is_normalised = network == "mnist_convnet"
+    scale = logits.double() if is_normalised else logits.double().log_softmax(1)
+    assert found["loss"] == pytest.approx(torch.nn.functional.nll_loss(scale, labels).item(), rel=1e-12)
 
 
 @pytest.mark.parametrize("suffix", [".pth", ".safetensors"])

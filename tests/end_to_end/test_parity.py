@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-from fractions import Fraction
 from pathlib import Path
 
 import h5py
@@ -92,10 +91,12 @@ def test_ignored_samples_have_no_rank_and_no_loss(case: Case) -> None:
     assert (counts["total"], counts["evaluated"], counts["ignored"]) == (len(ignored), len(ignored), ignored.sum())
 
 
-def test_loss_is_the_exact_mean_of_its_column(case: Case) -> None:
-    total = sum(Fraction(float(value)) for value in case.scored["loss"])
-    assert case.result.value("loss") == float(total / len(case.labels))
-    assert math.isclose(case.result.value("loss"), math.fsum(case.scored["loss"].tolist()) / len(case.labels))
+def test_loss_is_the_mean_of_the_losses_in_double(case: Case) -> None:
+    value = case.result.value("loss")
+    expected = torch.nn.functional.cross_entropy(case.logits.double(), case.labels).item()
+    assert value == pytest.approx(expected, rel=1e-12)
+    # The column is rounded to float32.
+    assert value == pytest.approx(math.fsum(case.scored["loss"].tolist()) / len(case.labels), rel=1e-7)
 
 
 def test_accuracy_is_torchmetrics_and_sklearns(case: Case) -> None:
@@ -233,7 +234,11 @@ def test_report_values(case: Case) -> None:
     assert [entry["rank"] for entry in found["ranks"]] == [0, 1, 2]
     assert sum(entry["samples"] for entry in found["ranks"]) == len(case.samples.labels)
     assert {"rank", "host", "device", "samples", "read_s", "compute_s", "wait_s"} <= found["ranks"][0].keys()
-    assert all(entry["low"] is None and entry["high"] is None for entry in found["metrics"].values())
+    with_interval = {name for name, entry in found["metrics"].items() if entry["method"] == "wilson"}
+    assert with_interval == {"accuracy", "accuracy_top5", "precision_micro", "recall_micro"} & found["metrics"].keys()
+    for entry in found["metrics"].values():
+        assert (entry["low"] is None) == (entry["high"] is None) == (entry["method"] is None)
+        assert entry["low"] is None or entry["low"] <= entry["value"] <= entry["high"]
     model = found["inputs"]["model"]
     assert model["sha256"] == hashlib.sha256(Path(model["path"]).read_bytes()).hexdigest()
     assert found["config"]["batch-size"] in (8, "8")
