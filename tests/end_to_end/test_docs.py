@@ -1,0 +1,57 @@
+"""docs/metrics.md names the metrics that the program knows, task by task, and no others."""
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from launch import Program
+
+TASKS = re.compile(r"^Metrics of task (\S+) .*:\n((?:  .*\n)+)", re.MULTILINE)
+CODE = re.compile(r"`([^`]+)`")
+
+
+@pytest.fixture(scope="module")
+def known(tally: Program) -> dict[str, set[str]]:
+    """By task, the names that `--help` lists."""
+    text = tally("evaluate", "--help").must_succeed().stdout
+    return {task: {line.split()[0] for line in lines.splitlines()} for task, lines in TASKS.findall(text)}
+
+
+def section(path: Path, task: str) -> str:
+    parts = re.split(r"^## ", path.read_text(), flags=re.MULTILINE)
+    return next(part for part in parts if part.splitlines()[0].lower() == task)
+
+
+def names_in(text: str) -> set[str]:
+    """Names in code type; `_macro`, `_micro` behind them stand for endings of each."""
+    words = CODE.findall(text)
+    endings = [word for word in words if word.startswith("_")]
+    names = {word for word in words if not word.startswith("_")}
+    return names | {name + ending for name in names for ending in endings}
+
+
+def rows(text: str) -> list[set[str]]:
+    """The names in the first cell of each row of the tables."""
+    return [names_in(line.split("|")[1]) for line in text.splitlines() if line.startswith("| `")]
+
+
+def test_help_lists_tasks(known: dict[str, set[str]]) -> None:
+    assert {"multiclass", "binary", "multilabel", "regression"} <= known.keys()
+    assert "accuracy_top<k>" in known["multiclass"]
+
+
+@pytest.mark.parametrize("task", ["multiclass", "binary", "multilabel", "regression"])
+def test_every_metric_is_documented(task: str, known: dict[str, set[str]]) -> None:
+    text = section(ROOT / "docs" / "metrics.md", task)
+    documented = set().union(*(names_in(block) for block in re.split(r"\n\n|\n(?=\|)|\n(?=- )", text)))
+    assert known[task] - documented == set()
+
+
+@pytest.mark.parametrize("task", ["multiclass", "binary", "multilabel", "regression"])
+def test_every_documented_metric_exists(task: str, known: dict[str, set[str]]) -> None:
+    for names in rows(section(ROOT / "docs" / "metrics.md", task)):
+        assert names & known[task], f"none of {names} is a metric of {task}"
+        endings = ("_macro", "_micro", "_weighted")
+        unknown = {name for name in names - known[task] if not any(name + ending in known[task] for ending in endings)}
+        assert unknown == set()
