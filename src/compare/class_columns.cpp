@@ -15,7 +15,7 @@ namespace {
 using metrics::ClassRow;
 using metrics::OutputKind;
 
-constexpr std::int64_t kMaxClasses = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxClasses = 1 << 20;
 constexpr std::int64_t kMaxBins = 1000;
 constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
 

@@ -18,7 +18,7 @@ std::filesystem::path predictions_of(const std::filesystem::path& given) {
                 "Give two result folders of 'tally evaluate'.");
   }
   if (!std::filesystem::is_directory(given, ignored)) return given;
-  const auto file = given / "predictions.h5";
+  auto file = given / "predictions.h5";
   if (std::filesystem::exists(file, ignored)) return file;
   if (std::filesystem::exists(given / "report.json", ignored)) {
     throw Error(ErrorKind::usage, format("result '{}' has no predictions.h5", shown),

@@ -20,7 +20,7 @@ class PreparedRowsTest : public testing::Test {
   void SetUp() override {
     const TensorView scores =
         contiguous_view(samples_.scores.data(), DType::f32, {samples_.size(), 7});
-    samples_.scores[7 * 20] = std::numeric_limits<float>::quiet_NaN();
+    samples_.scores[140] = std::numeric_limits<float>::quiet_NaN();
     examine_rows(scores, 0, samples_.labels, rules_with(kIgnored, metrics_), facts_);
     const PoissonWeights of_replicate(5, 1);
     for (const ClassRow& row : facts_.rows) {
