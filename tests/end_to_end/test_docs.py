@@ -7,15 +7,20 @@ import pytest
 from conftest import ROOT
 from launch import Program
 
-TASKS = re.compile(r"^Metrics of task (\S+) .*:\n((?:  .*\n)+)", re.MULTILINE)
+TASKS = re.compile(r"^Metrics of task (\S+) .*:\n((?:[* ] \S.*\n)+)", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
 
 
 @pytest.fixture(scope="module")
-def known(tally: Program) -> dict[str, set[str]]:
-    """By task, the names that `--help` lists."""
+def listed(tally: Program) -> dict[str, list[str]]:
+    """By task, the lines that `--help` has on metrics: a star or a blank, name, definition."""
     text = tally("evaluate", "--help").must_succeed().stdout
-    return {task: {line.split()[0] for line in lines.splitlines()} for task, lines in TASKS.findall(text)}
+    return {task: lines.splitlines() for task, lines in TASKS.findall(text)}
+
+
+@pytest.fixture(scope="module")
+def known(listed: dict[str, list[str]]) -> dict[str, set[str]]:
+    return {task: {line[2:].split()[0] for line in lines} for task, lines in listed.items()}
 
 
 def section(path: Path, task: str) -> str:
@@ -55,3 +60,8 @@ def test_every_documented_metric_exists(task: str, known: dict[str, set[str]]) -
         endings = ("_macro", "_micro", "_weighted")
         unknown = {name for name in names - known[task] if not any(name + ending in known[task] for ending in endings)}
         assert unknown == set()
+
+
+def test_the_standard_set_is_marked(listed: dict[str, list[str]]) -> None:
+    standard = {line[2:].split()[0].replace("<k>", "5") for line in listed["multiclass"] if line.startswith("*")}
+    assert set(re.findall(r"`(\w+)` \*", section(ROOT / "docs" / "metrics.md", "multiclass"))) == standard
