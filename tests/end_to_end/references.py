@@ -11,11 +11,14 @@ NAMES = (
 )
 
 
-def by_torchmetrics(logits: torch.Tensor, labels: torch.Tensor, bins: int = 15) -> dict[str, float]:
+def by_torchmetrics(
+    logits: torch.Tensor, labels: torch.Tensor, bins: int = 15, are_log_probabilities: bool = False
+) -> dict[str, float]:
     """NAMES of these scored samples, but for the loss and what torchmetrics lacks: those are torch's and sklearn's."""
     given, classes = (logits, labels), logits.shape[1]
     # A softmax in float32 makes 1 of what is 4e-8 below: another bin. See docs/metrics.md.
-    probability = logits.double().softmax(1)
+    log_probability = logits.double() if are_log_probabilities else logits.double().log_softmax(1)
+    probability = log_probability.exp()
     rounded = probability.float()
     averages = ("macro", "micro", "weighted")
     functions = {
@@ -38,7 +41,7 @@ def by_torchmetrics(logits: torch.Tensor, labels: torch.Tensor, bins: int = 15) 
         "hinge": tm.multiclass_hinge_loss(rounded, labels, classes),
     }
     return {name: value.item() for name, value in made.items()} | {
-        "loss": torch.nn.functional.cross_entropy(logits.double(), labels).item(),
+        "loss": torch.nn.functional.nll_loss(log_probability, labels).item(),
         "brier": ((probability - torch.eye(classes)[labels]) ** 2).sum(1).mean().item(),
         "balanced_accuracy": sklearn.metrics.balanced_accuracy_score(labels, logits.argmax(1)),
     }
