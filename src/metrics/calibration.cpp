@@ -94,8 +94,8 @@ class Calibration : public Family {
 
 FamilyEntry calibration_family() {
   return {.metrics = {{.name = "ece",
-                       .definition = "expected calibration error: mean distance of confidence and "
-                                     "accuracy over bins of confidence, by their samples",
+                       .definition =
+                           "expected calibration error: mean distance of confidence, accuracy",
                        .less_is_better = true},
                       {.name = "calibration_error_l2",
                        .definition = "the same, root of the mean square distance",

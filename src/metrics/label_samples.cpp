@@ -63,23 +63,21 @@ FamilyEntry exact_match_family() {
 }
 
 FamilyEntry label_ranking_family() {
-  return {.metrics = {{.name = "coverage_error",
-                       .definition = "mean number of labels down to the last one that is set, in "
-                                     "order of probability",
-                       .standard = false,
-                       .less_is_better = true},
-                      {.name = "ranking_loss",
-                       .definition = "mean share of pairs of a label that is set and one that is "
-                                     "not, the former not ahead",
-                       .standard = false,
-                       .less_is_better = true},
-                      {.name = "label_ranking_average_precision",
-                       .definition = "mean over the labels that are set of the share of such "
-                                     "labels among those ahead",
-                       .standard = false}},
-          .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-            return std::make_unique<LabelRankings>();
-          }};
+  return {
+      .metrics = {{.name = "coverage_error",
+                   .definition = "mean number of labels, by probability, down to the last set one",
+                   .standard = false,
+                   .less_is_better = true},
+                  {.name = "ranking_loss",
+                   .definition = "mean share of pairs in which a label that is set is not ahead",
+                   .standard = false,
+                   .less_is_better = true},
+                  {.name = "label_ranking_average_precision",
+                   .definition = "mean share of set labels among those ahead of a set one",
+                   .standard = false}},
+      .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
+        return std::make_unique<LabelRankings>();
+      }};
 }
 
 }  // namespace tally::metrics

@@ -45,8 +45,7 @@ FamilyEntry binary_agreement_family() {
 FamilyEntry binary_calibration_family() {
   FamilyEntry family = calibration_family();
   family.metrics.front().definition =
-      "expected calibration error: mean distance of probability and share of class 1 over bins of "
-      "probability, by their samples";
+      "expected calibration error: distance of probability and share of 1";
   return family;
 }
 

@@ -41,9 +41,10 @@ def test_help_lists_options_and_metrics(tally: Program) -> None:
     text = tally("evaluate", "--help").stdout
     for option in ("model", "weights", "weights-key", "data", "output", "overwrite", "task", "outputs", "metrics",
                    "batch-size", "device", "reduce", "check-reduction", "threads", "limit", "save", "gather-window", "spill-dir",
-                   "progress", "config", "confusion-max-classes"):  # fmt: skip
+                   "progress", "config", "confusion-max-classes", "definitions", "threshold", "label-smoothing",
+                   "class-weights", "calibration-bins", "curves", "on-nan", "intervals", "bootstrap-replicas", "seed"):  # fmt: skip
         assert f"--{option}" in text
-    for metric in ("accuracy", "accuracy_top5", "loss", "precision_macro", "recall_micro", "f1_weighted"):
+    for metric in ("accuracy", "accuracy_top<k>", "loss", "f1_weighted", "auroc_macro", "exact_match", "spearman"):
         assert metric in text
     assert max(map(len, text.splitlines())) <= 100
 
