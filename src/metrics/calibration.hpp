@@ -35,7 +35,7 @@ struct CalibrationCounters {
 
   template <class Add>
   constexpr void count(double confidence, bool right, const Add& add) const {
-    const std::int32_t bin = bin_of(static_cast<float>(confidence), bins);
+    const std::int64_t bin = bin_of(static_cast<float>(confidence), bins);
     add(counts + 2 * bin, 1);
     if (right) add(counts + 2 * bin + 1, 1);
     add_to_sum(sums + bin * limbs, confidence, add);

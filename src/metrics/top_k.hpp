@@ -15,7 +15,7 @@ struct TopKCounters {
   template <class Add>
   constexpr void count_row(const ClassRow& row, const Add& add) const {
     if (!row.finite) return;
-    for (std::int32_t i = 0; i < num_tops; ++i) {
+    for (std::int64_t i = 0; i < num_tops; ++i) {
       if (row.best_rank >= tops[i]) continue;
       add(hits + 3 * i + 1, 1);
       if (row.label_rank < tops[i]) add(hits + 3 * i, 1);
