@@ -29,8 +29,7 @@ void append_values(std::string_view bytes, std::vector<std::int32_t>& values) {
 
 void sort_and_unite(std::vector<std::int32_t>& values) {
   std::ranges::sort(values);
-  const auto repeated = std::ranges::unique(values);
-  values.erase(repeated.begin(), repeated.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
 // Collective. All values of all ranks, on every rank; too many only in part.

@@ -26,7 +26,7 @@ class Calibration : public Family {
         definitions_(options.definitions) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
-    counts_ = layout.add_counters("calibration.counts", 2 * (bins_ + 1));
+    counts_ = layout.add_counters("calibration.counts", std::int64_t{2} * (bins_ + 1));
     for (std::int32_t bin = 0; bin <= bins_; ++bin) {
       sums_.push_back(layout.add_sum(format("calibration.sum_{}", bin), kKind));
     }
