@@ -1,4 +1,4 @@
-"""Every task as a user runs it: figures of 1 and 3 ranks, equal to other packages' over the saved columns."""
+"""Every task as a user runs it: figures of 1, 2, 3 and 5 ranks, equal to other packages' over the saved columns."""
 
 import warnings
 from dataclasses import dataclass
@@ -74,16 +74,17 @@ def case(request: pytest.FixtureRequest, evaluate: Evaluate, tmp_path_factory: p
     save = SAVED.get(task, "labels,probabilities")
     results = {
         ranks: evaluate(model, folder / "set.h5", *OPTIONS, "--metrics", METRICS[task], "--save", save, ranks=ranks)
-        for ranks in (1, 3)
+        for ranks in (1, 2, 3, 5)
     }
     return Case(task, results, small.columns(results[1].folder / "predictions.h5"), groups)
 
 
 def test_any_number_of_ranks_gives_the_same_report(case: Case) -> None:
-    one, three = case.results[1], case.results[3]
-    assert one.digests == three.digests
-    for key in ("metrics", "per_class", "groups", "calibration", "ties", "samples"):
-        assert one.report[key] == three.report[key], key
+    one = case.results[1]
+    for ranks, result in case.results.items():
+        assert result.digests == one.digests, ranks
+        for key in ("metrics", "per_class", "groups", "calibration", "ties", "samples"):
+            assert result.report[key] == one.report[key], (ranks, key)
 
 
 def test_every_metric_has_an_interval(case: Case) -> None:
