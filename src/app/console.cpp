@@ -16,7 +16,8 @@
 namespace tally::app {
 namespace {
 
-// How long a rank whose MPI does not start leaves the word to rank 0, which may see the same.
+// How long a rank leaves the word to rank 0, which may see the same: launchers end the whole job as
+// soon as one rank leaves with a failure, perhaps before rank 0 has spoken.
 constexpr std::chrono::seconds kPatience{5};
 
 // As far as the launcher's variables say; 0 without a launcher.
@@ -54,8 +55,8 @@ std::optional<std::string> plain_answer(const std::vector<std::string>& argument
 void report_alone(const Error& error) {
   const int rank = launcher_rank();
   if (rank != 0) {
+    std::this_thread::sleep_for(kPatience);  // rank 0's end is this process' end too
     if (!comm::mpi_is_up()) return;
-    std::this_thread::sleep_for(kPatience);  // rank 0's abort ends this process too
   }
   const int world_size = rank == 0 ? 1 : rank + 1;  // at least
   std::fputs((comm::failure_line(error, rank, world_size, host_name()) + "\n").c_str(), stderr);

@@ -152,6 +152,12 @@ def test_required_options(tally: Program, small_case: Small) -> None:
     tally("levitate", ranks=3).must_fail(2, "levitate")
 
 
+def test_rank_0_has_the_word_though_it_comes_late(tally: Program) -> None:
+    late = ["sh", "-c", '"$0" --version >/dev/null; "$0" --version >/dev/null; exec "$0" levitate', str(tally.binary)]
+    command = [tally.launcher, "-n", "1", *late, ":", "-n", "2", str(tally.binary), "levitate"]
+    tally.run_command(command).must_fail(2, "levitate")
+
+
 def test_separate_jobs_of_one_rank(fail: Callable) -> None:
     fail(5, ("3 tasks",), env={"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "0"})
 
