@@ -16,7 +16,7 @@ exchange::ScoreKeys keys_of(const Job& job) {
 }
 
 exchange::CurveRules rules_of(const Job& job) {
-  const bool one_class_each = job.data.set->info().task == "multiclass";
+  const bool one_class_each = job.task_name == "multiclass";
   return {one_class_each ? exchange::Targets::multiclass : exchange::Targets::labels,
           metrics::definitions_from_name(job.config.definitions)};
 }

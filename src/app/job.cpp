@@ -81,11 +81,11 @@ void check_task(const std::string& asked, const data::DataSetInfo& info) {
 }
 
 std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
-                                       const data::DataSetInfo& info, metrics::OutputKind outputs,
+                                       const std::string& task_name, const data::DataSetInfo& info,
+                                       metrics::OutputKind outputs,
                                        const std::vector<double>& class_weights) {
   tasks::TaskOptions options;
-  options.task = config.task.empty() ? info.task : config.task;
-  check_task(options.task, info);
+  options.task = task_name;
   options.outputs = outputs;
   options.metrics = {.task = options.task,
                      .num_classes = info.num_classes,
@@ -159,8 +159,10 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     job.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
   }
   comm::agree_on(comm, [&] {
+    job.task_name = job.config.task.empty() ? info.task : job.config.task;
+    check_task(job.task_name, info);
     job.outputs = output_kind(job.config, predictor.card());
-    job.task = make_task(job.config, info, job.outputs, class_weights);
+    job.task = make_task(job.config, job.task_name, info, job.outputs, class_weights);
     check_state_size(*job.task->layout());
     if (!job.task->columns().empty() || !job.task->kept_columns().empty()) {
       check_spill_folder(job.config);

@@ -42,6 +42,7 @@ struct Job {
   GpuVersions gpu_versions;                                   // zeros on the CPU
   metrics::OutputKind outputs = metrics::OutputKind::logits;  // in force
   std::string class_weights_digest;                           // empty without them
+  std::string task_name;                                      // in force
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;
   std::unique_ptr<comm::Reducer> reducer;

@@ -101,7 +101,7 @@ void fill_inputs(report::RunReport& report, const Job& job) {
   report.batch_size = job.grid->batch_size();
   report.num_batches = job.grid->num_batches();
   report.settings = job.config.settings;
-  report.task = job.config.task.empty() ? info.task : job.config.task;
+  report.task = job.task_name;
   report.definitions = job.config.definitions;
   report.model = job.model.model;
   report.weights = job.model.weights;

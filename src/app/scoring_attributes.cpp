@@ -7,7 +7,7 @@ namespace tally::app {
 std::map<std::string, std::string> scoring_attributes(const Job& job) {
   const auto& info = job.data.set->info();
   std::map<std::string, std::string> attributes{
-      {"task", job.config.task.empty() ? info.task : job.config.task},
+      {"task", job.task_name},
       {"num_classes", format("{}", info.num_classes)},
       {"outputs", std::string(metrics::name(job.outputs))},
       {"definitions", job.config.definitions},

@@ -104,6 +104,7 @@ std::string to_json(const RunReport& report) {
   json["tally"] = {
       {"version", build.version}, {"revision", build.revision}, {"report_schema", kReportSchema}};
   json["status"] = "complete";
+  json["task"] = report.task;
   json["samples"] = samples_json(report);
   // A sample is one unit in every task so far.
   json["units"] = {{"total", report.total_samples}, {"scored", report.results.scored}};

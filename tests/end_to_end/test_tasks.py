@@ -221,3 +221,23 @@ def test_sixteen_bit_scores_give_almost_the_same(evaluate: Evaluate, small_case)
 def test_another_task_than_the_data_sets_is_refused(tally: Program, small_case, tmp_path: Path) -> None:  # noqa: ANN001
     run = tally("check", "--model", small_case.model, "--data", small_case.data, "--task", "regression")
     run.must_fail(2, "the task 'regression' does not fit data set", "'multiclass'")
+
+
+@pytest.mark.parametrize(("task", "outputs"), [("multiclass", 2), ("binary", 1)])
+def test_two_classes_may_be_read_as_either_task(evaluate: Evaluate, tmp_path: Path, task: str, outputs: int) -> None:
+    random = np.random.default_rng(7)
+    features = random.normal(size=(SAMPLES, FEATURES)).astype(np.float32)
+    targets = random.integers(0, 2, SAMPLES)
+    for stored in ("multiclass", "binary"):
+        with DataSetWriter(tmp_path / f"{stored}.h5", task=stored, num_classes=2, num_samples=SAMPLES) as out:
+            out.add_input("x", dtype="float32", shape=(FEATURES,)).append(features)
+            out.add_target("label").append(targets)
+    model = linear_model(random.normal(size=(FEATURES, outputs)).astype(np.float32), tmp_path / "model.pt")
+    results = [
+        evaluate(model, tmp_path / f"{stored}.h5", "--task", task, "--metrics", "all", "--save", "labels")
+        for stored in ("multiclass", "binary")
+    ]
+    assert results[0].digests == results[1].digests
+    for part in ("task", "metrics", "per_class"):
+        assert results[0].report[part] == results[1].report[part], part
+    assert results[0].report["task"] == task

@@ -25,16 +25,16 @@ std::vector<std::string> keys(const Json& object) {
 
 TEST(ReportJson, HasTheDocumentedKeysInOrder) {
   const std::vector<std::string> expected{
-      "tally",  "status",     "samples",     "units",       "metrics", "per_class", "groups",
-      "ties",   "non_finite", "calibration", "definitions", "digests", "plan",      "reduction",
-      "timing", "ranks",      "config",      "environment", "inputs",  "notes"};
+      "tally",     "status", "task",       "samples",     "units",       "metrics", "per_class",
+      "groups",    "ties",   "non_finite", "calibration", "definitions", "digests", "plan",
+      "reduction", "timing", "ranks",      "config",      "environment", "inputs",  "notes"};
   EXPECT_EQ(keys(json_of(small_report())), expected);
 }
 
 TEST(ReportJson, HoldsTheFigures) {
   Json expected = Json::parse(R"({
     "tally": {"version": "", "revision": "", "report_schema": 1},
-    "status": "complete",
+    "status": "complete", "task": "multiclass",
     "samples": {"total": 1234, "evaluated": 10, "ignored": 1, "exactly_once": true,
       "coverage": {"count": 10, "index_sum": "0x000000000000002d",
         "index_mix": "0xfedcba9876543210",
