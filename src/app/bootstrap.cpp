@@ -19,21 +19,13 @@ void add_values(const metrics::Results& results, Replicates& replicates) {
   }
 }
 
-// A figure that many replicates leave undefined has no interval: those that define it are not like
-// the rest.
-bool is_enough(std::size_t defined, std::int64_t all) {
-  return static_cast<std::int64_t>(defined) * 20 >= all * 19;
-}
-
 }  // namespace
 
 void add_intervals(const Job& job, const Replicates& replicates, metrics::Results& results) {
   for (auto& metric : results.metrics) {
     const auto found = replicates.find(metric.name);
     if (metric.interval || !metric.value || found == replicates.end()) continue;
-    if (is_enough(found->second.size(), job.config.bootstrap_replicas)) {
-      metric.interval = metrics::percentile_interval(found->second);
-    }
+    metric.interval = metrics::percentile_interval(found->second, job.config.bootstrap_replicas);
   }
 }
 

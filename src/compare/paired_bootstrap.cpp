@@ -82,12 +82,6 @@ std::vector<MetricDifference> differences_of(const PairedSamples& samples, const
   return differences;
 }
 
-// A difference that many replicates leave undefined has no interval: those that define it are not
-// like the rest.
-bool is_enough(std::size_t defined, std::int64_t all) {
-  return static_cast<std::int64_t>(defined) * 20 >= all * 19;
-}
-
 }  // namespace
 
 std::vector<MetricDifference> paired_differences(const PairedSamples& samples,
@@ -109,8 +103,8 @@ std::vector<MetricDifference> paired_differences(const PairedSamples& samples,
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     const auto known = metrics::description_of(samples.metrics().options().task, metrics[m].name);
     metrics[m].less_is_better = known && known->less_is_better;
-    if (metrics[m].difference && is_enough(of_replicates[m].size(), replicates)) {
-      metrics[m].interval = metrics::percentile_interval(of_replicates[m]);
+    if (metrics[m].difference) {
+      metrics[m].interval = metrics::percentile_interval(of_replicates[m], replicates);
     }
   }
   return metrics;

@@ -38,9 +38,11 @@ std::optional<Interval> wilson(const Proportion& proportion) {
   return Interval{low, high, "wilson"};
 }
 
-std::optional<Interval> percentile_interval(std::span<const double> replicates) {
-  if (replicates.size() < 2) return std::nullopt;
-  std::vector<double> sorted(replicates.begin(), replicates.end());
+std::optional<Interval> percentile_interval(std::span<const double> values,
+                                            std::int64_t num_replicates) {
+  const std::int64_t defined = std::ssize(values);
+  if (defined < 2 || defined * 20 < num_replicates * 19) return std::nullopt;
+  std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   return Interval{percentile(sorted, kTail), percentile(sorted, 1 - kTail), "bootstrap"};
 }
