@@ -31,18 +31,19 @@ void add_group(const comm::Communicator& comm, const Job& job, const LoopResult&
   const auto codes = group_codes(job, groups);
   const auto states = count_subgroups(comm, job, mine, groups, codes);
   for (const exact::State& state : states) digest.update(state.bytes());
-  auto made = figures_of(job, groups, states);
+  report::GroupFigures made;
+  if (comm.is_root()) made = figures_of(job, groups, states);
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto code = checked_cast<std::int32_t>(i);
     if (ordered.curves) {
       const auto curves = count_curves_of(comm, job, mine, codes, code);
       add_to_digest(curves, digest);
-      add_curve_metrics(job, curves, made.values[i].results);
+      if (comm.is_root()) add_curve_metrics(job, curves, made.values[i].results);
     }
     if (ordered.ranks) {
       const auto sums = sum_ranks_of(comm, job, mine, codes, code);
       add_to_digest(sums, digest);
-      add_rank_metrics(sums, made.values[i].results);
+      if (comm.is_root()) add_rank_metrics(sums, made.values[i].results);
     }
   }
   if (comm.is_root()) figures.groups.push_back(std::move(made));

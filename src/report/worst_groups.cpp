@@ -11,13 +11,14 @@ std::vector<WorstGroup> worst_groups(std::string_view task, const GroupFigures& 
   for (const auto& [group, results] : figures.values) {
     for (const auto& metric : results.metrics) {
       if (!metric.value) continue;
-      const auto known = metrics::description_of(task, metric.name);
-      const bool less_is_better = known && known->less_is_better;
       const auto so_far = std::ranges::find(worst, metric.name, &WorstGroup::metric);
       if (so_far == worst.end()) {
-        worst.push_back({metric.name, group, *metric.value});
-      } else if (less_is_better ? *metric.value > so_far->value : *metric.value < so_far->value) {
-        *so_far = {metric.name, group, *metric.value};
+        const auto known = metrics::description_of(task, metric.name);
+        worst.push_back({metric.name, group, *metric.value, known && known->less_is_better});
+      } else if (so_far->less_is_better ? *metric.value > so_far->value
+                                        : *metric.value < so_far->value) {
+        so_far->group = group;
+        so_far->value = *metric.value;
       }
     }
   }

@@ -14,6 +14,7 @@ struct WorstGroup {
   std::string metric;
   std::int32_t group = 0;
   double value = 0;
+  bool less_is_better = false;  // of the metric
 };
 
 // One per metric that has a better and a worse, and a value in some subgroup; of equal ones the

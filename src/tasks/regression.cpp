@@ -255,9 +255,10 @@ class Regression : public Task {
 
   void pairs_of(const predictions::RecordBatch& kept, std::span<float> predictions,
                 std::span<float> targets) const override {
-    fill_predictions(kept_rows(kept, rules_.num_outputs()), std::as_writable_bytes(predictions));
+    const auto rows = kept_rows(kept, rules_.num_outputs());
+    fill_predictions(rows, std::as_writable_bytes(predictions));
     auto place = targets.begin();
-    for (const RegressionRow& row : kept_rows(kept, rules_.num_outputs())) {
+    for (const RegressionRow& row : rows) {
       if (row.finite) {
         place = std::copy_n(row.targets, row.num_outputs, place);
       } else {
