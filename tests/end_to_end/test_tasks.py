@@ -224,10 +224,13 @@ def test_another_task_than_the_data_sets_is_refused(tally: Program, small_case, 
 
 
 @pytest.mark.parametrize(("task", "outputs"), [("multiclass", 2), ("binary", 1)])
-def test_two_classes_may_be_read_as_either_task(evaluate: Evaluate, tmp_path: Path, task: str, outputs: int) -> None:
+@pytest.mark.parametrize("classes", [1, 2], ids=["one absent", "both present"])
+def test_two_classes_may_be_read_as_either_task(
+    evaluate: Evaluate, tmp_path: Path, task: str, outputs: int, classes: int
+) -> None:
     random = np.random.default_rng(7)
     features = random.normal(size=(SAMPLES, FEATURES)).astype(np.float32)
-    targets = random.integers(0, 2, SAMPLES)
+    targets = random.integers(0, classes, SAMPLES)
     for stored in ("multiclass", "binary"):
         with DataSetWriter(tmp_path / f"{stored}.h5", task=stored, num_classes=2, num_samples=SAMPLES) as out:
             out.add_input("x", dtype="float32", shape=(FEATURES,)).append(features)
