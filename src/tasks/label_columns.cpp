@@ -14,11 +14,6 @@ using metrics::LabelRow;
 
 constexpr std::uint8_t kNoPrediction = 255;
 
-template <class T>
-std::span<T> values_in(std::span<std::byte> out) {
-  return {reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)};
-}
-
 void fill_index(const LabelSource& source, std::span<std::byte> out) {
   std::ranges::transform(source.rows.rows, values_in<std::int64_t>(out).begin(),
                          [](const LabelRow& row) { return static_cast<std::int64_t>(row.index); });
@@ -101,19 +96,6 @@ void fill_targets(const LabelSource& source, std::span<std::byte> out) {
   std::ranges::copy(source.rows.targets, values_in<std::uint8_t>(out).begin());
 }
 
-// Each column once, by name.
-std::vector<LabelColumn> in_order(std::vector<LabelColumn> columns) {
-  const auto before = [](const LabelColumn& left, const LabelColumn& right) {
-    return left.spec.name < right.spec.name;
-  };
-  const auto same = [](const LabelColumn& left, const LabelColumn& right) {
-    return left.spec.name == right.spec.name;
-  };
-  std::sort(columns.begin(), columns.end(), before);
-  columns.erase(std::unique(columns.begin(), columns.end(), same), columns.end());
-  return columns;
-}
-
 std::vector<LabelColumn> binary_group(SaveColumns group) {
   switch (group) {
     case SaveColumns::labels:
@@ -153,22 +135,13 @@ std::vector<LabelColumn> multilabel_group(SaveColumns group, std::int64_t num_la
 }  // namespace
 
 std::vector<LabelColumn> binary_columns(const std::vector<SaveColumns>& groups) {
-  std::vector<LabelColumn> columns;
-  for (const SaveColumns group : groups) {
-    const auto more = binary_group(group);
-    columns.insert(columns.end(), more.begin(), more.end());
-  }
-  return in_order(std::move(columns));
+  return columns_of_groups(groups, binary_group);
 }
 
 std::vector<LabelColumn> multilabel_columns(const std::vector<SaveColumns>& groups,
                                             std::int64_t num_labels) {
-  std::vector<LabelColumn> columns;
-  for (const SaveColumns group : groups) {
-    const auto more = multilabel_group(group, num_labels);
-    columns.insert(columns.end(), more.begin(), more.end());
-  }
-  return in_order(std::move(columns));
+  return columns_of_groups(groups,
+                           [&](SaveColumns group) { return multilabel_group(group, num_labels); });
 }
 
 std::vector<LabelColumn> kept_label_columns(std::int64_t num_labels) {

@@ -1,15 +1,15 @@
 // The columns of predictions.h5 that the tasks binary and multilabel can fill.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/metrics/label_row.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/task.hpp>
+
+#include "column.hpp"
 
 namespace tally::tasks {
 
@@ -20,12 +20,7 @@ struct LabelSource {
   std::int64_t ignore_index = 0;  // what stands for a label that is not scored
   float threshold = 0.5f;
 };
-
-struct LabelColumn {
-  predictions::ColumnSpec spec;
-  // Fills `out`, which has room for rows.size() rows.
-  void (*fill)(const LabelSource& source, std::span<std::byte> out);
-};
+using LabelColumn = Column<LabelSource>;
 
 // The columns of the groups asked for, in order of name.
 std::vector<LabelColumn> binary_columns(const std::vector<SaveColumns>& groups);

@@ -9,55 +9,27 @@
 #include <tally/metrics/label_pass.hpp>
 
 #include "label_columns.hpp"
+#include "scoring.hpp"
 
 namespace tally::tasks {
 namespace {
 
-bool is_wanted(SaveColumns group, const TaskOptions& options) {
-  return std::ranges::find(options.save, group) != options.save.end();
-}
-
 void check_columns(const TaskOptions& options) {
-  if (is_wanted(SaveColumns::logits, options) && options.outputs != metrics::OutputKind::logits) {
+  if (is_saved(SaveColumns::logits, options) && options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
                 format("logits cannot be saved of a model that returns {}", name(options.outputs)),
                 "Use --save probabilities.");
   }
-  if (is_wanted(SaveColumns::topk, options)) {
+  if (is_saved(SaveColumns::topk, options)) {
     throw Error(ErrorKind::usage, format("the task {} has no topk to save", options.task),
                 "Use --save probabilities.");
   }
-}
-
-std::size_t position_of_label(const TaskOptions& options) {
-  const auto found = std::ranges::find(options.targets, "label");
-  if (found == options.targets.end()) {
-    throw Error(ErrorKind::dataset,
-                format("the data set has the targets [{}], expected 'label' for {}",
-                       fmt::join(options.targets, ", "), options.task));
-  }
-  return static_cast<std::size_t>(found - options.targets.begin());
 }
 
 metrics::MetricOptions metrics_of(const TaskOptions& options) {
   metrics::MetricOptions made = options.metrics;
   made.task = options.task;
   return made;
-}
-
-// Counting again keeps no confusion matrix.
-metrics::MetricOptions without_matrix(metrics::MetricOptions options) {
-  std::erase_if(options.names,
-                [](const std::string& metric) { return metric.starts_with("confusion_"); });
-  options.confusion_max_classes = 0;
-  return options;
-}
-
-template <class Columns>
-std::vector<predictions::ColumnSpec> specs_of(const Columns& columns) {
-  std::vector<predictions::ColumnSpec> specs;
-  for (const auto& column : columns) specs.push_back(column.spec);
-  return specs;
 }
 
 // What a task's scorers share.
@@ -87,6 +59,12 @@ struct Rules {
                 "Check that model and data set belong together.");
   }
 
+  // Of a sample, in a column that is made of the scores themselves; at most, and 0 without one.
+  std::int64_t num_scores() const {
+    if (!is_saved(SaveColumns::logits, options)) return 0;
+    return is_binary ? 2 : num_labels;
+  }
+
   TaskOptions options;
   bool is_binary;
   std::int64_t num_labels;
@@ -102,100 +80,40 @@ class LabelScorer : public BatchScorer {
   LabelScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
       : rules_(rules),
         pass_(rules.metrics, rules.options.outputs),
-        facts_(max_samples, rules.num_labels, device) {
-    if (device.kind == DeviceKind::cuda && is_wanted(SaveColumns::logits, rules.options)) {
-      const std::int64_t columns = rules.is_binary ? 2 : rules.num_labels;
-      scores_ = device::HostBuffer(max_samples * columns * size_bytes(DType::f32), device);
-    }
-  }
+        facts_(max_samples, rules.num_labels, device),
+        scores_(max_samples, rules.num_scores(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
-    check_output(batch);
+    rules_.check_shape(batch.output.shape);
+    check_rows(batch);
     first_index_ = batch.first_index;
-    pass_.enqueue(batch.first_index, batch.num_samples, batch.output, labels_of(batch), counts,
-                  facts_);
-    on_host_ = batch.output;
-    if (scores_.data() != nullptr) fetch_scores(batch, counts.stream());
+    const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
+    pass_.enqueue(batch.first_index, batch.num_samples, batch.output, labels, counts, facts_);
+    scores_.fetch(batch, counts.stream());
   }
 
   void collect(CollectedBatch& collected) override {
     const metrics::LabelFacts& facts = facts_.facts();
-    check_kind(facts);
-    collected.not_finite.clear();
-    for (const metrics::LabelRow& row : facts.rows) {
-      if (!row.finite) collected.not_finite.push_back(static_cast<std::int64_t>(row.index));
-    }
+    check_kind(facts.wrong_kind_row, first_index_, rules_.options.outputs);
+    collected.not_finite = not_finite_of(facts.rows);
     const metrics::MetricOptions& options = rules_.metrics.options();
-    const LabelSource source{on_host_, facts.view(), options.ignore_index.value_or(0),
+    const LabelSource source{scores_.view(), facts.view(), options.ignore_index.value_or(0),
                              static_cast<float>(options.threshold)};
-    record(source, rules_.columns, collected.records);
-    record(source, rules_.kept, collected.kept);
+    record(source, std::ssize(facts.rows), rules_.columns, collected.records);
+    record(source, std::ssize(facts.rows), rules_.kept, collected.kept);
   }
 
  private:
-  void check_output(const ScoredBatch& batch) const {
-    rules_.check_shape(batch.output.shape);
-    if (batch.output.shape[0] < batch.num_samples) {
-      throw Error(ErrorKind::model, format("the model returned {} rows for a batch of {} samples",
-                                           batch.output.shape[0], batch.num_samples));
-    }
-    if (batch.output.dtype != DType::f32) {
-      throw Error(ErrorKind::model,
-                  format("the model's output is {}, expected float32", name(batch.output.dtype)));
-    }
-  }
-
-  const TensorView& labels_of(const ScoredBatch& batch) const {
-    if (batch.targets.size() != rules_.options.targets.size()) {
-      throw Error(ErrorKind::internal, format("{} targets in a batch, expected {}",
-                                              batch.targets.size(), rules_.options.targets.size()));
-    }
-    return batch.targets[rules_.label_position];
-  }
-
-  void fetch_scores(const ScoredBatch& batch, const device::Stream& stream) {
-    Shape shape = batch.output.shape;
-    shape[0] = batch.num_samples;
-    const auto bytes = to_size(num_elements(shape) * size_bytes(DType::f32));
-    stream.copy_to_host(scores_.data(), {batch.output.as<const std::byte>(), bytes});
-    on_host_ = contiguous_view(scores_.data(), DType::f32, std::move(shape));
-  }
-
-  void check_kind(const metrics::LabelFacts& facts) const {
-    if (!facts.wrong_kind_row) return;
-    throw Error(ErrorKind::model,
-                format("the model's outputs for sample {} are not {}",
-                       first_index_ + *facts.wrong_kind_row, metrics::name(rules_.options.outputs)),
-                "Say what the model returns with --outputs.");
-  }
-
-  static void record(const LabelSource& source, const std::vector<LabelColumn>& columns,
-                     predictions::RecordBatch& records) {
-    records.num_rows = std::ssize(source.rows.rows);
-    records.columns.resize(columns.size());
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      records.columns[c].resize(to_size(records.num_rows * columns[c].spec.row_bytes()));
-      columns[c].fill(source, records.columns[c]);
-    }
-  }
-
   const Rules& rules_;
   metrics::LabelPass pass_;
   metrics::BatchLabels facts_;
-  device::HostBuffer scores_;  // on a GPU, where a column is made of them
+  HostScores scores_;
   std::int64_t first_index_ = 0;
-  TensorView on_host_;  // the scores of the batch in hand
 };
 
-class Labelwise : public Task {
+class Labelwise : public CountingTask<Rules> {
  public:
-  explicit Labelwise(const TaskOptions& options) : rules_(options) { check_columns(options); }
-
-  std::shared_ptr<const exact::StateLayout> layout() const override {
-    return rules_.metrics.layout();
-  }
-
-  std::vector<predictions::ColumnSpec> columns() const override { return specs_of(rules_.columns); }
+  explicit Labelwise(const TaskOptions& options) : CountingTask(options) { check_columns(options); }
 
   void check_output_shape(std::span<const std::int64_t> shape) const override {
     rules_.check_shape(shape);
@@ -206,29 +124,9 @@ class Labelwise : public Task {
     return std::make_unique<LabelScorer>(rules_, max_samples, device);
   }
 
-  metrics::Results finalize(const exact::State& state) const override {
-    return rules_.metrics.finalize(state);
-  }
-
-  const std::vector<std::string>& metrics() const override {
-    return rules_.metrics.options().names;
-  }
-
-  std::vector<predictions::ColumnSpec> kept_columns() const override {
-    return specs_of(rules_.kept);
-  }
-
-  std::shared_ptr<const exact::StateLayout> layout_again() const override {
-    return rules_.again.layout();
-  }
-
   void count_again(const predictions::RecordBatch& kept, metrics::RowWeights weights,
                    exact::State& state) const override {
     rules_.again.update(kept_label_rows(kept), state, weights);
-  }
-
-  metrics::Results finalize_again(const exact::State& state) const override {
-    return rules_.again.finalize(state);
   }
 
   std::int64_t num_score_classes() const override { return rules_.num_labels; }
@@ -244,9 +142,6 @@ class Labelwise : public Task {
       std::ranges::fill(targets.subspan(i * labels, labels), metrics::kNotScored);
     }
   }
-
- private:
-  Rules rules_;
 };
 
 }  // namespace

@@ -8,23 +8,14 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/regression_pass.hpp>
 
+#include "scoring.hpp"
+
 namespace tally::tasks {
 namespace {
 
 using metrics::RegressionRow;
 using Rows = std::span<const RegressionRow>;
-
-constexpr std::string_view kTarget = "label";
-
-std::size_t position_of_target(const std::vector<std::string>& targets) {
-  const auto found = std::find(targets.begin(), targets.end(), kTarget);
-  if (found == targets.end()) {
-    throw Error(ErrorKind::dataset,
-                format("the data set has the targets [{}], expected '{}' for regression",
-                       fmt::join(targets, ", "), kTarget));
-  }
-  return to_size(found - targets.begin());
-}
+using ValueColumn = Column<Rows>;
 
 void check_options(const TaskOptions& options) {
   if (options.outputs != metrics::OutputKind::logits) {
@@ -51,33 +42,22 @@ void check_outputs(std::span<const std::int64_t> shape, std::int64_t outputs) {
 
 // Columns ----------------------------------------------------------------------------------------
 
-struct Column {
-  predictions::ColumnSpec spec;
-  // Fills `out`, which has room for all rows.
-  void (*fill)(Rows rows, std::span<std::byte> out);
-};
-
-template <class T>
-std::span<T> values_in(std::span<std::byte> out) {
-  return {reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)};
-}
-
-void fill_index(Rows rows, std::span<std::byte> out) {
+void fill_index(const Rows& rows, std::span<std::byte> out) {
   std::ranges::transform(rows, values_in<std::int64_t>(out).begin(), [](const RegressionRow& row) {
     return static_cast<std::int64_t>(row.index);
   });
 }
 
-void fill_values(Rows rows, const float* RegressionRow::*values, std::span<std::byte> out) {
+void fill_values(const Rows& rows, const float* RegressionRow::*values, std::span<std::byte> out) {
   auto place = values_in<float>(out).begin();
   for (const RegressionRow& row : rows) place = std::copy_n(row.*values, row.num_outputs, place);
 }
 
-void fill_targets(Rows rows, std::span<std::byte> out) {
+void fill_targets(const Rows& rows, std::span<std::byte> out) {
   fill_values(rows, &RegressionRow::targets, out);
 }
 
-void fill_predictions(Rows rows, std::span<std::byte> out) {
+void fill_predictions(const Rows& rows, std::span<std::byte> out) {
   fill_values(rows, &RegressionRow::predictions, out);
 }
 
@@ -92,11 +72,11 @@ float loss_of(const RegressionRow& row) {
   return static_cast<float>(sum / static_cast<double>(row.num_outputs));
 }
 
-void fill_loss(Rows rows, std::span<std::byte> out) {
+void fill_loss(const Rows& rows, std::span<std::byte> out) {
   std::ranges::transform(rows, values_in<float>(out).begin(), loss_of);
 }
 
-std::vector<Column> saved_columns(const TaskOptions& options) {
+std::vector<ValueColumn> saved_columns(const TaskOptions& options) {
   if (options.save.empty()) return {};
   const std::int64_t outputs = options.metrics.num_classes;
   const Shape shape = outputs == 1 ? Shape{} : Shape{outputs};
@@ -106,27 +86,12 @@ std::vector<Column> saved_columns(const TaskOptions& options) {
           {{"prediction", DType::f32, shape}, fill_predictions}};
 }
 
-std::vector<Column> kept_columns_of(const TaskOptions& options, bool needs_order) {
+std::vector<ValueColumn> kept_columns_of(const TaskOptions& options, bool needs_order) {
   if (!options.keep_rows && !needs_order) return {};
   const Shape shape{options.metrics.num_classes};
   return {{{"index", DType::i64, {}}, fill_index},
           {{"prediction", DType::f32, shape}, fill_predictions},
           {{"target", DType::f32, shape}, fill_targets}};
-}
-
-std::vector<predictions::ColumnSpec> specs_of(const std::vector<Column>& columns) {
-  std::vector<predictions::ColumnSpec> specs;
-  for (const Column& column : columns) specs.push_back(column.spec);
-  return specs;
-}
-
-void record(Rows rows, const std::vector<Column>& columns, predictions::RecordBatch& records) {
-  records.num_rows = std::ssize(rows);
-  records.columns.resize(columns.size());
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    records.columns[c].resize(to_size(records.num_rows * columns[c].spec.row_bytes()));
-    columns[c].fill(rows, records.columns[c]);
-  }
 }
 
 // The rows that columns of kept_columns_of() hold; they point into them.
@@ -152,18 +117,20 @@ std::vector<RegressionRow> kept_rows(const predictions::RecordBatch& kept, std::
 struct Rules {
   explicit Rules(const TaskOptions& given)
       : options(given),
-        target_position(position_of_target(given.targets)),
+        label_position(position_of_label(given)),
         metrics(given.metrics),
+        again(metrics.options()),
         columns(saved_columns(given)),
         kept(kept_columns_of(given, metrics.needs_order())) {}
 
   std::int64_t num_outputs() const { return options.metrics.num_classes; }
 
   TaskOptions options;
-  std::size_t target_position = 0;
+  std::size_t label_position = 0;
   metrics::MetricSet metrics;
-  std::vector<Column> columns;
-  std::vector<Column> kept;
+  metrics::MetricSet again;  // for counting kept rows
+  std::vector<ValueColumn> columns;
+  std::vector<ValueColumn> kept;
 };
 
 class RegressionScorer : public BatchScorer {
@@ -172,52 +139,30 @@ class RegressionScorer : public BatchScorer {
       : rules_(rules), pass_(rules.metrics), batch_(max_samples, rules.num_outputs(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
-    check_output(batch);
-    if (batch.targets.size() != rules_.options.targets.size()) {
-      throw Error(ErrorKind::internal, format("{} targets in a batch, expected {}",
-                                              batch.targets.size(), rules_.options.targets.size()));
-    }
+    check_outputs(batch.output.shape, rules_.num_outputs());
+    check_rows(batch);
     pass_.enqueue(batch.first_index, batch.num_samples, batch.output,
-                  batch.targets[rules_.target_position], counts, batch_);
+                  label_of(batch, rules_.options, rules_.label_position), counts, batch_);
   }
 
   void collect(CollectedBatch& collected) override {
     const Rows rows = batch_.rows();
-    collected.not_finite.clear();
-    for (const RegressionRow& row : rows) {
-      if (!row.finite) collected.not_finite.push_back(static_cast<std::int64_t>(row.index));
-    }
-    record(rows, rules_.columns, collected.records);
-    record(rows, rules_.kept, collected.kept);
+    collected.not_finite = not_finite_of(rows);
+    record(rows, std::ssize(rows), rules_.columns, collected.records);
+    record(rows, std::ssize(rows), rules_.kept, collected.kept);
   }
 
  private:
-  void check_output(const ScoredBatch& batch) const {
-    check_outputs(batch.output.shape, rules_.num_outputs());
-    if (batch.output.shape[0] < batch.num_samples) {
-      throw Error(ErrorKind::model, format("the model returned {} rows for a batch of {} samples",
-                                           batch.output.shape[0], batch.num_samples));
-    }
-    if (batch.output.dtype != DType::f32) {
-      throw Error(ErrorKind::model,
-                  format("the model's output is {}, expected float32", name(batch.output.dtype)));
-    }
-  }
-
   const Rules& rules_;
   metrics::RegressionPass pass_;
   metrics::RegressionBatch batch_;
 };
 
-class Regression : public Task {
+class Regression : public CountingTask<Rules> {
  public:
-  explicit Regression(const TaskOptions& options) : rules_(options) { check_options(options); }
-
-  std::shared_ptr<const exact::StateLayout> layout() const override {
-    return rules_.metrics.layout();
+  explicit Regression(const TaskOptions& options) : CountingTask(options) {
+    check_options(options);
   }
-
-  std::vector<predictions::ColumnSpec> columns() const override { return specs_of(rules_.columns); }
 
   void check_output_shape(std::span<const std::int64_t> shape) const override {
     check_outputs(shape, rules_.num_outputs());
@@ -228,27 +173,9 @@ class Regression : public Task {
     return std::make_unique<RegressionScorer>(rules_, max_samples, device);
   }
 
-  metrics::Results finalize(const exact::State& state) const override {
-    return rules_.metrics.finalize(state);
-  }
-
-  const std::vector<std::string>& metrics() const override {
-    return rules_.metrics.options().names;
-  }
-
-  std::vector<predictions::ColumnSpec> kept_columns() const override {
-    return specs_of(rules_.kept);
-  }
-
-  std::shared_ptr<const exact::StateLayout> layout_again() const override { return layout(); }
-
   void count_again(const predictions::RecordBatch& kept, metrics::RowWeights weights,
                    exact::State& state) const override {
-    rules_.metrics.update(kept_rows(kept, rules_.num_outputs()), state, weights);
-  }
-
-  metrics::Results finalize_again(const exact::State& state) const override {
-    return finalize(state);
+    rules_.again.update(kept_rows(kept, rules_.num_outputs()), state, weights);
   }
 
   std::int64_t num_pair_outputs() const override { return rules_.num_outputs(); }
@@ -266,9 +193,6 @@ class Regression : public Task {
       }
     }
   }
-
- private:
-  Rules rules_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "columns.hpp"
+#include "class_columns.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,56 +11,51 @@
 namespace tally::tasks {
 namespace {
 
-constexpr std::int64_t kTopK = 5;
+std::int64_t top_k_of(std::int64_t num_classes) { return std::min<std::int64_t>(5, num_classes); }
 
-template <class T>
-std::span<T> values_in(std::span<std::byte> out) {
-  return {reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)};
-}
-
-std::span<const float> score_row(const ColumnSource& source, std::size_t row) {
+std::span<const float> score_row(const ClassSource& source, std::size_t row) {
   return {source.scores.as<float>() + to_size(source.scores.strides.at(0)) * row,
           to_size(source.scores.shape.at(1))};
 }
 
 // One member of each row, as the column's type has it.
 template <class T, class Member>
-void fill_member(const ColumnSource& source, Member member, std::span<std::byte> out) {
+void fill_member(const ClassSource& source, Member member, std::span<std::byte> out) {
   std::ranges::transform(source.rows, values_in<T>(out).begin(),
                          [member](const auto& row) { return static_cast<T>(row.*member); });
 }
 
 using metrics::ClassRow;
 
-void fill_index(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+void fill_index(const ClassSource& source, std::span<std::byte> out) {
   fill_member<std::int64_t>(source, &ClassRow::index, out);
 }
 
-void fill_label(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+void fill_label(const ClassSource& source, std::span<std::byte> out) {
   fill_member<std::int64_t>(source, &ClassRow::label, out);
 }
 
-void fill_prediction(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+void fill_prediction(const ClassSource& source, std::span<std::byte> out) {
   fill_member<std::int64_t>(source, &ClassRow::prediction, out);
 }
 
-void fill_label_rank(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+void fill_label_rank(const ClassSource& source, std::span<std::byte> out) {
   fill_member<std::int32_t>(source, &ClassRow::label_rank, out);
 }
 
-void fill_loss(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+void fill_loss(const ClassSource& source, std::span<std::byte> out) {
   fill_member<float>(source, &ClassRow::loss, out);
 }
 
-void fill_confidence(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+void fill_confidence(const ClassSource& source, std::span<std::byte> out) {
   fill_member<float>(source, &ClassRow::confidence, out);
 }
 
 // Classes by descending score; ties: the smaller index first, as in the label's rank.
-void fill_topk(const ColumnSource& source, const Shape& row_shape, std::span<std::byte> out) {
-  const auto k = to_size(row_shape.at(0));
+void fill_topk(const ClassSource& source, std::span<std::byte> out) {
   const auto top = values_in<std::int64_t>(out);
   std::vector<std::int64_t> classes(to_size(source.scores.shape.at(1)));
+  const std::size_t k = to_size(top_k_of(std::ssize(classes)));
   for (std::size_t row = 0; row < source.rows.size(); ++row) {
     const auto scores = score_row(source, row);
     const auto place = top.begin() + static_cast<std::ptrdiff_t>(row * k);
@@ -79,15 +74,12 @@ void fill_topk(const ColumnSource& source, const Shape& row_shape, std::span<std
   }
 }
 
-}  // namespace
-
-void fill_row(const ColumnSource& source, const Shape&, std::span<std::byte> out) {
+void fill_row(const ClassSource& source, std::span<std::byte> out) {
   std::memcpy(out.data(), source.rows.data(), out.size());
 }
 
-void fill_probabilities(const ColumnSource& source, const Shape& row_shape,
-                        std::span<std::byte> out) {
-  const auto num_classes = to_size(row_shape.at(0));
+void fill_probabilities(const ClassSource& source, std::span<std::byte> out) {
+  const auto num_classes = to_size(source.scores.shape.at(1));
   const auto values = values_in<float>(out);
   for (std::size_t row = 0; row < source.rows.size(); ++row) {
     const auto place = values.subspan(row * num_classes, num_classes);
@@ -99,10 +91,8 @@ void fill_probabilities(const ColumnSource& source, const Shape& row_shape,
   }
 }
 
-namespace {
-
-void fill_logits(const ColumnSource& source, const Shape& row_shape, std::span<std::byte> out) {
-  const auto num_classes = to_size(row_shape.at(0));
+void fill_logits(const ClassSource& source, std::span<std::byte> out) {
+  const auto num_classes = to_size(source.scores.shape.at(1));
   const auto values = values_in<float>(out);
   for (std::size_t row = 0; row < source.rows.size(); ++row) {
     const auto scores = score_row(source, row);
@@ -111,7 +101,7 @@ void fill_logits(const ColumnSource& source, const Shape& row_shape, std::span<s
   }
 }
 
-std::vector<Column> columns_of(SaveColumns group, std::int64_t num_classes) {
+std::vector<ClassColumn> columns_of(SaveColumns group, std::int64_t num_classes) {
   switch (group) {
     case SaveColumns::labels:
       return {{{"confidence", DType::f32, {}}, fill_confidence},
@@ -121,7 +111,7 @@ std::vector<Column> columns_of(SaveColumns group, std::int64_t num_classes) {
               {{"loss", DType::f32, {}}, fill_loss},
               {{"prediction", DType::i64, {}}, fill_prediction}};
     case SaveColumns::topk:
-      return {{{"topk", DType::i64, {std::min(kTopK, num_classes)}}, fill_topk}};
+      return {{{"topk", DType::i64, {top_k_of(num_classes)}}, fill_topk}};
     case SaveColumns::probabilities:
       return {{{"probabilities", DType::f32, {num_classes}}, fill_probabilities}};
     case SaveColumns::logits:
@@ -132,21 +122,16 @@ std::vector<Column> columns_of(SaveColumns group, std::int64_t num_classes) {
 
 }  // namespace
 
-std::vector<Column> classification_columns(const std::vector<SaveColumns>& groups,
-                                           std::int64_t num_classes) {
-  std::vector<Column> columns;
-  for (const SaveColumns group : groups) {
-    const auto more = columns_of(group, num_classes);
-    columns.insert(columns.end(), more.begin(), more.end());
-  }
-  const auto by_name = [](const Column& left, const Column& right) {
-    return left.spec.name < right.spec.name;
-  };
-  const auto same_name = [](const Column& left, const Column& right) {
-    return left.spec.name == right.spec.name;
-  };
-  std::sort(columns.begin(), columns.end(), by_name);
-  columns.erase(std::unique(columns.begin(), columns.end(), same_name), columns.end());
+std::vector<ClassColumn> class_columns(const std::vector<SaveColumns>& groups,
+                                       std::int64_t num_classes) {
+  return columns_of_groups(groups,
+                           [&](SaveColumns group) { return columns_of(group, num_classes); });
+}
+
+std::vector<ClassColumn> kept_class_columns(std::int64_t num_classes, bool with_scores) {
+  std::vector<ClassColumn> columns{
+      {{"row", DType::u8, {std::int64_t{sizeof(ClassRow)}}}, fill_row}};
+  if (with_scores) columns.push_back({{"scores", DType::f32, {num_classes}}, fill_probabilities});
   return columns;
 }
 

@@ -1,0 +1,78 @@
+#include "scoring.hpp"
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally::tasks {
+
+std::size_t position_of_label(const TaskOptions& options) {
+  const auto found = std::ranges::find(options.targets, "label");
+  if (found == options.targets.end()) {
+    throw Error(ErrorKind::dataset,
+                format("the data set has the targets [{}], expected 'label' for {}",
+                       fmt::join(options.targets, ", "), options.task));
+  }
+  return to_size(found - options.targets.begin());
+}
+
+const TensorView& label_of(const ScoredBatch& batch, const TaskOptions& options,
+                           std::size_t position) {
+  if (batch.targets.size() != options.targets.size()) {
+    throw Error(ErrorKind::internal, format("{} targets in a batch, expected {}",
+                                            batch.targets.size(), options.targets.size()));
+  }
+  return batch.targets[position];
+}
+
+void check_rows(const ScoredBatch& batch) {
+  if (batch.output.shape[0] < batch.num_samples) {
+    throw Error(ErrorKind::model, format("the model returned {} rows for a batch of {} samples",
+                                         batch.output.shape[0], batch.num_samples));
+  }
+  if (batch.output.dtype != DType::f32) {
+    throw Error(ErrorKind::model,
+                format("the model's output is {}, expected float32", name(batch.output.dtype)));
+  }
+}
+
+void check_kind(const std::optional<std::int64_t>& wrong_kind_row, std::int64_t first_index,
+                metrics::OutputKind kind) {
+  if (!wrong_kind_row) return;
+  throw Error(ErrorKind::model,
+              format("the model's outputs for sample {} are not {}", first_index + *wrong_kind_row,
+                     metrics::name(kind)),
+              "Say what the model returns with --outputs.");
+}
+
+bool is_saved(SaveColumns group, const TaskOptions& options) {
+  return std::ranges::find(options.save, group) != options.save.end();
+}
+
+metrics::MetricOptions without_matrix(metrics::MetricOptions options) {
+  options.confusion_max_classes = 0;
+  std::erase_if(options.names,
+                [](const std::string& metric) { return metric.starts_with("confusion_"); });
+  return options;
+}
+
+HostScores::HostScores(std::int64_t max_samples, std::int64_t row_values,
+                       const device::Device& device) {
+  if (device.kind == DeviceKind::cuda && row_values > 0) {
+    copy_ = device::HostBuffer(max_samples * row_values * size_bytes(DType::f32), device);
+  }
+}
+
+void HostScores::fetch(const ScoredBatch& batch, const device::Stream& stream) {
+  view_ = batch.output;
+  if (copy_.data() == nullptr) return;
+  Shape shape = batch.output.shape;
+  shape[0] = batch.num_samples;
+  const auto bytes = to_size(num_elements(shape) * size_bytes(DType::f32));
+  stream.copy_to_host(copy_.data(), {batch.output.as<const std::byte>(), bytes});
+  view_ = contiguous_view(copy_.data(), DType::f32, std::move(shape));
+}
+
+}  // namespace tally::tasks

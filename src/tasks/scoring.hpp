@@ -1,0 +1,95 @@
+// What the tasks have in common: the checks of a batch, its scores, counting with MetricSets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/device/buffer.hpp>
+#include <tally/device/device.hpp>
+#include <tally/device/stream.hpp>
+#include <tally/metrics/metric_set.hpp>
+#include <tally/tasks/task.hpp>
+
+#include "column.hpp"
+
+namespace tally::tasks {
+
+// Where the target that every task scores, "label", stands among the data set's. Error(dataset)
+// if it is not there.
+std::size_t position_of_label(const TaskOptions& options);
+// Error(internal) if the batch has not as many targets as the options name.
+const TensorView& label_of(const ScoredBatch& batch, const TaskOptions& options,
+                           std::size_t position);
+
+// Error(model) if the output has too few rows, or is not float32.
+void check_rows(const ScoredBatch& batch);
+// Error(model) names the sample whose output is not of this kind, if there is one.
+void check_kind(const std::optional<std::int64_t>& wrong_kind_row, std::int64_t first_index,
+                metrics::OutputKind kind);
+
+bool is_saved(SaveColumns group, const TaskOptions& options);
+
+// Of the same metrics without confusion matrices, which would be large for each subgroup or
+// replicate.
+metrics::MetricOptions without_matrix(metrics::MetricOptions options);
+
+template <class Rows>
+std::vector<std::int64_t> not_finite_of(const Rows& rows) {
+  std::vector<std::int64_t> indices;
+  for (const auto& row : rows) {
+    if (!row.finite) indices.push_back(static_cast<std::int64_t>(row.index));
+  }
+  return indices;
+}
+
+// The scores of the batch in hand, on the host once the stream has passed it.
+class HostScores {
+ public:
+  // `row_values` scores per sample are copied from a GPU; 0: none are looked at.
+  HostScores(std::int64_t max_samples, std::int64_t row_values, const device::Device& device);
+
+  void fetch(const ScoredBatch& batch, const device::Stream& stream);
+  const TensorView& view() const { return view_; }
+
+ private:
+  device::HostBuffer copy_;  // on a GPU, where columns are made of scores
+  TensorView view_;
+};
+
+// A task that counts with MetricSets. `Rules` has them as `metrics` and, for counting kept rows,
+// `again`, and the columns as `columns` and `kept`.
+template <class Rules>
+class CountingTask : public Task {
+ public:
+  explicit CountingTask(const TaskOptions& options) : rules_(options) {}
+
+  std::shared_ptr<const exact::StateLayout> layout() const override {
+    return rules_.metrics.layout();
+  }
+  std::vector<predictions::ColumnSpec> columns() const override { return specs_of(rules_.columns); }
+  metrics::Results finalize(const exact::State& state) const override {
+    return rules_.metrics.finalize(state);
+  }
+  const std::vector<std::string>& metrics() const override {
+    return rules_.metrics.options().names;
+  }
+
+  std::vector<predictions::ColumnSpec> kept_columns() const override {
+    return specs_of(rules_.kept);
+  }
+  std::shared_ptr<const exact::StateLayout> layout_again() const override {
+    return rules_.again.layout();
+  }
+  metrics::Results finalize_again(const exact::State& state) const override {
+    return rules_.again.finalize(state);
+  }
+
+ protected:
+  Rules rules_;
+};
+
+}  // namespace tally::tasks
