@@ -115,7 +115,8 @@ TEST(Intervals, BootstrapsHoldTheTruthAsOftenAsTheySay) {
       }
     }
     for (const auto& [name, values] : replicates) {
-      held[name] += holds(percentile_interval(values, std::ssize(values)).value(), truth.find(name)->value.value());
+      held[name] += holds(percentile_interval(values, std::ssize(values)).value(),
+                          truth.find(name)->value.value());
     }
   }
   ASSERT_EQ(held.size(), 3u);
