@@ -49,15 +49,15 @@ class Pipeline {
     std::vector<TensorView> prepared;
     TensorView output;
     {
-      const Lap lap(times_.prepare_s);
+      const Lap lap(findings_.prepare_s);
       brought = flight.bring(batch, copies_, parts_.stream);
       prepared = prepare(brought, parts_.routes, parts_.stream);
     }
     {
-      const Lap lap(times_.predict_s);
+      const Lap lap(findings_.predict_s);
       output = parts_.predictor.predict(prepared);
     }
-    const Lap lap(times_.score_s);
+    const Lap lap(findings_.score_s);
     flight.scorer->enqueue({batch.samples.first, batch.samples.count, output, brought.targets},
                            counts_);
     flight.done.record(parts_.stream);
@@ -71,8 +71,8 @@ class Pipeline {
   LoopFindings finish() {
     counts_.finish();  // first: the observer sees the whole state with the last batch
     land_all();
-    times_.total_s = watch_.elapsed_s();
-    return times_;
+    findings_.total_s = watch_.elapsed_s();
+    return findings_;
   }
 
  private:
@@ -81,27 +81,27 @@ class Pipeline {
   void land() {
     Flight& flight = oldest();
     {
-      const Lap lap(times_.device_wait_s);
+      const Lap lap(findings_.device_wait_s);
       flight.done.wait();
     }
     {
-      const Lap lap(times_.score_s);
+      const Lap lap(findings_.score_s);
       flight.scorer->collect(collected_);
       parts_.log.append(collected_.records);
       parts_.kept.append(collected_.kept);
     }
     note_not_finite();
     ++landed_;
-    times_.samples += flight.num_samples;
-    if (times_.first_batch_samples == 0) {
-      times_.first_batch_samples = flight.num_samples;
-      times_.first_batch_s = watch_.elapsed_s();
+    findings_.samples += flight.num_samples;
+    if (findings_.first_batch_samples == 0) {
+      findings_.first_batch_samples = flight.num_samples;
+      findings_.first_batch_s = watch_.elapsed_s();
     }
-    parts_.observer.batch_done(times_.samples, counts_.state());
+    parts_.observer.batch_done(findings_.samples, counts_.state());
   }
 
   void note_not_finite() {
-    NotFinite& found = times_.not_finite;
+    NotFinite& found = findings_.not_finite;
     for (const std::int64_t index : collected_.not_finite) {
       if (found.first_indices.size() < NotFinite::kListed) found.first_indices.push_back(index);
     }
@@ -116,7 +116,7 @@ class Pipeline {
   std::size_t started_ = 0;
   std::size_t landed_ = 0;
   tasks::CollectedBatch collected_;
-  LoopFindings times_;
+  LoopFindings findings_;
   Stopwatch watch_;
 };
 
