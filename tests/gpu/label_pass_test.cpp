@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <random>
 
@@ -80,17 +79,6 @@ void append(const LabelFacts& facts, Outcome& outcome) {
     outcome.probabilities.push_back(std::bit_cast<std::uint32_t>(p));
   }
   outcome.targets.insert(outcome.targets.end(), facts.targets.begin(), facts.targets.end());
-}
-
-template <class T>
-device::DeviceBuffer on_device(const std::vector<T>& values, const device::Stream& stream) {
-  const auto bytes = checked_cast<std::int64_t>(values.size() * sizeof(T));
-  const device::HostBuffer host(bytes, stream.device());
-  std::memcpy(host.data(), values.data(), to_size(bytes));
-  device::DeviceBuffer memory(bytes, stream.device());
-  stream.copy_to_device(memory.data(), host.bytes());
-  stream.synchronize();
-  return memory;
 }
 
 Outcome score(const device::Device& device, const Batches& given, std::int64_t batch,

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 
@@ -45,16 +44,6 @@ struct Outcome {
   std::vector<std::uint8_t> finite;
   bool operator==(const Outcome&) const = default;
 };
-
-device::DeviceBuffer on_device(const std::vector<float>& values, const device::Stream& stream) {
-  const auto bytes = checked_cast<std::int64_t>(values.size() * sizeof(float));
-  const device::HostBuffer host(bytes, stream.device());
-  std::memcpy(host.data(), values.data(), to_size(bytes));
-  device::DeviceBuffer memory(bytes, stream.device());
-  stream.copy_to_device(memory.data(), host.bytes());
-  stream.synchronize();
-  return memory;
-}
 
 Outcome score(const device::Device& device, const Values& values, std::int64_t batch) {
   const std::int64_t outputs = values.num_outputs;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <random>
 
@@ -58,17 +57,6 @@ void add_row(const ClassRow& row, Outcome& outcome) {
     outcome.bits.push_back(bits_of(value));
   }
   if (!row.finite) outcome.not_finite.push_back(static_cast<std::int64_t>(row.index));
-}
-
-template <class T>
-device::DeviceBuffer on_device(const std::vector<T>& values, const device::Stream& stream) {
-  const auto bytes = checked_cast<std::int64_t>(values.size() * sizeof(T));
-  const device::HostBuffer host(bytes, stream.device());
-  std::memcpy(host.data(), values.data(), to_size(bytes));
-  device::DeviceBuffer memory(bytes, stream.device());
-  stream.copy_to_device(memory.data(), host.bytes());
-  stream.synchronize();
-  return memory;
 }
 
 MetricOptions standard(const Samples& samples) {
