@@ -12,21 +12,12 @@
 namespace tally::metrics {
 namespace {
 
-std::string beta_pattern(Average average) { return format("f<beta>_{}", name(average)); }
-
-constexpr std::array kAverages{Average::macro, Average::micro, Average::weighted};
-
 class ClassCounts : public Family {
  public:
-  explicit ClassCounts(MetricOptions options) : options_(std::move(options)) {
-    for (const Average average : kAverages) {
-      for (const double beta : numbers_asked(options_.names, beta_pattern(average))) {
-        if (beta != 1) betas_.push_back(beta);
-      }
-    }
-    std::sort(betas_.begin(), betas_.end());
-    betas_.erase(std::unique(betas_.begin(), betas_.end()), betas_.end());
-  }
+  explicit ClassCounts(MetricOptions options)
+      : options_(std::move(options)),
+        betas_(
+            betas_asked(options_.names, {"f<beta>_macro", "f<beta>_micro", "f<beta>_weighted"})) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     const std::int64_t classes = options_.num_classes;

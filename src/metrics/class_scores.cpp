@@ -1,6 +1,9 @@
 #include "class_scores.hpp"
 
+#include <algorithm>
 #include <array>
+
+#include <tally/metrics/names.hpp>
 
 namespace tally::metrics {
 namespace {
@@ -35,6 +38,19 @@ Ratio f_beta(const ClassCount& count, double beta) {
   const double square = beta * beta;
   return {(1 + square) * as_double(count.correct),
           square * as_double(count.support) + as_double(count.predicted)};
+}
+
+std::vector<double> betas_asked(const std::vector<std::string>& names,
+                                const std::vector<std::string>& forms) {
+  std::vector<double> betas;
+  for (const std::string& form : forms) {
+    for (const double beta : numbers_asked(names, form)) {
+      if (beta != 1) betas.push_back(beta);
+    }
+  }
+  std::sort(betas.begin(), betas.end());
+  betas.erase(std::unique(betas.begin(), betas.end()), betas.end());
+  return betas;
 }
 
 std::string_view name(Average average) {

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tally::metrics {
 
@@ -29,6 +31,10 @@ Ratio recall(const ClassCount& count);
 Ratio specificity(const ClassCount& count);
 Ratio jaccard(const ClassCount& count);
 Ratio f_beta(const ClassCount& count, double beta);
+
+// The numbers other than 1 of all names of these forms, in order of size.
+std::vector<double> betas_asked(const std::vector<std::string>& names,
+                                const std::vector<std::string>& forms);
 
 enum class Average { macro, micro, weighted };
 std::string_view name(Average average);

@@ -1,7 +1,5 @@
 #include "label_scores.hpp"
 
-#include <algorithm>
-
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/names.hpp>
 
@@ -66,19 +64,6 @@ std::vector<LabelFigure> label_figures(const std::vector<double>& betas) {
   figures.push_back({"specificity", without_beta<specificity>});
   figures.push_back({"jaccard", without_beta<jaccard>});
   return figures;
-}
-
-std::vector<double> betas_asked(const std::vector<std::string>& names,
-                                const std::vector<std::string>& forms) {
-  std::vector<double> betas;
-  for (const std::string& form : forms) {
-    for (const double beta : numbers_asked(names, form)) {
-      if (beta != 1) betas.push_back(beta);
-    }
-  }
-  std::sort(betas.begin(), betas.end());
-  betas.erase(std::unique(betas.begin(), betas.end()), betas.end());
-  return betas;
 }
 
 void LabelSpans::declare(std::int64_t num_labels, double threshold, exact::StateLayout& layout,

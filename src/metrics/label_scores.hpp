@@ -47,10 +47,6 @@ struct LabelFigure {
 // Precision, recall, F1, F of each beta, specificity, Jaccard.
 std::vector<LabelFigure> label_figures(const std::vector<double>& betas);
 
-// The numbers other than 1 of all names of these forms, in order of size.
-std::vector<double> betas_asked(const std::vector<std::string>& names,
-                                const std::vector<std::string>& forms);
-
 // The counters of LabelCounters (label_counts.hpp).
 class LabelSpans {
  public:
