@@ -24,6 +24,10 @@ bool is_needed(const FamilyEntry& family, const std::vector<std::string>& names)
 }
 
 void check_options(const MetricOptions& options) {
+  const bool has_threshold = options.task == "binary" || options.task == "multilabel";
+  if (!has_threshold && options.threshold != MetricOptions{}.threshold) {
+    throw Error(ErrorKind::usage, format("the task {} knows no threshold", options.task));
+  }
   if (options.task != "multiclass" &&
       (options.label_smoothing > 0 || !options.class_weights.empty())) {
     throw Error(ErrorKind::usage,

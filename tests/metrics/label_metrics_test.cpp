@@ -151,6 +151,10 @@ TEST(Binary, RefusesWhatItDoesNotKnow) {
               HasSubstr("no label smoothing"));
   EXPECT_THAT(message_of({.task = "multilabel", .num_classes = 2, .class_weights = {1, 2}}),
               HasSubstr("no class weights"));
+  for (const char* task : {"multiclass", "regression"}) {
+    EXPECT_THAT(message_of({.task = task, .num_classes = 2, .threshold = 0.4}),
+                HasSubstr(std::string(task) + " knows no threshold"));
+  }
 }
 
 // Label 0: tp 1, fn 1, tn 1. Label 1: fp 1, tn 1, and one that is not scored. Label 2: never set
