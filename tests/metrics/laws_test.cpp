@@ -1,12 +1,15 @@
 // What holds for every metric: the split and the order of merging do not matter, to the bit; an
-// empty part is neutral; no scored sample leaves it undefined.
+// empty part is neutral; without usable samples it is undefined.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <variant>
 
 #include "labels.hpp"
 #include "rows.hpp"
+#include "values.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -29,31 +32,40 @@ MetricOptions options_for(const Case& test) {
 // Samples of any task.
 class Material {
  public:
-  explicit Material(const std::string& task) : has_classes_(task == "multiclass") {
-    if (has_classes_) classes_ = random_samples(kSamples, kClasses, 5);
-    if (task == "binary") labels_ = random_binary(kSamples, kIgnored, 5);
-    if (task == "multilabel") labels_ = random_multilabel(kSamples, kClasses, kIgnored, 5);
+  explicit Material(const std::string& task) {
+    if (task == "multiclass") samples_ = random_samples(kSamples, kClasses, 5);
+    if (task == "binary") samples_ = random_binary(kSamples, kIgnored, 5);
+    if (task == "multilabel") samples_ = random_multilabel(kSamples, kClasses, kIgnored, 5);
+    if (task == "regression") samples_ = random_values(kSamples, kClasses, 5);
   }
 
-  void ignore_all() {
-    std::ranges::fill(classes_.labels, kIgnored);
-    std::ranges::fill(labels_.labels, kIgnored);
-    std::ranges::fill(labels_.targets, static_cast<std::uint8_t>(kIgnored));
+  // Leaves none that a metric could be made of: ignored, or where nothing can be, not finite.
+  void spoil() {
+    if (auto* classes = std::get_if<Samples>(&samples_)) {
+      std::ranges::fill(classes->labels, kIgnored);
+    } else if (auto* labels = std::get_if<LabelSamples>(&samples_)) {
+      std::ranges::fill(labels->labels, kIgnored);
+      std::ranges::fill(labels->targets, static_cast<std::uint8_t>(kIgnored));
+    } else {
+      std::ranges::fill(std::get<Values>(samples_).predictions,
+                        std::numeric_limits<float>::infinity());
+    }
   }
 
   // Adds samples [first, first + count).
   void add(const MetricSet& metrics, std::int64_t first, std::int64_t count, exact::State& state) {
-    if (has_classes_) {
-      add_samples(metrics, classes_, first, count, kIgnored, state);
+    if (auto* classes = std::get_if<Samples>(&samples_)) {
+      add_samples(metrics, *classes, first, count, kIgnored, state);
+    } else if (auto* labels = std::get_if<LabelSamples>(&samples_)) {
+      add_samples(metrics, *labels, first, count, state);
     } else {
-      add_samples(metrics, labels_, first, count, state);
+      add_values(metrics, std::get<Values>(samples_), first, count,
+                 std::max<std::int64_t>(1, count), state);
     }
   }
 
  private:
-  bool has_classes_;
-  Samples classes_;
-  LabelSamples labels_;
+  std::variant<Samples, LabelSamples, Values> samples_;
 };
 
 class Laws : public testing::TestWithParam<Case> {
@@ -103,14 +115,14 @@ TEST_P(Laws, AnEmptyPartIsNeutral) {
   EXPECT_TRUE(same_bits(state, before));
 }
 
-TEST_P(Laws, NoScoredSampleLeavesItUndefined) {
-  samples_.ignore_all();
+TEST_P(Laws, WithoutUsableSamplesItIsUndefined) {
+  samples_.spoil();
   for (const std::int64_t count : {std::int64_t{0}, kSamples}) {
     const Results results = metrics_.finalize(part(0, count, 16));
 
     EXPECT_EQ(results.count, count);
-    EXPECT_EQ(results.ignored, count);
-    EXPECT_EQ(results.scored, 0);
+    EXPECT_EQ(results.ignored + results.without_scores, count);
+    EXPECT_EQ(results.finite(), 0);
     for (const MetricValue& metric : results.metrics) {
       EXPECT_EQ(metric.value, std::nullopt) << metric.name;
     }
@@ -134,7 +146,7 @@ TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
   samples_.add(all, 0, kSamples, state);
   const Results results = all.finalize(state);
 
-  EXPECT_EQ(std::ssize(alone.per_class), with_all.num_classes);
+  ASSERT_EQ(std::ssize(alone.per_class), with_all.num_classes);
   if (description_of(task, metric).value().needs_order) {
     EXPECT_THAT(alone.metrics, testing::IsEmpty()) << "it is computed elsewhere";
     return;
@@ -151,12 +163,19 @@ TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
   EXPECT_TRUE(alone.metrics[0].value.has_value());
   EXPECT_EQ(alone.metrics[0].value, same->value);
   EXPECT_THAT(alone.confusion, testing::IsEmpty());
+  for (std::size_t c = 0; c < alone.per_class.size(); ++c) {
+    const auto& figures = alone.per_class[c].figures;
+    EXPECT_TRUE(task != "regression" || figures.size() == 1) << figures.size();
+    for (const MetricValue& figure : figures) {
+      EXPECT_EQ(figure.value, results.per_class[c].value(figure.name)) << figure.name;
+    }
+  }
 }
 
 // Of every task; of a form one that has a number.
 std::vector<Case> every_metric() {
   std::vector<Case> cases;
-  for (const char* task : {"binary", "multiclass", "multilabel"}) {
+  for (const char* task : {"binary", "multiclass", "multilabel", "regression"}) {
     for (const MetricDescription& metric : known_metrics(task)) {
       std::string name(metric.name);
       const auto open = name.find('<');
