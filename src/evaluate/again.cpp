@@ -1,7 +1,6 @@
 #include <tally/evaluate/again.hpp>
 
 #include <algorithm>
-#include <numeric>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/poisson_weight.hpp>
@@ -9,27 +8,18 @@
 namespace tally::evaluate {
 namespace {
 
-constexpr std::int64_t kWindowRows = 4096;
+// What is kept of a window's rows, or the rows prepared of it, shall lie in a core's cache.
+constexpr std::int64_t kMostRows = 4096;
+constexpr std::int64_t kMostBytes = std::int64_t{512} << 10;
+
+std::int64_t window_rows(const KeptSamples& kept) {
+  std::int64_t row_bytes = 0;
+  for (const auto& column : kept.log.columns()) row_bytes += column.row_bytes();
+  return std::clamp<std::int64_t>(kMostBytes / std::max<std::int64_t>(1, row_bytes), 1, kMostRows);
+}
 
 std::vector<exact::State> fresh_states(const tasks::Task& task, std::int64_t count) {
   return std::vector<exact::State>(to_size(count), exact::State(task.layout_again()));
-}
-
-// The rows of a window at these places, in this order.
-predictions::RecordBatch rows_at(const predictions::RecordBatch& window,
-                                 std::span<const std::size_t> places) {
-  predictions::RecordBatch rows;
-  rows.num_rows = std::ssize(places);
-  for (const auto& column : window.columns) {
-    const std::size_t row_bytes = column.size() / to_size(window.num_rows);
-    auto& taken = rows.columns.emplace_back();
-    taken.reserve(places.size() * row_bytes);
-    for (const std::size_t place : places) {
-      const auto begin = column.begin() + static_cast<std::ptrdiff_t>(place * row_bytes);
-      taken.insert(taken.end(), begin, begin + static_cast<std::ptrdiff_t>(row_bytes));
-    }
-  }
-  return rows;
 }
 
 }  // namespace
@@ -47,8 +37,9 @@ void read_window(const KeptSamples& kept, std::int64_t first, std::int64_t count
 
 void for_each_window(const KeptSamples& kept, const VisitWindow& visit) {
   predictions::RecordBatch window;
-  for (std::int64_t first = 0; first < kept.log.num_rows(); first += kWindowRows) {
-    read_window(kept, first, std::min(kWindowRows, kept.log.num_rows() - first), window);
+  const std::int64_t rows = window_rows(kept);
+  for (std::int64_t first = 0; first < kept.log.num_rows(); first += rows) {
+    read_window(kept, first, std::min(rows, kept.log.num_rows() - first), window);
     visit(first, window);
   }
 }
@@ -56,20 +47,9 @@ void for_each_window(const KeptSamples& kept, const VisitWindow& visit) {
 std::vector<exact::State> count_groups(const KeptSamples& kept, std::int64_t num_groups,
                                        std::span<const std::int32_t> codes) {
   auto states = fresh_states(kept.task, num_groups);
-  std::vector<std::size_t> order;
   for_each_window(kept, [&](std::int64_t first, const predictions::RecordBatch& window) {
     const auto of_window = codes.subspan(to_size(first), to_size(window.num_rows));
-    order.resize(of_window.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t row) { return of_window[row]; });
-    // Rows of one subgroup lie together now.
-    for (auto begin = order.begin(); begin != order.end();) {
-      const std::int32_t code = of_window[*begin];
-      const auto end =
-          std::find_if(begin, order.end(), [&](std::size_t row) { return of_window[row] != code; });
-      kept.task.count_again(rows_at(window, std::span(begin, end)), {}, states.at(to_size(code)));
-      begin = end;
-    }
+    kept.task.prepare_again(window).count_apart(of_window, states);
   });
   return states;
 }
@@ -80,6 +60,7 @@ std::vector<exact::State> count_replicates(const KeptSamples& kept, std::int64_t
   std::vector<std::uint8_t> weights;
   // Windows outside: what is kept may lie on a disk.
   for_each_window(kept, [&](std::int64_t first_row, const predictions::RecordBatch& window) {
+    const metrics::PreparedRows rows = kept.task.prepare_again(window);
     weights.resize(to_size(window.num_rows));
     for (std::int64_t r = 0; r < count; ++r) {
       const metrics::PoissonWeights of_replicate(static_cast<std::uint64_t>(seed),
@@ -88,7 +69,7 @@ std::vector<exact::State> count_replicates(const KeptSamples& kept, std::int64_t
       for (std::uint8_t& weight : weights) {
         weight = static_cast<std::uint8_t>(of_replicate.of(index++));
       }
-      kept.task.count_again(window, weights, states[to_size(r)]);
+      rows.count(weights, states[to_size(r)]);
     }
   });
   return states;

@@ -51,13 +51,11 @@ void add_wilson(std::vector<MetricValue>& metrics) {
 // row(i): a row that the counters know.
 template <class Row>
 void count_rows(const RowCounters& counters, std::size_t num_rows, const Row& row,
-                RowWeights weights, exact::State& state) {
+                exact::State& state) {
   const auto values = state.values();
   for (std::size_t i = 0; i < num_rows; ++i) {
-    const std::int64_t weight = weights.empty() ? 1 : weights[i];
-    if (weight == 0) continue;
-    counters.count(row(i), [values, weight](std::int64_t offset, std::int64_t value) {
-      values[static_cast<std::size_t>(offset)] += weight * value;
+    counters.count(row(i), [values](std::int64_t offset, std::int64_t value) {
+      values[static_cast<std::size_t>(offset)] += value;
     });
   }
   state.canonicalise();
@@ -126,23 +124,20 @@ std::shared_ptr<const exact::StateLayout> MetricSet::layout() const { return lay
 
 const RowCounters& MetricSet::counters() const { return *counters_; }
 
-void MetricSet::update(std::span<const ClassRow> rows, exact::State& state,
-                       RowWeights weights) const {
+void MetricSet::update(std::span<const ClassRow> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const ClassRow& { return rows[i]; }, weights,
+      *counters_, rows.size(), [&](std::size_t i) -> const ClassRow& { return rows[i]; }, state);
+}
+
+void MetricSet::update(std::span<const RegressionRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const RegressionRow& { return rows[i]; },
       state);
 }
 
-void MetricSet::update(std::span<const RegressionRow> rows, exact::State& state,
-                       RowWeights weights) const {
+void MetricSet::update(const LabelRows& rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const RegressionRow& { return rows[i]; },
-      weights, state);
-}
-
-void MetricSet::update(const LabelRows& rows, exact::State& state, RowWeights weights) const {
-  count_rows(
-      *counters_, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); }, weights, state);
+      *counters_, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); }, state);
 }
 
 Results MetricSet::finalize(const exact::State& state) const {

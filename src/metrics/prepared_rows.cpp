@@ -1,5 +1,8 @@
 #include <tally/metrics/prepared_rows.hpp>
 
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
@@ -17,15 +20,28 @@ bool is_evidence(const CoverageCounters& coverage, std::int64_t offset) {
 
 }  // namespace
 
-PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const ClassRow> rows) {
+template <class Row>
+void PreparedRows::prepare(const MetricSet& metrics, std::size_t num_rows, const Row& row) {
   const RowCounters& counters = metrics.counters();
-  ends_.reserve(rows.size());
-  for (const ClassRow& row : rows) {
-    counters.count(row, [&](std::int64_t offset, std::int64_t value) {
+  ends_.reserve(num_rows);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    counters.count(row(i), [&](std::int64_t offset, std::int64_t value) {
       if (!is_evidence(counters.coverage, offset)) addends_.push_back({offset, value});
     });
     ends_.push_back(addends_.size());
   }
+}
+
+PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const ClassRow> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const ClassRow& { return rows[i]; });
+}
+
+PreparedRows::PreparedRows(const MetricSet& metrics, const LabelRows& rows) {
+  prepare(metrics, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); });
+}
+
+PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const RegressionRow> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const RegressionRow& { return rows[i]; });
 }
 
 void PreparedRows::count(RowWeights weights, exact::State& state) const {
@@ -46,6 +62,19 @@ void PreparedRows::count(RowWeights weights, exact::State& state) const {
     addend = end;
   }
   state.canonicalise();
+}
+
+void PreparedRows::count_apart(std::span<const std::int32_t> places,
+                               std::span<exact::State> states) const {
+  std::size_t at = 0;
+  for (std::size_t row = 0; row < ends_.size(); ++row) {
+    std::int64_t* const values = states[to_size(places[row])].values().data();
+    for (; at < ends_[row]; ++at) values[addends_[at].offset] += addends_[at].value;
+  }
+  std::vector<std::int32_t> touched(places.begin(), places.end());
+  std::ranges::sort(touched);
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (const std::int32_t place : touched) states[to_size(place)].canonicalise();
 }
 
 }  // namespace tally::metrics

@@ -124,9 +124,8 @@ class Labelwise : public CountingTask<Rules> {
     return std::make_unique<LabelScorer>(rules_, max_samples, device);
   }
 
-  void count_again(const predictions::RecordBatch& kept, metrics::RowWeights weights,
-                   exact::State& state) const override {
-    rules_.again.update(kept_label_rows(kept), state, weights);
+  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+    return {rules_.again, kept_label_rows(kept)};
   }
 
   std::int64_t num_score_classes() const override { return rules_.num_labels; }

@@ -107,9 +107,8 @@ class Multiclass : public CountingTask<Rules> {
     return std::make_unique<MulticlassScorer>(rules_, max_samples, device);
   }
 
-  void count_again(const predictions::RecordBatch& kept, metrics::RowWeights weights,
-                   exact::State& state) const override {
-    rules_.again.update(rows_of(kept), state, weights);
+  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+    return {rules_.again, rows_of(kept)};
   }
 
   std::int64_t num_score_classes() const override { return rules_.options.metrics.num_classes; }

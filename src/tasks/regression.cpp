@@ -173,9 +173,8 @@ class Regression : public CountingTask<Rules> {
     return std::make_unique<RegressionScorer>(rules_, max_samples, device);
   }
 
-  void count_again(const predictions::RecordBatch& kept, metrics::RowWeights weights,
-                   exact::State& state) const override {
-    rules_.again.update(kept_rows(kept, rules_.num_outputs()), state, weights);
+  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+    return {rules_.again, kept_rows(kept, rules_.num_outputs())};
   }
 
   std::int64_t num_pair_outputs() const override { return rules_.num_outputs(); }

@@ -12,6 +12,7 @@
 #include <tally/metrics/intervals.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/poisson_weight.hpp>
+#include <tally/metrics/prepared_rows.hpp>
 
 namespace tally::metrics {
 namespace {
@@ -62,7 +63,7 @@ std::vector<ClassRow> draw(const std::vector<ClassRow>& population, std::int64_t
 Results results_of(const MetricSet& metrics, const std::vector<ClassRow>& rows,
                    RowWeights weights = {}) {
   exact::State state(metrics.layout());
-  metrics.update(rows, state, weights);
+  PreparedRows(metrics, rows).count(weights, state);
   return metrics.finalize(state);
 }
 

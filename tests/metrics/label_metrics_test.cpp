@@ -213,23 +213,5 @@ TEST(Multilabel, TheStandardSet) {
                           "jaccard_macro", "mcc", "exact_match", "loss", "brier"));
 }
 
-TEST(Labels, WeightsCountSamplesAgain) {
-  LabelSamples samples = random_multilabel(40, 4, 255, 3);
-  const MetricSet metrics(multilabel(4));
-  LabelFacts facts;
-  examine_labels(samples.score_view(0, 40), samples.target_view(0, 40), 0, 40,
-                 label_rules(metrics.options(), OutputKind::logits), facts);
-  std::vector<std::uint8_t> weights;
-  for (std::size_t i = 0; i < 40; ++i) weights.push_back(static_cast<std::uint8_t>(i % 3));
-  exact::State weighted(metrics.layout());
-  metrics.update(facts.view(), weighted, weights);
-
-  exact::State repeated(metrics.layout());
-  for (std::int64_t i = 0; i < 40; ++i) {
-    for (std::int64_t k = 0; k < i % 3; ++k) add_samples(metrics, samples, i, 1, repeated);
-  }
-  EXPECT_TRUE(std::ranges::equal(weighted.bytes(), repeated.bytes()));
-}
-
 }  // namespace
 }  // namespace tally::metrics

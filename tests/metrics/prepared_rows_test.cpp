@@ -1,4 +1,4 @@
-// Counting prepared rows gives the State that counting the rows gives.
+// Counting prepared rows gives the State that counting the rows gives, each as often as it weighs.
 #include <tally/metrics/prepared_rows.hpp>
 
 #include <gtest/gtest.h>
@@ -6,40 +6,16 @@
 #include <algorithm>
 
 #include <tally/base/error.hpp>
-#include <tally/metrics/poisson_weight.hpp>
 
+#include "labels.hpp"
 #include "rows.hpp"
+#include "values.hpp"
 
 namespace tally::metrics {
 namespace {
 
+constexpr std::int64_t kRows = 97;
 constexpr std::int64_t kIgnored = 3;
-
-class PreparedRowsTest : public testing::Test {
- protected:
-  void SetUp() override {
-    const TensorView scores =
-        contiguous_view(samples_.scores.data(), DType::f32, {samples_.size(), 7});
-    samples_.scores[140] = std::numeric_limits<float>::quiet_NaN();
-    examine_rows(scores, 0, samples_.labels, rules_with(kIgnored, metrics_), facts_);
-    const PoissonWeights of_replicate(5, 1);
-    for (const ClassRow& row : facts_.rows) {
-      weights_.push_back(static_cast<std::uint8_t>(of_replicate.of(row.index)));
-    }
-  }
-
-  // As MetricSet counts it.
-  exact::State expected(RowWeights weights) const {
-    exact::State state(metrics_.layout());
-    metrics_.update(facts_.rows, state, weights);
-    return state;
-  }
-
-  MetricSet metrics_{{.num_classes = 7, .ignore_index = kIgnored, .names = {"all"}}};
-  Samples samples_ = random_samples(211, 7, 5);
-  RowFacts facts_;
-  std::vector<std::uint8_t> weights_;
-};
 
 // All spans but the evidence of indices.
 void expect_same(const exact::State& found, const exact::State& expected) {
@@ -53,29 +29,83 @@ void expect_same(const exact::State& found, const exact::State& expected) {
   }
 }
 
-TEST_F(PreparedRowsTest, CountAsTheMetricsDo) {
-  const PreparedRows prepared(metrics_, facts_.rows);
-  EXPECT_EQ(prepared.num_rows(), 211);
-  exact::State once(metrics_.layout());
-  prepared.count({}, once);
-  expect_same(once, expected({}));
-  exact::State weighted(metrics_.layout());
-  prepared.count(weights_, weighted);
-  expect_same(weighted, expected(weights_));
+// rows(first, count): what MetricSet::update() takes.
+template <class Rows>
+void check_counting(const MetricSet& metrics, const Rows& rows) {
+  std::vector<std::uint8_t> weights;
+  std::vector<std::int32_t> places;
+  std::vector<exact::State> apart(4, exact::State(metrics.layout()));
+  std::vector<exact::State> expected = apart;
+  exact::State once(metrics.layout()), repeated(metrics.layout());
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    weights.push_back(static_cast<std::uint8_t>(i * i % 4));
+    places.push_back(static_cast<std::int32_t>(i % 3));
+    metrics.update(rows(i, 1), once);
+    metrics.update(rows(i, 1), expected[to_size(i % 3)]);
+    for (int k = 0; k < weights.back(); ++k) metrics.update(rows(i, 1), repeated);
+  }
+  exact::State counted(metrics.layout()), weighted(metrics.layout());
+  const PreparedRows all(metrics, rows(0, kRows));
+  ASSERT_EQ(all.num_rows(), kRows);
+  all.count({}, counted);
+  expect_same(counted, once);
+  // In two parts.
+  PreparedRows(metrics, rows(0, 40)).count(RowWeights(weights).first(40), weighted);
+  PreparedRows(metrics, rows(40, kRows - 40)).count(RowWeights(weights).subspan(40), weighted);
+  expect_same(weighted, repeated);
+  all.count_apart(places, apart);
+  for (std::size_t place = 0; place < 3; ++place) expect_same(apart[place], expected[place]);
+  EXPECT_EQ(std::ranges::count(apart[3].values(), 0), std::ssize(apart[3].values()));
 }
 
-TEST_F(PreparedRowsTest, CountPartsIntoOneState) {
-  exact::State state(metrics_.layout());
-  const std::span<const ClassRow> rows = facts_.rows;
-  PreparedRows(metrics_, rows.first(100)).count(RowWeights(weights_).first(100), state);
-  PreparedRows(metrics_, rows.subspan(100)).count(RowWeights(weights_).subspan(100), state);
-  expect_same(state, expected(weights_));
+struct Classes {
+  Classes() {
+    const TensorView scores = contiguous_view(samples.scores.data(), DType::f32, {kRows, 7});
+    samples.scores[140] = std::numeric_limits<float>::quiet_NaN();
+    examine_rows(scores, 0, samples.labels, rules_with(kIgnored, metrics), facts);
+  }
+  MetricSet metrics{{.num_classes = 7, .ignore_index = kIgnored, .names = {"all"}}};
+  Samples samples = random_samples(kRows, 7, 5);
+  RowFacts facts;
+};
+
+TEST(PreparedRows, OfClasses) {
+  const Classes given;
+  check_counting(given.metrics, [&](std::int64_t first, std::int64_t count) {
+    return std::span<const ClassRow>(given.facts.rows).subspan(to_size(first), to_size(count));
+  });
 }
 
-TEST_F(PreparedRowsTest, WantAWeightPerRow) {
-  const PreparedRows prepared(metrics_, facts_.rows);
-  exact::State state(metrics_.layout());
-  EXPECT_THROW(prepared.count(RowWeights(weights_).first(210), state), Error);
+TEST(PreparedRows, OfLabels) {
+  const MetricSet metrics(
+      {.task = "multilabel", .num_classes = 4, .ignore_index = kIgnored, .names = {"all"}});
+  LabelSamples samples = random_multilabel(kRows, 4, kIgnored, 3);
+  LabelFacts facts;
+  check_counting(metrics, [&](std::int64_t first, std::int64_t count) {
+    examine_labels(samples.score_view(first, count), samples.target_view(first, count), first,
+                   count, label_rules(metrics.options(), OutputKind::logits), facts);
+    return facts.view();
+  });
+}
+
+TEST(PreparedRows, OfValues) {
+  const MetricSet metrics({.task = "regression", .num_classes = 2, .names = {"all"}});
+  const Values values = random_values(kRows, 2, 3);
+  std::vector<RegressionRow> rows;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    rows.push_back(regression_row(i, std::span(values.predictions).subspan(2 * i, 2),
+                                  std::span(values.targets).subspan(2 * i, 2)));
+  }
+  check_counting(metrics, [&](std::int64_t first, std::int64_t count) {
+    return std::span<const RegressionRow>(rows).subspan(to_size(first), to_size(count));
+  });
+}
+
+TEST(PreparedRows, WantAWeightPerRow) {
+  const Classes given;
+  const PreparedRows prepared(given.metrics, given.facts.rows);
+  exact::State state(given.metrics.layout());
+  EXPECT_THROW(prepared.count(std::vector<std::uint8_t>(kRows - 1), state), Error);
 }
 
 }  // namespace

@@ -123,23 +123,6 @@ TEST(Regression, FollowsScikitLearnWhereAsked) {
   EXPECT_EQ(figure(score(values, Definitions::sklearn), "mape"), (0x1p52 + 0.5 + 1.5 + 1.5) / 4);
 }
 
-TEST(Regression, AWeightIsSoManySamples) {
-  const MetricSet metrics({.task = "regression", .num_classes = 1, .names = {"all"}});
-  const std::vector<float> predictions{1, 2.5f, -3};
-  const std::vector<float> targets{0.5f, 2, -4};
-  std::vector<RegressionRow> rows;
-  for (std::size_t i = 0; i < 3; ++i) {
-    rows.push_back(
-        regression_row(i, std::span(predictions).subspan(i, 1), std::span(targets).subspan(i, 1)));
-  }
-  exact::State weighted(metrics.layout());
-  const std::vector<std::uint8_t> weights{2, 0, 3};
-  metrics.update(rows, weighted, weights);
-  exact::State repeated(metrics.layout());
-  for (const std::size_t i : {0u, 0u, 2u, 2u, 2u}) metrics.update({&rows[i], 1}, repeated);
-  EXPECT_TRUE(std::ranges::equal(weighted.bytes(), repeated.bytes()));
-}
-
 // As a kernel's lanes share a row.
 TEST(Regression, LanesTogetherCountWhatOneDoes) {
   constexpr int kLanes = 8;

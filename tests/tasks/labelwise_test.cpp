@@ -197,7 +197,7 @@ TEST(Labelwise, CountsKeptSamplesAgain) {
   ASSERT_EQ(task->kept_columns().size(), 3u);
 
   exact::State again(task->layout_again());
-  task->count_again(kept, std::vector<std::uint8_t>{0, 2, 1}, again);
+  task->prepare_again(kept).count(std::vector<std::uint8_t>{0, 2, 1}, again);
   const metrics::Results results = task->finalize_again(again);
   EXPECT_EQ(results.count, 3);
   EXPECT_EQ(results.ignored, 1);

@@ -214,7 +214,7 @@ TEST(Multiclass, CountsKeptSamplesAgain) {
 
   exact::State twice(task->layout_again());
   const std::vector<std::uint8_t> weights{0, 2, 1};
-  task->count_again(kept, weights, twice);
+  task->prepare_again(kept).count(weights, twice);
   const metrics::Results results = task->finalize_again(twice);
   EXPECT_EQ(results.count, 3);
   EXPECT_EQ(results.scored, 2);

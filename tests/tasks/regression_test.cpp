@@ -123,7 +123,7 @@ TEST(Regression, CountsKeptSamplesAgain) {
 
   exact::State again(task->layout_again());
   const std::vector<std::uint8_t> weights{3, 1, 1};
-  task->count_again(kept, weights, again);
+  task->prepare_again(kept).count(weights, again);
   const metrics::Results results = task->finalize_again(again);
   EXPECT_EQ(results.count, 5);
   EXPECT_EQ(results.finite(), 4);

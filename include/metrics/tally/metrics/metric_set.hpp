@@ -55,9 +55,6 @@ std::vector<MetricDescription> known_metrics(std::string_view task);
 class Family;
 struct RowCounters;
 
-// One weight per row, how often it counts; no weights: each counts once.
-using RowWeights = std::span<const std::uint8_t>;
-
 class MetricSet {
  public:
   // Error(usage) names an unknown metric and lists the known ones, or one that was asked for and
@@ -73,10 +70,9 @@ class MetricSet {
   std::shared_ptr<const exact::StateLayout> layout() const;
   // Adds rows. Sums in a state that was canonical are canonical again, so any number of updates may
   // follow one another.
-  void update(std::span<const ClassRow> rows, exact::State& state, RowWeights weights = {}) const;
-  void update(const LabelRows& rows, exact::State& state, RowWeights weights = {}) const;
-  void update(std::span<const RegressionRow> rows, exact::State& state,
-              RowWeights weights = {}) const;
+  void update(std::span<const ClassRow> rows, exact::State& state) const;
+  void update(const LabelRows& rows, exact::State& state) const;
+  void update(std::span<const RegressionRow> rows, exact::State& state) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval

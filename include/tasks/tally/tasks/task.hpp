@@ -15,6 +15,7 @@
 #include <tally/metrics/device_counts.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/output_kind.hpp>
+#include <tally/metrics/prepared_rows.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/columns.hpp>
 
@@ -86,8 +87,7 @@ class Task {
   // be large. `kept` holds rows of kept_columns().
   virtual std::vector<predictions::ColumnSpec> kept_columns() const = 0;
   virtual std::shared_ptr<const exact::StateLayout> layout_again() const = 0;
-  virtual void count_again(const predictions::RecordBatch& kept, metrics::RowWeights weights,
-                           exact::State& state) const = 0;
+  virtual metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const = 0;
   virtual metrics::Results finalize_again(const exact::State& state) const = 0;
 
   // Scores of the classes, one against the rest, from what was kept: scores [rows, classes];
