@@ -171,15 +171,16 @@ def export(args: argparse.Namespace) -> str:
     subject = find_subject(args)
     what = subject.what
     output = run_module(subject.module, subject.batch(TRACED_BATCH))
-    if args.num_classes not in (None, output.shape[1]):
-        raise ModelError(f"the model returns {output.shape[1]} classes, --num-classes is {args.num_classes}")
+    num_classes = output[0].numel()
+    if args.num_classes not in (None, num_classes):
+        raise ModelError(f"the model returns {num_classes} classes, --num-classes is {args.num_classes}")
     warning = check_kind(output, what.kind)
     how = WRITERS[args.format](args, subject, output)
     if warning is not None:
         print(f"note: {warning}")
     shape = "any size" if what.any_size and args.format == "torchscript" else "x".join(map(str, what.input_shape))
     origin = f"weights {args.weights.name}" if args.weights else f"weights not loaded (seed {args.seed})"
-    return f"wrote {args.output}: {subject.name} {how}, {args.precision} {shape} to {output.shape[1]} {what.kind}, {origin}"
+    return f"wrote {args.output}: {subject.name} {how}, {args.precision} {shape} to {num_classes} {what.kind}, {origin}"
 
 
 def check_options(args: argparse.Namespace) -> None:

@@ -121,8 +121,8 @@ def make_card(
     facts: dict[str, Any],
     source: dict[str, Any],
 ) -> dict[str, Any]:
-    """output: what the model returned for an example, [batch, num_classes]; facts: further keys of the card."""
-    num_classes = output.shape[1]
+    """output: what the model returned for an example, [batch, num_classes] or [batch]; facts: further keys."""
+    num_classes = output[0].numel()
     shape = [what.input_shape[0], "height", "width"] if what.any_size else list(what.input_shape)
     card: dict[str, Any] = {
         "tally_card": CARD_VERSION,
@@ -132,7 +132,7 @@ def make_card(
                 "name": what.output_name,
                 "kind": what.kind,
                 "dtype": dtype_name(output.dtype),
-                "shape": ["batch", num_classes],
+                "shape": ["batch", *output.shape[1:]],
             }
         ],
         "fixed_batch": None,

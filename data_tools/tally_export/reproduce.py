@@ -39,9 +39,10 @@ def run_module(module: Forward, batch: torch.Tensor) -> torch.Tensor:
         raise ModelError(
             f"the model returns a {type(output).__name__}, expected one tensor; wrap it in a module of yours"
         )
-    if output.ndim != 2 or len(output) != len(batch):
+    if output.ndim not in (1, 2) or len(output) != len(batch):
         raise ModelError(
-            f"the model returns the shape {list(output.shape)} for {len(batch)} samples, expected [batch, classes]"
+            f"the model returns the shape {list(output.shape)} for {len(batch)} samples, "
+            "expected [batch, classes] or [batch]"
         )
     if not output.isfinite().all():
         raise ModelError(f"the model returns NaN or Inf for a random batch {list(batch.shape)}")
@@ -49,20 +50,27 @@ def run_module(module: Forward, batch: torch.Tensor) -> torch.Tensor:
 
 
 def check_kind(output: torch.Tensor, kind: str) -> str | None:
-    """Raises ModelError if the scores are not of the kind; a sentence of warning if they look like another."""
-    scores = output.double()
+    """Raises ModelError if the scores are not of the kind; a sentence of warning if they look like another.
+
+    Rows of class scores sum to 1; those of labels that are judged one by one need not.
+    """
+    scores = output.double().reshape(len(output), -1)
     tolerance = 1e-3 if output.dtype == torch.float32 else 5e-2
-    is_probability = bool((scores >= 0).all() and ((scores.sum(1) - 1).abs() < tolerance).all())
+    in_range = {
+        "probabilities": bool(((scores >= 0) & (scores <= 1 + tolerance)).all()),
+        "log-probabilities": bool((scores <= tolerance).all()),
+    }
+    is_probability = in_range["probabilities"] and bool(((scores.sum(1) - 1).abs() < tolerance).all())
     is_log_probability = bool((scores.logsumexp(1).abs() < tolerance).all())
-    if kind == "probabilities" and not is_probability:
-        raise ModelError(
-            "the model does not return probabilities: rows are negative or do not sum to 1; see --outputs"
-        )
-    if kind == "log-probabilities" and not is_log_probability:
-        raise ModelError(
-            "the model does not return log-probabilities: exp of a row does not sum to 1; see --outputs"
-        )
-    if kind == "logits" and (is_probability or is_log_probability):
+    if not in_range.get(kind, True):
+        bounds = "between 0 and 1" if kind == "probabilities" else "at most 0"
+        raise ModelError(f"the model does not return {kind}: they would be {bounds}; see --outputs")
+    if scores.shape[1] > 1 and (
+        (kind == "probabilities" and not is_probability)
+        or (kind == "log-probabilities" and not is_log_probability)
+    ):
+        return f"the {kind} of a row do not sum to 1: they fit the task multilabel only"
+    if scores.shape[1] > 1 and kind == "logits" and (is_probability or is_log_probability):
         looks = "probabilities" if is_probability else "log-probabilities"
         return f"the outputs look like {looks}, exported as logits; perhaps --outputs {looks} is meant"
     return None

@@ -62,7 +62,9 @@ void check_fit(const data::ColumnInfo& column, const model::TensorSpec& wanted,
 
 void check_card(const data::DataSetInfo& info, const model::ModelCard& card,
                 std::int64_t batch_size) {
-  if (card.num_classes && *card.num_classes != info.num_classes) {
+  // One score can tell two classes apart; the task has the last word on the output's shape.
+  const bool one_for_two = info.num_classes == 2 && card.num_classes == 1;
+  if (card.num_classes && *card.num_classes != info.num_classes && !one_for_two) {
     throw Error(ErrorKind::model,
                 format("the model has {} classes, data set '{}' has {}", *card.num_classes,
                        info.path.string(), info.num_classes),
