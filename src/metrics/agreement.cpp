@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
 #include <tally/metrics/names.hpp>
 
 #include "row_counters.hpp"
@@ -56,19 +56,22 @@ std::optional<double> matthews(const Margins& margins) {
          std::sqrt(static_cast<double>(of_predictions));
 }
 
+// Up to so many classes the squares of 2^40 samples fit into Wide.
+constexpr std::int64_t kMostClassesSquared = std::int64_t{1} << 20;
+
 // Of labels and predictions drawn apart from one another: the sum over pairs of their distance, or
 // of its square, times the number of labels and predictions.
 double expected_distance(const Results& results, bool squared) {
-  double sum = 0;
-  double labels_up_to = 0;
-  double predictions_up_to = 0;
-  double first[2] = {0, 0};   // sums of class * count, of labels and predictions
-  double second[2] = {0, 0};  // of class^2 * count
-  const auto all = static_cast<double>(results.finite());
+  Wide sum = 0;
+  Wide labels_up_to = 0;
+  Wide predictions_up_to = 0;
+  Wide first[2] = {0, 0};   // sums of class * count, of labels and predictions
+  Wide second[2] = {0, 0};  // of class^2 * count
+  const Wide all = results.finite();
   for (const ClassFigures& figures : results.per_class) {
-    const auto c = static_cast<double>(figures.index);
-    const auto labels = static_cast<double>(figures.support);
-    const auto predictions = static_cast<double>(figures.predicted);
+    const Wide c = figures.index;
+    const Wide labels = figures.support;
+    const Wide predictions = figures.predicted;
     labels_up_to += labels;
     predictions_up_to += predictions;
     // Each boundary between two classes lies between so many pairs.
@@ -78,7 +81,8 @@ double expected_distance(const Results& results, bool squared) {
     second[0] += c * c * labels;
     second[1] += c * c * predictions;
   }
-  return squared ? all * (second[0] + second[1]) - 2 * first[0] * first[1] : sum;
+  return static_cast<double>(squared ? all * (second[0] + second[1]) - 2 * first[0] * first[1]
+                                     : sum);
 }
 
 // With weights |i - j| or (i - j)^2: 1 - observed / expected. None where samples have no
@@ -139,6 +143,13 @@ FamilyEntry agreement_family() {
                       {.name = "mcc", .definition = "Matthews' correlation coefficient"}},
           .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
             return std::make_unique<Agreement>(options);
+          },
+          .obstacle = [](const MetricOptions& options,
+                         std::string_view metric) -> std::optional<std::string> {
+            if (metric != "cohen_kappa_quadratic" || options.num_classes <= kMostClassesSquared) {
+              return std::nullopt;
+            }
+            return format("is for at most {} classes", kMostClassesSquared);
           }};
 }
 

@@ -73,5 +73,25 @@ TEST(LargeCounts, TwoToTheFortyCopiesHaveTheSameFigures) {
   EXPECT_LT(narrow.high - narrow.low, 1e-6);
 }
 
+// One class has nearly all samples: sums of class^2 * count nearly cancel. The value is that of
+// exact fractions.
+TEST(LargeCounts, QuadraticKappaOfVeryUnequalClasses) {
+  const MetricSet metrics(
+      {.num_classes = 5, .confusion_max_classes = 0, .names = {"cohen_kappa_quadratic"}});
+  const auto state_of = [&](std::int64_t label, std::size_t prediction) {
+    Samples sample{5, std::vector<float>(5), {label}};
+    sample.scores[prediction] = 1;
+    exact::State state(metrics.layout());
+    add_samples(metrics, sample, 0, 1, std::nullopt, state);
+    return state;
+  };
+  exact::State state = state_of(4, 4);
+  for (int i = 0; i < 27; ++i) state.merge(exact::State(state));
+  for (int i = 0; i < 3; ++i) state.merge(state_of(3, 3));
+  for (int i = 0; i < 2; ++i) state.merge(state_of(3, 4));
+  EXPECT_NEAR(metrics.finalize(state).find("cohen_kappa_quadratic")->value.value(),
+              0.7499999930150808, 1e-15);
+}
+
 }  // namespace
 }  // namespace tally::metrics
