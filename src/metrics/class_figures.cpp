@@ -88,10 +88,17 @@ class ClassCounts : public Family {
 
   static void append_averages(const std::string& figure, const Counts& counts,
                               const std::vector<Ratio>& ratios, Absent absent, Results& results) {
-    const MetricValue total = figure_of(figure, micro(ratios));
     results.metrics.push_back({figure + "_macro", macro(counts, ratios, absent)});
-    results.metrics.push_back({figure + "_micro", total.value, total.proportion});
+    results.metrics.push_back(micro_of(figure, ratios));
     results.metrics.push_back({figure + "_weighted", weighted(counts, ratios)});
+  }
+
+  // Precision and recall of all classes count each sample once, as a proportion must. In the
+  // others a wrong prediction counts for two classes or more.
+  static MetricValue micro_of(const std::string& figure, const std::vector<Ratio>& ratios) {
+    MetricValue made = figure_of(figure + "_micro", micro(ratios));
+    if (figure != "precision" && figure != "recall") made.proportion.reset();
+    return made;
   }
 
   // A share of samples, but for F-beta, which is none.
@@ -126,7 +133,7 @@ class ClassCounts : public Family {
       *std::ranges::find(results.metrics, made.name, &MetricValue::name) = std::move(made);
     };
     replace({"jaccard_macro", macro(others, ratios, Absent::left_out)});
-    replace(figure_of("jaccard_micro", micro(ratios)));
+    replace(micro_of("jaccard", ratios));
   }
 
   MetricOptions options_;
