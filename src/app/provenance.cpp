@@ -68,6 +68,8 @@ std::string digest_class(const Job& job) {
   const char* isa = std::getenv("ONEDNN_MAX_CPU_ISA");
   line("isa limit", isa == nullptr ? "" : isa);
   line("state", job.task->layout()->description());
+  // Those that need an order of scores have no part in the State.
+  for (const auto& metric : job.task->metrics()) line("metric", metric);
   for (const auto& column : job.task->columns()) line("column", column.name);
   return digest::sha256_hex(text);
 }
