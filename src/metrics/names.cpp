@@ -39,7 +39,8 @@ std::optional<double> number_in(std::string_view name, std::string_view pattern)
   const auto [end, problem] =
       std::from_chars(name.data(), name.data() + name.size(), number, std::chars_format::fixed);
   const bool whole = parts->what != "k" || (number == std::floor(number) && number < 1e9);
-  if (problem != std::errc() || end != name.data() + name.size() || !(number > 0) || !whole) {
+  if (problem != std::errc() || end != name.data() + name.size() || !(number > 0) ||
+      !std::isfinite(number) || !whole) {
     return std::nullopt;
   }
   // One spelling each, so that a metric cannot come twice.

@@ -144,6 +144,7 @@ TEST(Binary, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(message("precision_at_recall_2"), HasSubstr("expected a share of at most 1"));
   EXPECT_THAT(message("f1_macro"), HasSubstr("not known for the task binary"));
   EXPECT_THAT(message("cohen_kappa_linear"), HasSubstr("not known"));
+  EXPECT_THAT(message("finf"), HasSubstr("not known"));
   for (const char* form : {"auroc_max_fpr_0.1", "recall_at_precision_1", "f2"}) {
     EXPECT_THAT(message(form), HasSubstr("nothing was refused"));
   }
