@@ -26,10 +26,18 @@ constexpr double one_minus_exp(double x) {
   return (0.0 - x) * series;
 }
 
+// log(1 + e) for e in [0, 1]; also near 0, where 1 + e has lost digits of e: Kahan's correction,
+// see Goldberg, "What every computer scientist should know about floating-point arithmetic",
+// theorem 4.
+constexpr double log_of_one_plus(double e) {
+  const double rounded = 1.0 + e;
+  return rounded == 1.0 ? e : natural_log(rounded) * (e / (rounded - 1.0));
+}
+
 // The logistic function, and cross entropy as log(1 + exp(∓x)).
 constexpr Chance chance_of_log_odds(double x) {
   const double e = exp_of_negative(std::min(x, 0.0 - x));
-  const double shared = natural_log(1.0 + e);
+  const double shared = log_of_one_plus(e);
   Chance chance;
   chance.probability = (x >= 0 ? 1.0 : e) / (1.0 + e);
   chance.loss_if_set = bounded_loss(shared + std::max(0.0, 0.0 - x));

@@ -60,8 +60,9 @@ TEST(LabelScalar, KindsOfOutputAgree) {
     const auto log_p = static_cast<float>(-std::log1p(std::exp(-double{x})));
     const Chance from_log = chance_of(log_p, OutputKind::log_probabilities);
     EXPECT_NEAR(from_logit.probability, 1 / (1 + std::exp(-double{x})), 1e-14);
-    EXPECT_NEAR(from_logit.loss_if_set, std::log1p(std::exp(-double{x})), 1e-13);
-    EXPECT_NEAR(from_logit.loss_if_not, std::log1p(std::exp(double{x})), 1e-13);
+    // Also where they are next to nothing.
+    EXPECT_NEAR(from_logit.loss_if_set / std::log1p(std::exp(-double{x})), 1, 1e-14) << x;
+    EXPECT_NEAR(from_logit.loss_if_not / std::log1p(std::exp(double{x})), 1, 1e-14) << x;
     EXPECT_NEAR(from_log.probability, std::exp(double{log_p}), 1e-14);
     EXPECT_NEAR(from_log.loss_if_set, -double{log_p}, 1e-15);
     EXPECT_NEAR(from_log.loss_if_not, -std::log(-std::expm1(double{log_p})), 1e-13);
@@ -80,7 +81,7 @@ TEST(LabelScalar, ImpossibleTruthsCostAsMuchAsTheSmallestFloat) {
     const Chance chance = chance_of(score, kind);
     EXPECT_EQ(static_cast<float>(chance.probability), 0.0f);
     EXPECT_EQ(chance.loss_if_set, kZeroProbabilityLoss);
-    EXPECT_EQ(chance.loss_if_not, 0.0);
+    EXPECT_EQ(static_cast<float>(chance.loss_if_not), 0.0f);
     EXPECT_FALSE(std::signbit(chance.loss_if_not));
   }
   for (const auto& [score, kind] : {std::pair{0.004f, OutputKind::log_probabilities},
