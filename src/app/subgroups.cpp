@@ -82,6 +82,10 @@ std::vector<std::int32_t> group_codes(const Job& job, const Subgroups& groups) {
                           std::as_writable_bytes(std::span(codes)));
   for (std::int32_t& code : codes) {
     const auto place = std::ranges::lower_bound(groups.values, code);
+    if (place == groups.values.end() || *place != code) {
+      throw Error(ErrorKind::dataset,
+                  format("{} changed while the run went on: {} was not in it", column.path, code));
+    }
     code = static_cast<std::int32_t>(place - groups.values.begin());
   }
   return codes;

@@ -66,14 +66,22 @@ void PreparedRows::count(RowWeights weights, exact::State& state) const {
 
 void PreparedRows::count_apart(std::span<const std::int32_t> places,
                                std::span<exact::State> states) const {
+  if (places.size() != ends_.size()) {
+    throw Error(ErrorKind::internal,
+                format("{} places for {} prepared rows", places.size(), ends_.size()));
+  }
+  std::vector<std::int32_t> touched(places.begin(), places.end());
+  std::ranges::sort(touched);
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  if (!touched.empty() && (touched.front() < 0 || touched.back() >= std::ssize(states))) {
+    throw Error(ErrorKind::internal, format("places {} to {} in {} states", touched.front(),
+                                            touched.back(), states.size()));
+  }
   std::size_t at = 0;
   for (std::size_t row = 0; row < ends_.size(); ++row) {
     std::int64_t* const values = states[to_size(places[row])].values().data();
     for (; at < ends_[row]; ++at) values[addends_[at].offset] += addends_[at].value;
   }
-  std::vector<std::int32_t> touched(places.begin(), places.end());
-  std::ranges::sort(touched);
-  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
   for (const std::int32_t place : touched) states[to_size(place)].canonicalise();
 }
 

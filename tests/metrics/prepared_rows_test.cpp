@@ -101,11 +101,14 @@ TEST(PreparedRows, OfValues) {
   });
 }
 
-TEST(PreparedRows, WantAWeightPerRow) {
+TEST(PreparedRows, WantAWeightAndAPlacePerRow) {
   const Classes given;
   const PreparedRows prepared(given.metrics, given.facts.rows);
-  exact::State state(given.metrics.layout());
-  EXPECT_THROW(prepared.count(std::vector<std::uint8_t>(kRows - 1), state), Error);
+  std::vector<exact::State> states(2, exact::State(given.metrics.layout()));
+  EXPECT_THROW(prepared.count(std::vector<std::uint8_t>(kRows - 1), states[0]), Error);
+  EXPECT_THROW(prepared.count_apart(std::vector<std::int32_t>(kRows - 1), states), Error);
+  EXPECT_THROW(prepared.count_apart(std::vector<std::int32_t>(kRows, 2), states), Error);
+  EXPECT_THROW(prepared.count_apart(std::vector<std::int32_t>(kRows, -1), states), Error);
 }
 
 }  // namespace
