@@ -31,12 +31,11 @@ auto cut(Values& values, const StateSpan& span) {
 }  // namespace
 
 StateSpan StateLayout::add(std::string_view name, SpanKind kind, std::int64_t length) {
-  const bool taken = std::any_of(spans_.begin(), spans_.end(),
-                                 [&](const StateSpan& span) { return span.name == name; });
-  if (taken || length < 1) {
+  const bool is_new = names_.emplace(name).second;
+  if (!is_new || length < 1) {
     throw Error(ErrorKind::internal,
-                taken ? format("two spans of the state are called '{}'", name)
-                      : format("span '{}' of the state has {} values", name, length));
+                !is_new ? format("two spans of the state are called '{}'", name)
+                        : format("span '{}' of the state has {} values", name, length));
   }
   spans_.push_back({std::string(name), kind, length_, length});
   length_ += length;

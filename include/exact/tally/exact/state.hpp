@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include <tally/exact/sum.hpp>
@@ -43,6 +44,7 @@ class StateLayout {
   StateSpan add(std::string_view name, SpanKind kind, std::int64_t length);
 
   std::vector<StateSpan> spans_;
+  std::unordered_set<std::string> names_;  // of the spans
   std::int64_t length_ = 0;
 };
 
