@@ -110,7 +110,7 @@ void check_state_size(const exact::StateLayout& layout) {
   if (layout.num_bytes() <= kMaxStateBytes) return;
   throw Error(ErrorKind::usage,
               format("the counters would take {} MiB on every rank", layout.num_bytes() >> 20),
-              "Lower --confusion-max-classes.");
+              "Ask for fewer --metrics, or lower --confusion-max-classes.");
 }
 
 plan::BatchGrid make_grid(const config::RunConfig& config, const data::DataSetInfo& info) {
@@ -205,6 +205,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   job.subgroups = find_subgroups(comm, job);
   note_balance(job, comm.world_size());
   note_idle_cores(comm, job);
+  note_idle_options(job);
   return job;
 }
 

@@ -57,6 +57,9 @@ struct Job {
 Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
                 Phases& phases);
 
+// Adds a note for each option that is given and changes nothing: a user expects something of it.
+void note_idle_options(Job& job);
+
 // What `tally check` prints.
 std::string plan_text(const Job& job, int world_size);
 

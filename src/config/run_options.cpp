@@ -43,7 +43,7 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
        "the model card's, else logits",
        one_of(run.outputs, {"logits", "log-probabilities", "probabilities"})},
       {kWhat, "metrics", "LIST",
-       "names separated by commas; 'standard' and 'all' stand for several",
+       "names separated by commas; 'standard' and 'all' stand for several, 'none' for none",
        "the task's standard set", name_list(run.metrics)},
       {kWhat, "confusion-max-classes", "N",
        "keep the confusion matrix for at most so many classes; 0: never", "",

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kStandard = "standard";
 constexpr std::string_view kAll = "all";
+constexpr std::string_view kNone = "none";  // adds nothing; no name at all is the standard set
 
 bool is_known(std::string_view name, const std::vector<FamilyEntry>& families) {
   return std::ranges::any_of(families, [&](const FamilyEntry& family) {
@@ -29,7 +30,7 @@ void check_names(const MetricOptions& options, const std::vector<FamilyEntry>& f
     for (const MetricDescription& metric : family.metrics) known.push_back(metric.name);
   }
   for (const std::string& name : options.names) {
-    if (name == kStandard || name == kAll || is_known(name, families)) continue;
+    if (name == kStandard || name == kAll || name == kNone || is_known(name, families)) continue;
     throw Error(
         ErrorKind::usage, format("metric '{}' is not known for the task {}", name, options.task),
         format("Known: {}; {} and {} stand for several.", fmt::join(known, ", "), kStandard, kAll));

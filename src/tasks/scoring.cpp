@@ -55,6 +55,7 @@ metrics::MetricOptions without_matrix(metrics::MetricOptions options) {
   options.confusion_max_classes = 0;
   std::erase_if(options.names,
                 [](const std::string& metric) { return metric.starts_with("confusion_"); });
+  if (options.names.empty()) options.names = {"none"};
   return options;
 }
 

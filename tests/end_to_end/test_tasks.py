@@ -204,7 +204,7 @@ def test_curves_lie_in_metrics_h5(case: Case) -> None:
         if case.task == "regression":
             assert "curves" not in file
             return
-        curve = file["curves/0"]
+        curve = file["curves/1" if case.task == "binary" else "curves/0"]
         area = sklearn.metrics.auc(curve["roc_false_positive_rate"], curve["roc_true_positive_rate"])
         own = case.results[1].report["per_class"][0].get("auroc", case.results[1].report["metrics"].get("auroc"))
         assert area == pytest.approx(own["value"] if isinstance(own, dict) else own, abs=1e-12)
@@ -244,3 +244,33 @@ def test_two_classes_may_be_read_as_either_task(
     for part in ("task", "metrics", "per_class"):
         assert results[0].report[part] == results[1].report[part], part
     assert results[0].report["task"] == task
+
+
+@pytest.mark.parametrize(("task", "options", "says"), [
+    ("multiclass", ("--curves", "bf16"), "--curves changes nothing"),
+    ("multiclass", ("--metrics", "accuracy", "--calibration-bins", 20), "--calibration-bins changes nothing"),
+    ("multiclass", ("--metrics", "accuracy", "--save", "none", "--label-smoothing", 0.1), "--label-smoothing changes"),
+    ("regression", ("--confusion-max-classes", 3), "--confusion-max-classes changes nothing"),
+])  # fmt: skip
+def test_an_idle_option_is_told(evaluate: Evaluate, tmp_path: Path, task: str, options: tuple, says: str) -> None:
+    with DataSetWriter(tmp_path / "set.h5", task=task, num_classes=3, num_samples=9) as out:
+        out.add_input("x", dtype="float32", shape=(3,)).append(np.eye(3, dtype=np.float32).repeat(3, 0))
+        out.add_target("label").append(np.eye(3, dtype=np.float32).repeat(3, 0) if task == "regression" else [0] * 9)
+    model = linear_model(np.eye(3, dtype=np.float32), tmp_path / "model.pt")
+    notes = evaluate(model, tmp_path / "set.h5", *options).report["notes"]
+    assert any(says in note for note in notes), notes
+    assert not any("changes nothing" in note for note in evaluate(model, tmp_path / "set.h5").report["notes"])
+
+
+def test_the_matrix_alone_leaves_subgroups_without_metrics(evaluate: Evaluate, tmp_path: Path) -> None:
+    with DataSetWriter(tmp_path / "set.h5", task="multiclass", num_classes=3, num_samples=9) as out:
+        out.add_input("x", dtype="float32", shape=(3,)).append(np.eye(3, dtype=np.float32).repeat(3, 0))
+        out.add_target("label").append([0, 1, 2] * 3)
+        out.add_group("site", np.arange(9, dtype=np.int32) % 2)
+    model = linear_model(np.eye(3, dtype=np.float32), tmp_path / "model.pt")
+    report = evaluate(model, tmp_path / "set.h5", "--metrics", "confusion_matrix", ranks=2).report
+    assert report["metrics"] == {}
+    assert [value["metrics"] for value in report["groups"]["site"]["values"]] == [{}, {}]
+    assert [value["samples"] for value in report["groups"]["site"]["values"]] == [5, 4]
+    none = evaluate(model, tmp_path / "set.h5", "--metrics", "none").report
+    assert none["metrics"] == {} and none["samples"]["evaluated"] == 9

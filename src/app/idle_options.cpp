@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include <tally/base/format.hpp>
+#include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/names.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+namespace {
+
+bool is_wanted(const Job& job, const auto& is_meant) {
+  return std::ranges::any_of(job.task->metrics(), is_meant);
+}
+
+bool has_bins(const std::string& metric) {
+  return metric == "ece" || metric.starts_with("calibration_error_");
+}
+
+}  // namespace
+
+void note_idle_options(Job& job) {
+  const config::RunConfig defaults;
+  const auto note = [&](bool is_given, bool has_use, std::string_view option,
+                        std::string_view use) {
+    if (!is_given || has_use) return;
+    job.notes.push_back(format("--{} changes nothing: no {}", option, use));
+  };
+  const config::RunConfig& given = job.config;
+  const bool has_losses =
+      metrics::contains(job.task->metrics(), "loss") || metrics::contains(given.save, "labels");
+  const bool has_curves =
+      job.task_name != "regression" && is_wanted(job, [&](const std::string& metric) {
+        return metrics::description_of(job.task_name, metric).value().needs_order;
+      });
+  note(given.curves != defaults.curves, has_curves, "curves",
+       "metric of --metrics is made of curves");
+  note(given.calibration_bins != defaults.calibration_bins, is_wanted(job, has_bins),
+       "calibration-bins", "metric of --metrics has bins");
+  note(given.label_smoothing > 0, has_losses, "label-smoothing", "loss is asked for or saved");
+  note(!given.class_weights.empty(), has_losses, "class-weights", "loss is asked for or saved");
+  note(given.confusion_max_classes != defaults.confusion_max_classes, job.task_name == "multiclass",
+       "confusion-max-classes", format("matrix of many classes in the task {}", job.task_name));
+}
+
+}  // namespace tally::app
