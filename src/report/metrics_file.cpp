@@ -43,9 +43,10 @@ void write_reliability(hdf5::Writer& writer, const std::vector<metrics::Reliabil
 void write_curves(hdf5::Writer& writer, const std::vector<Curve>& curves) {
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const Curve& curve = curves[c];
+    const std::size_t of_class = curves.size() == 1 ? 1 : c;  // a binary task's is of class 1
     const auto write = [&](std::string_view name, const auto& values) {
       if (values.empty()) return;
-      writer.write(format("/curves/{}/{}", c, name), {std::ssize(values)}, values);
+      writer.write(format("/curves/{}/{}", of_class, name), {std::ssize(values)}, values);
     };
     write("roc_false_positive_rate", curve.false_positive_rate);
     write("roc_true_positive_rate", curve.true_positive_rate);
@@ -62,6 +63,7 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
   writer.set_attribute("/", kMark, 1);
   writer.set_attribute("/", "tally_version", build_info().version);
   writer.set_attribute("/", "state_digest", report.state_digest);
+  writer.set_attribute("/", "task", report.task);
   writer.set_attribute("/", "num_classes", results.num_classes);
   if (!results.confusion.empty()) {
     writer.write(kConfusion, {results.num_classes, results.num_classes}, results.confusion);
@@ -109,7 +111,10 @@ std::vector<std::string> describe_metrics_file(const std::filesystem::path& path
     lines.push_back(
         format("{}: {} {}", printable(name), hdf5::name(info.element), to_string(info.shape)));
   }
-  if (!reader.exists(kConfusion)) {
+  // Files of older versions do not name the task.
+  const bool is_of_classes =
+      !reader.has_attribute("/", "task") || reader.string_attribute("/", "task") == "multiclass";
+  if (!reader.exists(kConfusion) && is_of_classes) {
     lines.push_back(
         format("no confusion matrix was kept for {} classes "
                "(--metrics, --confusion-max-classes)",

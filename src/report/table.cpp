@@ -115,8 +115,8 @@ std::string sample_lines(const RunReport& report) {
                    grouped(results.tied));
   }
   if (results.not_finite > 0) {
-    text += format("          {} with NaN or Inf outputs, counted as wrong\n",
-                   grouped(results.not_finite));
+    text += format("          {} with NaN or Inf outputs, {}\n", grouped(results.not_finite),
+                   report.task == "regression" ? "in no figure" : "counted as wrong if scored");
   }
   if (!report.data_integrity_checked) {
     text += "          data unchecked: the data set has no checksums\n";

@@ -21,7 +21,7 @@ void check_options(const TaskOptions& options) {
   if (options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
                 format("a regression's outputs are values, not {}", metrics::name(options.outputs)),
-                "Leave --outputs out.");
+                "Say --outputs logits where the model card says otherwise.");
   }
   const auto is_of_classes = [](SaveColumns group) { return group != SaveColumns::labels; };
   if (std::ranges::any_of(options.save, is_of_classes)) {
