@@ -24,16 +24,17 @@ struct Margins {
   Wide predictions_squared = 0;
 };
 
-Margins margins_of(const Results& results) {
+Margins margins_of(const std::vector<ClassFigures>& classes, std::int64_t scored,
+                   std::int64_t without_scores) {
   Margins margins;
-  margins.all = results.scored;
-  for (const ClassFigures& figures : results.per_class) {
+  margins.all = scored;
+  for (const ClassFigures& figures : classes) {
     margins.right += figures.correct;
     margins.chance += Wide{figures.support} * figures.predicted;
     margins.supports_squared += Wide{figures.support} * figures.support;
     margins.predictions_squared += Wide{figures.predicted} * figures.predicted;
   }
-  margins.predictions_squared += Wide{results.without_scores} * results.without_scores;
+  margins.predictions_squared += Wide{without_scores} * without_scores;
   return margins;
 }
 
@@ -43,17 +44,6 @@ std::optional<double> kappa(const Margins& margins) {
   if (expected == 0) return std::nullopt;
   const Wide observed = margins.all * margins.right - margins.chance;
   return static_cast<double>(observed) / static_cast<double>(expected);
-}
-
-// The covariance form (Gorodkin 2004); 0 where a margin has one category, as in scikit-learn.
-std::optional<double> matthews(const Margins& margins) {
-  if (margins.all == 0) return std::nullopt;
-  const Wide covariance = margins.all * margins.right - margins.chance;
-  const Wide of_labels = margins.all * margins.all - margins.supports_squared;
-  const Wide of_predictions = margins.all * margins.all - margins.predictions_squared;
-  if (of_labels == 0 || of_predictions == 0) return 0.0;
-  return static_cast<double>(covariance) / std::sqrt(static_cast<double>(of_labels)) /
-         std::sqrt(static_cast<double>(of_predictions));
 }
 
 // Up to so many classes the squares of 2^40 samples fit into Wide.
@@ -110,11 +100,12 @@ class Agreement : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const Margins margins = margins_of(results);
-    results.metrics.push_back({"cohen_kappa", kappa(margins)});
+    const auto& classes = results.per_class;
+    results.metrics.push_back(
+        {"cohen_kappa", kappa(margins_of(classes, results.scored, results.without_scores))});
     append_weighted("cohen_kappa_linear", distance_, false, state, results);
     append_weighted("cohen_kappa_quadratic", square_, true, state, results);
-    results.metrics.push_back({"mcc", matthews(margins)});
+    results.metrics.push_back({"mcc", matthews(classes, results.scored, results.without_scores)});
   }
 
  private:
@@ -130,6 +121,18 @@ class Agreement : public Family {
 };
 
 }  // namespace
+
+std::optional<double> matthews(const std::vector<ClassFigures>& classes, std::int64_t scored,
+                               std::int64_t without_scores) {
+  const Margins margins = margins_of(classes, scored, without_scores);
+  if (margins.all == 0) return std::nullopt;
+  const Wide covariance = margins.all * margins.right - margins.chance;
+  const Wide of_labels = margins.all * margins.all - margins.supports_squared;
+  const Wide of_predictions = margins.all * margins.all - margins.predictions_squared;
+  if (of_labels == 0 || of_predictions == 0) return 0.0;
+  return static_cast<double>(covariance) / std::sqrt(static_cast<double>(of_labels)) /
+         std::sqrt(static_cast<double>(of_predictions));
+}
 
 FamilyEntry agreement_family() {
   return {.metrics = {{.name = "cohen_kappa",

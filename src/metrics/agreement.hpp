@@ -2,6 +2,12 @@
 // the counts per class and, for ordered classes, of two sums of distances: no confusion matrix.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <tally/metrics/results.hpp>
+
 #include "counters.hpp"
 #include "family.hpp"
 
@@ -21,5 +27,12 @@ struct AgreementCounters {
 };
 
 FamilyEntry agreement_family();
+
+// Matthews' coefficient from the classes' support, predictions and hits, in the covariance form
+// (Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient", 2004).
+// 0 where a margin has one category, as in scikit-learn; none without samples. `without_scores` of
+// the `scored` are predicted as no class, a category of its own.
+std::optional<double> matthews(const std::vector<ClassFigures>& classes, std::int64_t scored,
+                               std::int64_t without_scores);
 
 }  // namespace tally::metrics

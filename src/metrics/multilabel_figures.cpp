@@ -13,8 +13,7 @@ class MultilabelFigures : public Family {
   explicit MultilabelFigures(MetricOptions options)
       : options_(std::move(options)),
         figures_(label_figures(
-            betas_asked(options_.names, {"f<beta>_macro", "f<beta>_micro", "f<beta>_weighted"}))),
-        agreement_(agreement_family().make(options_)) {}
+            betas_asked(options_.names, {"f<beta>_macro", "f<beta>_micro", "f<beta>_weighted"}))) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     spans_.declare(options_.num_classes, options_.threshold, layout, counters);
@@ -33,7 +32,7 @@ class MultilabelFigures : public Family {
     results.metrics.push_back({"accuracy", right.value()});
     results.metrics.push_back({"hamming", Ratio{right.whole - right.part, right.whole}.value()});
     for (const LabelFigure& figure : figures_) append_averages(figure, counts, all, results);
-    append_mcc(all, state, results);
+    append_mcc(all, results);
   }
 
  private:
@@ -56,20 +55,16 @@ class MultilabelFigures : public Family {
   }
 
   // torchmetrics: of the labels' tables added up, as if they were one binary label.
-  void append_mcc(const LabelCount& all, const exact::State& state, Results& results) const {
-    Results summed;
-    summed.scored = all.scored;
-    summed.without_scores = all.scored - results.labels_with_scores;
-    summed.per_class = {
+  static void append_mcc(const LabelCount& all, Results& results) {
+    const std::vector<ClassFigures> summed{
         {0, all.scored - all.support, results.labels_with_scores - all.predicted, all.rejected, {}},
         {1, all.support, all.predicted, all.correct, {}}};
-    agreement_->finalize(state, summed);
-    results.metrics.push_back(*summed.find("mcc"));
+    results.metrics.push_back(
+        {"mcc", matthews(summed, all.scored, all.scored - results.labels_with_scores)});
   }
 
   MetricOptions options_;
   std::vector<LabelFigure> figures_;
-  std::unique_ptr<Family> agreement_;
   LabelSpans spans_;
 };
 
