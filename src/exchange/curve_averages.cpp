@@ -20,7 +20,8 @@ Undefined meaning(CurveFigure figure, Targets targets, Definitions definitions) 
     return definitions == Definitions::torchmetrics ? Undefined::counts_as_zero
                                                     : Undefined::spoils_the_average;
   }
-  return definitions == Definitions::torchmetrics && targets == Targets::multiclass
+  const bool is_precision = figure == CurveFigure::average_precision;
+  return is_precision && definitions == Definitions::torchmetrics && targets == Targets::multiclass
              ? Undefined::left_out
              : Undefined::counts_as_zero;
 }

@@ -1,5 +1,6 @@
 #include <tally/exchange/curve_metrics.hpp>
 
+#include <algorithm>
 #include <array>
 
 #include <tally/base/error.hpp>
@@ -12,70 +13,91 @@ namespace {
 using Value = std::optional<double>;
 using Curves = std::span<const CurveCounts>;
 
-struct Averaged {
-  std::string_view name;
-  CurveFigure figure;
-  Average average;
-};
-constexpr std::array kAveraged{
-    Averaged{"auroc_macro", CurveFigure::auroc, Average::macro},
-    Averaged{"auroc_weighted", CurveFigure::auroc, Average::weighted},
-    Averaged{"average_precision_macro", CurveFigure::average_precision, Average::macro},
-    Averaged{"average_precision_weighted", CurveFigure::average_precision, Average::weighted},
-};
-
 struct OfOneCurve {
   std::string_view form;
+  CurveFigure figure;
   // `number` stands in the name; 1 where there is none.
-  Value (*figure)(const CurveCounts& curve, double number);
+  Value (*value)(const CurveCounts& curve, double number);
 };
-constexpr std::array kOfOneCurve{
-    OfOneCurve{"auroc", [](const CurveCounts& curve, double) { return auroc(curve); }},
-    OfOneCurve{"auroc_max_fpr_<x>", partial_auroc},
-    OfOneCurve{"average_precision",
-               [](const CurveCounts& curve, double) { return average_precision(curve); }},
-    OfOneCurve{"precision_at_recall_<x>",
-               [](const CurveCounts& curve, double recall) -> Value {
-                 const auto point = precision_at_recall(curve, recall);
-                 return point ? Value(point->value) : Value();
-               }},
-    OfOneCurve{"recall_at_precision_<x>",
-               [](const CurveCounts& curve, double precision) -> Value {
-                 const auto point = recall_at_precision(curve, precision);
-                 return point ? Value(point->value) : Value();
-               }},
+constexpr OfOneCurve kAuroc{"auroc", CurveFigure::auroc,
+                            [](const CurveCounts& curve, double) { return auroc(curve); }};
+constexpr OfOneCurve kPartialAuroc{"auroc_max_fpr_<x>", CurveFigure::auroc, partial_auroc};
+constexpr OfOneCurve kAveragePrecision{
+    "average_precision", CurveFigure::average_precision,
+    [](const CurveCounts& curve, double) { return average_precision(curve); }};
+constexpr OfOneCurve kPrecisionAtRecall{"precision_at_recall_<x>", CurveFigure::operating_point,
+                                        [](const CurveCounts& curve, double recall) -> Value {
+                                          const auto point = precision_at_recall(curve, recall);
+                                          return point ? Value(point->value) : Value();
+                                        }};
+constexpr OfOneCurve kRecallAtPrecision{"recall_at_precision_<x>", CurveFigure::operating_point,
+                                        [](const CurveCounts& curve, double precision) -> Value {
+                                          const auto point = recall_at_precision(curve, precision);
+                                          return point ? Value(point->value) : Value();
+                                        }};
+
+struct Form {
+  std::string_view name;
+  const OfOneCurve* of_one;
+  std::optional<Average> average = std::nullopt;  // over classes; none: of the only curve
+};
+constexpr std::array kForms{
+    Form{kAuroc.form, &kAuroc},
+    Form{kPartialAuroc.form, &kPartialAuroc},
+    Form{kAveragePrecision.form, &kAveragePrecision},
+    Form{kPrecisionAtRecall.form, &kPrecisionAtRecall},
+    Form{kRecallAtPrecision.form, &kRecallAtPrecision},
+    Form{"auroc_macro", &kAuroc, Average::macro},
+    Form{"auroc_weighted", &kAuroc, Average::weighted},
+    Form{"auroc_max_fpr_<x>_macro", &kPartialAuroc, Average::macro},
+    Form{"auroc_max_fpr_<x>_weighted", &kPartialAuroc, Average::weighted},
+    Form{"average_precision_macro", &kAveragePrecision, Average::macro},
+    Form{"average_precision_weighted", &kAveragePrecision, Average::weighted},
+    Form{"precision_at_recall_<x>_macro", &kPrecisionAtRecall, Average::macro},
+    Form{"recall_at_precision_<x>_macro", &kRecallAtPrecision, Average::macro},
 };
 
-const Averaged* averaged(std::string_view name) {
-  for (const Averaged& known : kAveraged) {
-    if (known.name == name) return &known;
-  }
-  return nullptr;
-}
+// A figure as it was asked for.
+struct Asked {
+  const OfOneCurve* of_one;
+  std::optional<Average> average;
+  double number;
 
-const OfOneCurve* of_one_curve(std::string_view name) {
-  for (const OfOneCurve& known : kOfOneCurve) {
-    if (metrics::matches(name, known.form)) return &known;
-  }
-  return nullptr;
-}
+  std::string name_of_one() const { return metrics::filled(of_one->form, number); }
+  Value of(const CurveCounts& curve) const { return of_one->value(curve, number); }
+};
 
-Value average(Curves curves, const Averaged& wanted, const CurveRules& rules) {
-  std::vector<Value> values;
-  for (const CurveCounts& curve : curves) {
-    values.push_back(wanted.figure == CurveFigure::auroc ? auroc(curve) : average_precision(curve));
+std::optional<Asked> asked(std::string_view name) {
+  for (const Form& form : kForms) {
+    if (!metrics::matches(name, form.name)) continue;
+    return Asked{form.of_one, form.average, metrics::number_in(name, form.name).value_or(1.0)};
   }
-  return average_over_classes(curves, values, wanted.figure, wanted.average, rules.targets,
-                              rules.definitions);
+  return std::nullopt;
 }
 
 Value value_of(Curves curves, std::string_view name, const CurveRules& rules) {
-  if (const Averaged* const wanted = averaged(name)) return average(curves, *wanted, rules);
-  const OfOneCurve* const wanted = of_one_curve(name);
-  if (wanted == nullptr || curves.size() != 1) {
+  const auto wanted = asked(name);
+  if (!wanted || (!wanted->average && curves.size() != 1)) {
     throw Error(ErrorKind::internal, "a metric was asked of curves that have none such");
   }
-  return wanted->figure(curves[0], metrics::number_in(name, wanted->form).value_or(1.0));
+  if (!wanted->average) return wanted->of(curves[0]);
+  std::vector<Value> values;
+  for (const CurveCounts& curve : curves) values.push_back(wanted->of(curve));
+  return average_over_classes(curves, values, wanted->of_one->figure, *wanted->average,
+                              rules.targets, rules.definitions);
+}
+
+// What each class has a figure of: the two that every curve has, and what was asked for.
+std::vector<Asked> figures_of_classes(const std::vector<std::string>& names) {
+  std::vector<Asked> figures{{&kAuroc, std::nullopt, 1.0}, {&kAveragePrecision, std::nullopt, 1.0}};
+  for (const std::string& name : names) {
+    const auto wanted = asked(name);
+    const auto is_same = [&](const Asked& other) {
+      return other.of_one == wanted->of_one && other.number == wanted->number;
+    };
+    if (wanted && std::ranges::none_of(figures, is_same)) figures.push_back(*wanted);
+  }
+  return figures;
 }
 
 }  // namespace
@@ -83,7 +105,7 @@ Value value_of(Curves curves, std::string_view name, const CurveRules& rules) {
 std::vector<std::string> curve_metric_names(const std::vector<std::string>& names) {
   std::vector<std::string> found;
   for (const std::string& name : names) {
-    if (averaged(name) != nullptr || of_one_curve(name) != nullptr) found.push_back(name);
+    if (asked(name)) found.push_back(name);
   }
   return found;
 }
@@ -96,10 +118,12 @@ std::vector<metrics::MetricValue> curve_metrics(Curves curves,
   return values;
 }
 
-void add_class_figures(Curves curves, std::vector<metrics::ClassFigures>& classes) {
-  for (std::size_t c = 0; c < curves.size() && c < classes.size(); ++c) {
-    classes[c].figures.push_back({"auroc", auroc(curves[c])});
-    classes[c].figures.push_back({"average_precision", average_precision(curves[c])});
+void add_class_figures(Curves curves, const std::vector<std::string>& names,
+                       std::vector<metrics::ClassFigures>& classes) {
+  for (const Asked& figure : figures_of_classes(names)) {
+    for (std::size_t c = 0; c < curves.size() && c < classes.size(); ++c) {
+      classes[c].figures.push_back({figure.name_of_one(), figure.of(curves[c])});
+    }
   }
 }
 

@@ -6,6 +6,8 @@
 
 namespace tally::metrics {
 
+FamilyEntry binary_curves_family();
+// Averages over classes, or labels, one against the rest.
 FamilyEntry class_curves_family();
 
 }  // namespace tally::metrics

@@ -20,10 +20,11 @@ SAMPLES = 201
 FEATURES = 5
 OPTIONS = ("--batch-size", 16, "--intervals", "bootstrap", "--bootstrap-replicas", 50)
 SAVED = {"regression": "labels"}
+OF_CLASSES = "auroc_max_fpr_0.2_macro,precision_at_recall_0.7_macro,recall_at_precision_0.7_macro"
 METRICS = {
-    "multiclass": "all,accuracy_top3,f2_macro",
+    "multiclass": f"all,accuracy_top3,f2_macro,{OF_CLASSES}",
     "binary": "all,auroc_max_fpr_0.2,precision_at_recall_0.7,recall_at_precision_0.7,f0.5",
-    "multilabel": "all,f2_micro",
+    "multilabel": f"all,f2_micro,{OF_CLASSES}",
     "regression": "all",
 }
 
@@ -102,6 +103,17 @@ def test_figures_are_those_of_other_packages(case: Case) -> None:
      "multilabel": check_multilabel, "regression": check_regression}[case.task](case)  # fmt: skip
 
 
+def check_curves_of_classes(case: Case, own: dict[str, torch.Tensor], labels: np.ndarray) -> None:
+    """Figures that torchmetrics has per class, and the area that only scikit-learn has."""
+    per_class = case.results[1].report["per_class"]
+    for name, values in own.items():
+        for figures, value in zip(per_class, values, strict=True):
+            close(figures[name], value)
+        close(case.value(f"{name}_macro"), values.mean())
+    close(case.value("auroc_max_fpr_0.2_macro"), sklearn.metrics.roc_auc_score(
+        labels, case.columns["probabilities"], average="macro", max_fpr=0.2))  # fmt: skip
+
+
 def check_multiclass(case: Case) -> None:
     scores, labels = torch.from_numpy(case.columns["probabilities"]), torch.from_numpy(case.columns["label"])
     metrics = {
@@ -119,6 +131,11 @@ def check_multiclass(case: Case) -> None:
     }
     for name, metric in metrics.items():
         close(case.value(name), metric(scores, labels))
+    check_curves_of_classes(case, {
+        "auroc": tm.MulticlassAUROC(6, average="none")(scores, labels),
+        "precision_at_recall_0.7": tm.MulticlassPrecisionAtFixedRecall(6, 0.7)(scores, labels)[0],
+        "recall_at_precision_0.7": tm.MulticlassRecallAtFixedPrecision(6, 0.7)(scores, labels)[0],
+    }, np.eye(6)[labels])  # fmt: skip
     predictions = case.columns["prediction"]
     assert case.value("balanced_accuracy") == pytest.approx(
         sklearn.metrics.balanced_accuracy_score(labels, predictions), abs=1e-12)
@@ -155,6 +172,11 @@ def check_multilabel(case: Case) -> None:
     }
     for name, metric in metrics.items():
         close(case.value(name), metric(scores, labels))
+    check_curves_of_classes(case, {
+        "auroc": tm.MultilabelAUROC(4, average="none")(scores, labels),
+        "precision_at_recall_0.7": tm.MultilabelPrecisionAtFixedRecall(4, 0.7)(scores, labels)[0],
+        "recall_at_precision_0.7": tm.MultilabelRecallAtFixedPrecision(4, 0.7)(scores, labels)[0],
+    }, case.columns["label"])  # fmt: skip
 
 
 def check_regression(case: Case) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 NOT_COUNTED = 2
+OPERATING_POINTS = {"precision_at_recall": "min_recall", "recall_at_precision": "min_precision"}
 RANKS = (1, 2, 3, 5)
 
 
@@ -25,6 +26,20 @@ class Case:
     @property
     def multiclass(self) -> bool:
         return self.options["task"] == "multiclass"
+
+    @property
+    def classes(self) -> int:
+        return self.options["classes"]
+
+    @property
+    def counted(self) -> np.ndarray:
+        return self.targets != NOT_COUNTED
+
+    def figures(self) -> dict[str, str]:
+        """What is averaged over classes: figures by their names, some of which have a number in them."""
+        numbers = {"auroc_max_fpr": "max_fpr"} | OPERATING_POINTS
+        names = ("auroc", "average_precision", *numbers)
+        return {name: f"{name}_{self.options[numbers[name]]:g}" if name in numbers else name for name in names}
 
     def keys(self) -> np.ndarray:
         """The scores as they are compared."""
@@ -68,7 +83,9 @@ def make_targets(random, style: str, task: str, rows: int, classes: int) -> np.n
     return np.eye(classes, dtype=np.uint8)[labels]
 
 
-SHAPES = [("multiclass", 2), ("multiclass", 3), ("multiclass", 7), ("labels", 1), ("labels", 2), ("labels", 4)]
+SHAPES = [
+    ("multiclass", 2), ("multiclass", 3), ("multiclass", 7), ("labels", 1), ("labels", 2), ("labels", 3), ("labels", 4),
+]  # fmt: skip
 SCORES = ["softmax", "ties", "constant", "saturated", "tiny"]
 TARGETS = ["all", "absent", "one", "rare"]
 ROWS = [1, 3, 12, 60, 250]
@@ -82,18 +99,22 @@ def make_curve_case(seed: int, task=None, classes=None, rows=None) -> Case:
     rows = ROWS[random.integers(len(ROWS))] if rows is None else rows
     scores = make_scores(random, score_style, rows, classes)
     targets = make_targets(random, target_style, task, rows, classes)
-    if seed % 3 == 0:  # ignored: whole samples, or single labels
+    if random.random() < 0.3:  # ignored: whole samples, or single labels
         ignored = random.random((rows, classes if task == "labels" else 1)) < 0.2
         targets = np.where(ignored, np.uint8(NOT_COUNTED), targets)
     name = f"{seed} {task} {rows}x{classes} {score_style} {target_style}"
-    return Case(name, scores, targets, {
-        "kind": "curves", "task": task, "rows": rows, "classes": classes, "slicing": seed % 4,
-        "keys": "bfloat16" if seed % 7 == 6 else "float32", "points": classes < 20,
+    case = Case(name, scores, targets, {
+        "kind": "curves", "task": task, "rows": rows, "classes": classes, "slicing": int(random.integers(4)),
+        "keys": "bfloat16" if random.random() < 0.15 else "float32", "points": classes < 20,
         "max_fpr": float(random.choice([0.05, 0.1, 0.3, 0.9, 1.0])),
-        "min_recall": float(random.choice([0.0, 0.2, 0.5, 0.9, 1.0])),
+        "min_recall": float(random.choice([0.01, 0.2, 0.5, 0.9, 1.0])),
         "min_precision": float(random.choice([0.1, 0.5, 0.75, 1.0])),
-        "seed": seed, "replicates": 2 if classes < 20 else 1, "max_place_bytes": 0 if seed % 2 else 1 << 26,
-    })
+        "seed": seed, "replicates": 2 if classes < 20 else 1,
+        "max_place_bytes": 0 if random.random() < 0.5 else 1 << 26,
+    })  # fmt: skip
+    case.options["metrics"] = [f"{name}_macro" for name in case.figures().values()]
+    case.options["metrics"] += [f"{name}_weighted" for figure, name in case.figures().items() if "_at_" not in figure]
+    return case
 
 
 def make_rank_case(seed: int) -> Case:

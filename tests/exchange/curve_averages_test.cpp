@@ -54,6 +54,16 @@ TEST(CurveAverages, OfAClassWithoutPositivesFollowTheDefinitions) {
           Definitions::torchmetrics, 1.25 / 3});
 }
 
+TEST(CurveAverages, OfOperatingPointsCountAClassWithoutPositivesAsZero) {
+  for (const auto targets : {Targets::multiclass, Targets::labels}) {
+    for (const auto definitions : {Definitions::torchmetrics, Definitions::sklearn}) {
+      EXPECT_EQ(average_over_classes(kOneAbsent, kValues, CurveFigure::operating_point,
+                                     Average::macro, targets, definitions),
+                1.25 / 3);
+    }
+  }
+}
+
 TEST(CurveAverages, OfAClassWithoutNegativesFollowTheDefinitions) {
   const std::vector<CurveCounts> curves{with(4, 0), with(1, 3)};
   const Values values{std::nullopt, 0.5};

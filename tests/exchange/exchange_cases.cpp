@@ -19,9 +19,9 @@
 #include <tally/comm/runtime.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/exchange/canonical_bytes.hpp>
-#include <tally/exchange/curve_averages.hpp>
 #include <tally/exchange/curve_bootstrap.hpp>
 #include <tally/exchange/curve_figures.hpp>
+#include <tally/exchange/curve_metrics.hpp>
 #include <tally/exchange/curve_points.hpp>
 #include <tally/metrics/poisson_weight.hpp>
 
@@ -94,24 +94,29 @@ json figures_of(const CurveCounts& curve, const json& one) {
   return out;
 }
 
+json by_name(const std::vector<metrics::MetricValue>& values) {
+  json out = json::object();
+  for (const auto& value : values) out[value.name] = number(value.value);
+  return out;
+}
+
+// As a run has them, by the names that it was asked for.
 json averages_of(const std::vector<CurveCounts>& curves, const json& one) {
   const auto targets = one["task"] == "multiclass" ? Targets::multiclass : Targets::labels;
   json out;
   for (const auto definitions :
        {metrics::Definitions::torchmetrics, metrics::Definitions::sklearn}) {
-    for (const auto figure : {CurveFigure::auroc, CurveFigure::average_precision}) {
-      std::vector<std::optional<double>> values;
-      for (const auto& curve : curves) {
-        values.push_back(figure == CurveFigure::auroc ? auroc(curve) : average_precision(curve));
-      }
-      const auto average = [&](Average kind) {
-        return number(average_over_classes(curves, values, figure, kind, targets, definitions));
-      };
-      out[std::string(name(definitions))]
-         [figure == CurveFigure::auroc ? "auroc" : "average_precision"] = {
-             {"macro", average(Average::macro)}, {"weighted", average(Average::weighted)}};
-    }
+    out[std::string(name(definitions))] =
+        by_name(curve_metrics(curves, one["metrics"], {targets, definitions}));
   }
+  return out;
+}
+
+json class_figures_of(const std::vector<CurveCounts>& curves, const json& one) {
+  std::vector<metrics::ClassFigures> classes(curves.size());
+  add_class_figures(curves, one["metrics"], classes);
+  json out = json::array();
+  for (const auto& figures : classes) out.push_back(by_name(figures.figures));
   return out;
 }
 
@@ -164,6 +169,7 @@ json curve_case(const comm::Communicator& comm, const Arrays& arrays, const json
   return {{"digest", digest_of(comm, curves)},
           {"per_class", per_class},
           {"averages", averages_of(curves, one)},
+          {"class_figures", class_figures_of(curves, one)},
           {"bootstrap", curve_bootstrap(comm, rows, keys, one)}};
 }
 

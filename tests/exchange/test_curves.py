@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 import sklearn.metrics
 import torch
-from cases import NOT_COUNTED
+from cases import NOT_COUNTED, OPERATING_POINTS
+from conftest import CURVES, for_each
 from torchmetrics.functional import classification
-
-pytestmark = pytest.mark.filterwarnings("ignore")
-
-FIGURES = {"auroc": "auroc", "average_precision": "average_precision"}
 
 
 def same(found, expected) -> bool:
@@ -32,14 +29,16 @@ def classes_of(case, most=20):
         yield case.result["per_class"][c], *case.of_class(c)
 
 
-def test_counts(curve_case):
-    for found, _, target in classes_of(curve_case, most=1000):
+@for_each(CURVES)
+def test_counts(case):
+    for found, _, target in classes_of(case, most=1000):
         assert (found["positives"], found["negatives"]) == (target.sum(), (1 - target).sum())
 
 
-def test_figures_of_classes_are_sklearns(curve_case):
-    max_fpr = curve_case.options["max_fpr"]
-    for found, score, target in classes_of(curve_case):
+@for_each(CURVES)
+def test_figures_of_classes_are_sklearns(case):
+    max_fpr = case.options["max_fpr"]
+    for found, score, target in classes_of(case):
         if target.sum() == 0 or target.all():
             assert found["auroc"] is None
             assert found["partial_auroc"] is None
@@ -50,20 +49,19 @@ def test_figures_of_classes_are_sklearns(curve_case):
         assert same(found["average_precision"], sklearn.metrics.average_precision_score(target, score))
 
 
-def test_figures_of_classes_are_torchmetrics(curve_case):
-    options = curve_case.options
-    for found, score, target in classes_of(curve_case):
+@for_each(CURVES)
+def test_figures_of_classes_are_torchmetrics(case):
+    max_fpr = case.options["max_fpr"]
+    for found, score, target in classes_of(case):
         if not len(target):
             continue
-        score, target = torch.from_numpy(score), torch.from_numpy(target)
-        assert near(found["auroc"] or 0.0, classification.binary_auroc(score, target))
-        assert near(found["partial_auroc"] or 0.0, classification.binary_auroc(score, target, options["max_fpr"]))
-        assert near(found["average_precision"] or 0.0, classification.binary_average_precision(score, target))
-        for name, function, bound in (
-            ("precision_at_recall", classification.binary_precision_at_fixed_recall, options["min_recall"]),
-            ("recall_at_precision", classification.binary_recall_at_fixed_precision, options["min_precision"]),
-        ):
-            value, threshold = function(score, target, bound)
+        given = {"preds": torch.from_numpy(score), "target": torch.from_numpy(target), "validate_args": False}
+        assert near(found["auroc"] or 0.0, classification.binary_auroc(**given))
+        assert near(found["partial_auroc"] or 0.0, classification.binary_auroc(**given, max_fpr=max_fpr))
+        assert near(found["average_precision"] or 0.0, classification.binary_average_precision(**given))
+        for name, bound in OPERATING_POINTS.items():
+            function = getattr(classification, f"binary_{name.replace('_at_', '_at_fixed_')}")
+            value, threshold = function(**given, **{bound: case.options[bound]})
             if not target.any():
                 assert found[name] is None
                 continue
@@ -71,10 +69,11 @@ def test_figures_of_classes_are_torchmetrics(curve_case):
             assert near(found[name][1], threshold)
 
 
-def test_roc_is_sklearns_line(curve_case):
-    if not curve_case.options["points"]:
+@for_each(CURVES)
+def test_roc_is_sklearns_line(case):
+    if not case.options["points"]:
         return
-    for found, score, target in classes_of(curve_case):
+    for found, score, target in classes_of(case):
         points = found["points"]["roc"]
         if target.sum() == 0 or target.all():
             assert points == []
@@ -101,10 +100,11 @@ def distances(corners, a, b):
     return np.where(inside, off, np.inf).min(1)
 
 
-def test_precision_recall_points_are_sklearns(curve_case):
-    if not curve_case.options["points"]:
+@for_each(CURVES)
+def test_precision_recall_points_are_sklearns(case):
+    if not case.options["points"]:
         return
-    for found, score, target in classes_of(curve_case):
+    for found, score, target in classes_of(case):
         if target.sum() == 0:
             assert found["points"]["precision_recall"] == []
             continue
@@ -117,45 +117,112 @@ def test_precision_recall_points_are_sklearns(curve_case):
             assert same(r, at[threshold][1])
 
 
-def test_averages_are_sklearns(curve_case):
-    counted = (curve_case.targets != NOT_COUNTED).all(1)
-    if not curve_case.multiclass and not counted.all():
-        return  # scikit-learn ignores samples, not single labels
-    target, score = curve_case.targets[counted], curve_case.keys()[counted]
-    found = curve_case.result["averages"]["sklearn"]
-    if not len(target):
-        assert all(value is None for averages in found.values() for value in averages.values())
+def whole_samples(case) -> bool:
+    """scikit-learn ignores samples, not single labels."""
+    return case.multiclass or bool(case.counted.all())
+
+
+@for_each(CURVES)
+def test_averages_are_sklearns(case):
+    if not whole_samples(case):
         return
+    counted = case.counted.all(1)
+    target, score = case.targets[counted], case.keys()[counted]
+    found = case.result["averages"]["sklearn"]
+    if not len(target):
+        assert set(found.values()) == {None}
+        return
+    figures = case.figures()
     for average in ("macro", "weighted"):
-        for name in FIGURES:
-            expected = getattr(sklearn.metrics, {"auroc": "roc_auc"}.get(name, name) + "_score")(
-                target, score, average=average)
-            assert same(found[name][average], expected), (name, average)
+        for name, expected in (
+            ("auroc", sklearn.metrics.roc_auc_score(target, score, average=average)),
+            ("auroc_max_fpr", sklearn.metrics.roc_auc_score(
+                target, score, average=average, max_fpr=case.options["max_fpr"])),
+            ("average_precision", sklearn.metrics.average_precision_score(target, score, average=average)),
+        ):  # fmt: skip
+            assert same(found[f"{figures[name]}_{average}"], expected), (name, average)
 
 
-def test_averages_are_torchmetrics(curve_case):
-    found = curve_case.result["averages"]["torchmetrics"]
-    classes = curve_case.targets.shape[1]
-    counted = curve_case.targets != NOT_COUNTED
+def for_torchmetrics(case):
+    """Task, targets and -1 for what is ignored; None where it fails, for a label has no element."""
+    counted = case.counted
     if not counted.any(0).all():
-        return  # torchmetrics fails where a label has no element
-    score = torch.from_numpy(curve_case.keys())
-    if curve_case.multiclass:
-        labels = np.where(counted.all(1), curve_case.targets.argmax(1), -1)
-        if set(labels) - {-1} == {0}:
-            return  # its guard against absent classes misfires: test_a_single_class_zero
-        kind, target, ignored = "multiclass", torch.from_numpy(labels), -1
-    else:
-        target = torch.from_numpy(np.where(counted, curve_case.targets.astype(int), -1))
-        kind, ignored = "multilabel", -1
+        return None
+    if case.multiclass:
+        return "multiclass", torch.from_numpy(np.where(counted.all(1), case.targets.argmax(1), -1))
+    target = torch.from_numpy(np.where(counted, case.targets.astype(int), -1))
+    return ("binary", target[:, 0]) if case.classes == 1 else ("multilabel", target)
+
+
+def by_torchmetrics(case, name: str, **options):
+    task, target = for_torchmetrics(case)
+    score = torch.from_numpy(case.keys())
+    function = getattr(classification, f"{task}_{name}")
+    if task == "binary":
+        return function(score[:, 0], target, ignore_index=-1, validate_args=False, **options)
+    return function(score, target, case.classes, ignore_index=-1, validate_args=False, **options)
+
+
+def has_torchmetrics_averages(case) -> bool:
+    """But for its guard against absent classes, which misfires: test_a_single_class_zero."""
+    given = for_torchmetrics(case)
+    return given is not None and (given[0] != "multiclass" or set(given[1].tolist()) - {-1} != {0})
+
+
+@for_each(CURVES)
+def test_averages_are_torchmetrics(case):
+    if not has_torchmetrics_averages(case):
+        return
+    found = case.result["averages"]["torchmetrics"]
     for average in ("macro", "weighted"):
-        for name in FIGURES:
-            if classes == 1:
-                expected = getattr(classification, f"binary_{name}")(score[:, 0], target[:, 0], ignore_index=-1)
-            else:
-                expected = getattr(classification, f"{kind}_{name}")(
-                    score, target, classes, average=average, ignore_index=ignored)
-            assert near(found[name][average], expected), (name, average)
+        options = {} if case.classes == 1 else {"average": average}
+        for name in ("auroc", "average_precision"):
+            assert near(found[f"{name}_{average}"], by_torchmetrics(case, name, **options)), (name, average)
+
+
+@for_each(CURVES)
+def test_operating_points_of_classes_are_torchmetrics(case):
+    if for_torchmetrics(case) is None:
+        return
+    for name, bound in OPERATING_POINTS.items():
+        values, _ = by_torchmetrics(case, name.replace("_at_", "_at_fixed_"), **{bound: case.options[bound]})
+        values, own_name = np.atleast_1d(values.numpy()), case.figures()[name]
+        for c, value in enumerate(values):
+            found = case.result["class_figures"][c][own_name]
+            assert (found is None) == (case.result["per_class"][c]["positives"] == 0)  # 0 there
+            assert near(found or 0.0, value)
+        for averages in case.result["averages"].values():
+            assert near(averages[f"{own_name}_macro"], values.astype(float).mean())
+
+
+def best_of(curve, by: int, at_least: float) -> float:
+    """The largest of precision or recall (0, 1) where the other one is at least this, on scikit-learn's curve."""
+    rates = [rate[:-1] for rate in curve[:2]]
+    return rates[by][rates[1 - by] >= at_least].max(initial=0)
+
+
+@for_each(CURVES)
+def test_operating_points_of_classes_are_sklearns(case):
+    if not case.counted.any(0).all():
+        return
+    curves = [sklearn.metrics.precision_recall_curve(target, score) for score, target in
+              map(case.of_class, range(case.classes))]  # fmt: skip
+    for by, (name, bound) in enumerate(OPERATING_POINTS.items()):
+        values = [best_of(curve, by, case.options[bound]) for curve in curves]
+        own_name = case.figures()[name]
+        found = [figures[own_name] or 0.0 for figures in case.result["class_figures"]]
+        assert found == pytest.approx(values, abs=1e-12)
+        for averages in case.result["averages"].values():
+            assert same(averages[f"{own_name}_macro"], np.mean(values))
+
+
+@for_each(CURVES)
+def test_classes_have_the_figures_that_are_averaged(case):
+    partial = case.figures()["auroc_max_fpr"]
+    for figures, curve in zip(case.result["class_figures"], case.result["per_class"], strict=True):
+        assert set(figures) == set(case.figures().values())
+        assert (figures["auroc"], figures["average_precision"]) == (curve["auroc"], curve["average_precision"])
+        assert figures[partial] == curve["partial_auroc"]
 
 
 def test_a_single_class_zero_is_torchmetrics_exception():
@@ -165,12 +232,13 @@ def test_a_single_class_zero_is_torchmetrics_exception():
     assert ap == pytest.approx([1 / 3, 1, 1])
 
 
-def test_bootstrap_figures_are_those_of_repeated_samples(curve_case):
-    for replicate in curve_case.result["bootstrap"]:
+@for_each(CURVES)
+def test_bootstrap_figures_are_those_of_repeated_samples(case):
+    for replicate in case.result["bootstrap"]:
         weights = np.array(replicate["weights"], int)
-        for c in range(min(5, curve_case.targets.shape[1])):
-            counted = curve_case.targets[:, c] != NOT_COUNTED
-            score, target = (np.repeat(values, weights[counted]) for values in curve_case.of_class(c))
+        for c in range(min(5, case.targets.shape[1])):
+            counted = case.targets[:, c] != NOT_COUNTED
+            score, target = (np.repeat(values, weights[counted]) for values in case.of_class(c))
             auroc, precision = replicate["figures"][2 * c: 2 * c + 2]
             if target.sum() == 0 or target.all():
                 assert (auroc, precision) == (None, 1 if target.any() else None)
@@ -181,13 +249,18 @@ def test_bootstrap_figures_are_those_of_repeated_samples(curve_case):
 
 def test_cases_are_what_they_claim():
     """Enough of each kind, so that silence above means something."""
-    from conftest import CURVES
-
     averages = [case.result["averages"] for case in CURVES]
-    assert len(CURVES) >= 200
-    assert sum(a["sklearn"]["auroc"]["macro"] is None for a in averages) > 30
-    assert sum(a["sklearn"]["auroc"]["macro"] is not None for a in averages) > 30
-    assert sum(a["torchmetrics"]["average_precision"] != a["sklearn"]["average_precision"] for a in averages) > 10
+    assert sum(a["sklearn"]["auroc_macro"] is None for a in averages) > 30
+    assert sum(a["sklearn"]["auroc_macro"] is not None for a in averages) > 30
+    assert sum(a["torchmetrics"]["average_precision_macro"] != a["sklearn"]["average_precision_macro"]
+               for a in averages) > 10  # fmt: skip
+    for is_kind in (lambda c: c.multiclass, lambda c: not c.multiclass and c.classes > 1, lambda c: c.classes == 1):
+        cases = [case for case in CURVES if is_kind(case)]
+        least = 200 if cases[0].classes > 1 else 60  # single classes of the others are binary problems, too
+        assert sum(map(whole_samples, cases)) >= least
+        assert sum(map(has_torchmetrics_averages, cases)) >= least
+        assert sum(not case.counted.all() for case in cases) > least / 4
+        assert len({case.options["slicing"] for case in cases}) == 4
     partial = [f["partial_auroc"] for case in CURVES for f in case.result["per_class"]]
     assert sum(value is not None for value in partial) > 200
     assert len({case.result["digest"] for case in CURVES}) > 190

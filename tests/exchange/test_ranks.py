@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+from conftest import RANKS, for_each
 from torchmetrics.functional.regression import spearman_corrcoef
-
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def outputs_of(case):
@@ -25,30 +24,31 @@ def check(found, prediction, target):
     assert abs(found - expected) <= 1e-12
 
 
-def test_correlation_is_scipys(rank_case):
-    for output, _, prediction, target in outputs_of(rank_case):
-        check(rank_case.result["spearman"][output], prediction, target)
+@for_each(RANKS)
+def test_correlation_is_scipys(case):
+    for output, _, prediction, target in outputs_of(case):
+        check(case.result["spearman"][output], prediction, target)
 
 
-def test_correlation_is_torchmetrics(rank_case):
-    for output, _, prediction, target in outputs_of(rank_case):
-        found = rank_case.result["spearman"][output]
+@for_each(RANKS)
+def test_correlation_is_torchmetrics(case):
+    for output, _, prediction, target in outputs_of(case):
+        found = case.result["spearman"][output]
         if found is not None and len(target) > 10:  # with few it is off by its epsilon
             expected = spearman_corrcoef(torch.from_numpy(prediction).double(), torch.from_numpy(target).double())
             assert found == pytest.approx(expected.item(), abs=2e-6)
 
 
-def test_bootstrap_correlation_is_that_of_repeated_samples(rank_case):
-    for replicate in rank_case.result["bootstrap"]:
+@for_each(RANKS)
+def test_bootstrap_correlation_is_that_of_repeated_samples(case):
+    for replicate in case.result["bootstrap"]:
         weights = np.array(replicate["weights"], int)
-        for output, counted, prediction, target in outputs_of(rank_case):
+        for output, counted, prediction, target in outputs_of(case):
             times = weights[counted]
             check(replicate["spearman"][output], np.repeat(prediction, times), np.repeat(target, times))
 
 
 def test_cases_are_what_they_claim():
-    from conftest import RANKS
-
     values = [value for case in RANKS for value in case.result["spearman"]]
     assert sum(value is None for value in values) >= 5
     assert sum(value is not None for value in values) >= 40

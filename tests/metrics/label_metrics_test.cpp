@@ -158,6 +158,24 @@ TEST(Binary, RefusesWhatItDoesNotKnow) {
   }
 }
 
+TEST(CurvesOfClasses, HaveNumbersThatAreShares) {
+  for (const std::string task : {"multiclass", "multilabel"}) {
+    const auto message = [&](const std::string& name) {
+      return message_of({.task = task, .num_classes = 3, .names = {name}});
+    };
+    for (const char* form : {"precision_at_recall_0.5_macro", "recall_at_precision_1_macro",
+                             "auroc_max_fpr_0.1_weighted"}) {
+      EXPECT_THAT(message(form), HasSubstr("nothing was refused")) << task;
+    }
+    EXPECT_THAT(
+        message("recall_at_precision_1.5_macro"),
+        HasSubstr("'recall_at_precision_1.5_macro' has 1.5, expected a share of at most 1"));
+    for (const char* unknown : {"precision_at_recall_0.5", "precision_at_recall_0.5_weighted"}) {
+      EXPECT_THAT(message(unknown), HasSubstr("not known")) << task;
+    }
+  }
+}
+
 // Label 0: tp 1, fn 1, tn 1. Label 1: fp 1, tn 1, and one that is not scored. Label 2: never set
 // nor predicted.
 const LabelSamples kThree{3, {1, 1, -1, -1, -1, -1, -1, 1, -1}, {}, {1, 0, 0, 1, 0, 0, 0, 255, 0}};

@@ -9,11 +9,12 @@
 
 namespace tally::exchange {
 
-enum class CurveFigure { auroc, average_precision };
+// An AUROC may be partial; an operating point is precision at a recall, or the reverse.
+enum class CurveFigure { auroc, average_precision, operating_point };
 enum class Average { macro, weighted };     // plain mean; weighted by positives
 enum class Targets { multiclass, labels };  // one class a sample; any number of labels, or binary
 
-// `values`: auroc() or average_precision() of each of `curves`. What an undefined one means:
+// `values`: this figure of each of `curves`. What an undefined one means:
 //
 //   figure, average            torchmetrics          sklearn
 //   AUROC, macro               counts as 0           the average is undefined
@@ -21,7 +22,9 @@ enum class Targets { multiclass, labels };  // one class a sample; any number of
 //                                                    no negatives: the average is undefined
 //   AP, multiclass             left out              counts as 0
 //   AP, labels                 counts as 0           counts as 0
+//   operating point            counts as 0           counts as 0
 //
+// scikit-learn has no function for the last: 0 is what its precision_recall_curve() leads to.
 // A weighted average without any positive is 0 in both. The average of one label is its own value,
 // an undefined one counting as in macro. None where nothing is counted: all are left out, or no
 // class has a sample. Where all samples are of class 0, torchmetrics itself counts the AP of the

@@ -18,9 +18,9 @@ struct CurveRules {
   metrics::Definitions definitions = metrics::Definitions::torchmetrics;
 };
 
-// Those of `names` that are made of curves, in their order, a binary task's of its one curve:
-//   auroc_macro, auroc_weighted, average_precision_macro, average_precision_weighted;
-//   auroc, auroc_max_fpr_<x>, average_precision, precision_at_recall_<x>, recall_at_precision_<x>
+// Those of `names` that are made of curves, in their order. Of one curve, which a binary task has:
+//   auroc, auroc_max_fpr_<x>, average_precision, precision_at_recall_<x>, recall_at_precision_<x>;
+// averages over classes: the same with _macro behind, the first three also with _weighted.
 std::vector<std::string> curve_metric_names(const std::vector<std::string>& names);
 
 // Pure. One value for each of these names.
@@ -28,8 +28,9 @@ std::vector<metrics::MetricValue> curve_metrics(std::span<const CurveCounts> cur
                                                 const std::vector<std::string>& names,
                                                 const CurveRules& rules);
 
-// Pure. Adds "auroc" and "average_precision" to the figures of each class.
-void add_class_figures(std::span<const CurveCounts> curves,
+// Pure. Adds to the figures of each class "auroc" and "average_precision", and what `names` has
+// averages of: "precision_at_recall_0.9" where they hold "precision_at_recall_0.9_macro".
+void add_class_figures(std::span<const CurveCounts> curves, const std::vector<std::string>& names,
                        std::vector<metrics::ClassFigures>& classes);
 
 }  // namespace tally::exchange
