@@ -131,7 +131,7 @@ def make_rank_case(seed: int) -> Case:
     elif style == "extreme":
         pairs = pairs ** 15
     pairs = pairs.astype(np.float32)
-    if seed % 3 == 0:
+    if random.random() < 0.3:
         pairs[1][random.random((rows, outputs)) < 0.15] = np.nan
     return Case(f"{seed} {rows}x{outputs} {style}", pairs, np.zeros(0, np.uint8), {
         "kind": "ranks", "rows": rows, "outputs": outputs, "slicing": seed % 4, "seed": seed, "replicates": 3})

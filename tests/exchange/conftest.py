@@ -15,7 +15,7 @@ CURVES = [cases.make_curve_case(seed) for seed in range(660)] + [
     cases.make_curve_case(1004, "multiclass", 2, 400),
     cases.make_curve_case(1006, "labels", 2, 0),
 ]
-RANKS = [cases.make_rank_case(seed) for seed in range(40)]
+RANKS = [cases.make_rank_case(seed) for seed in range(420)]
 
 
 @pytest.fixture(scope="session", autouse=True)

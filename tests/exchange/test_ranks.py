@@ -30,11 +30,16 @@ def test_correlation_is_scipys(case):
         check(case.result["spearman"][output], prediction, target)
 
 
+def fits_torchmetrics(found, target) -> bool:
+    """With few elements it is off by its epsilon."""
+    return found is not None and len(target) > 10
+
+
 @for_each(RANKS)
 def test_correlation_is_torchmetrics(case):
     for output, _, prediction, target in outputs_of(case):
         found = case.result["spearman"][output]
-        if found is not None and len(target) > 10:  # with few it is off by its epsilon
+        if fits_torchmetrics(found, target):
             expected = spearman_corrcoef(torch.from_numpy(prediction).double(), torch.from_numpy(target).double())
             assert found == pytest.approx(expected.item(), abs=2e-6)
 
@@ -50,5 +55,8 @@ def test_bootstrap_correlation_is_that_of_repeated_samples(case):
 
 def test_cases_are_what_they_claim():
     values = [value for case in RANKS for value in case.result["spearman"]]
-    assert sum(value is None for value in values) >= 5
-    assert sum(value is not None for value in values) >= 40
+    assert sum(value is None for value in values) >= 50
+    assert sum(value is not None for value in values) >= 200
+    in_torchmetrics = [any(fits_torchmetrics(case.result["spearman"][output], target)
+                           for output, _, _, target in outputs_of(case)) for case in RANKS]  # fmt: skip
+    assert sum(in_torchmetrics) >= 200
