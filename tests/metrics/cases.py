@@ -17,6 +17,7 @@ import torch
 
 SEEDS = 15
 FEWER_SEEDS = {"a thousand classes": 5, "nothing scored": 2}  # slow ones, and those with little to say
+MANY_CLASSES = 140
 BETAS = (0.5, 2)
 TOPS = (2, 3, 5, 10)
 # What an infinite cross entropy counts as (docs/metrics.md).
@@ -155,6 +156,8 @@ def shaped(shape: str, random: np.random.Generator) -> dict:
         rows = int(random.integers(1, 4))
     if shape == "absent classes":
         classes = 30
+    if shape == "many classes":
+        classes = int(random.integers(max(TOPS) + 1, 40))
     scores, labels = lean(random, rows, classes, max(2, classes // 6) if shape == "absent classes" else None)
     extra: dict = {}
     if shape == "absent classes":
@@ -163,7 +166,7 @@ def shaped(shape: str, random: np.random.Generator) -> dict:
         labels[:] = labels[0]
         if random.random() < 0.5:
             scores[:, labels[0]] += 50
-    elif shape == "ties":
+    elif shape == "ties" or (shape == "many classes" and random.random() < 0.3):
         scores = np.round(scores)
     elif shape == "constant outputs":
         scores[:] = random.choice([0.0, -3.0, 0.25])
@@ -243,6 +246,13 @@ def run(cases: list[Case], folder: Path) -> None:
     results = iter(out.stdout.splitlines())
     for case in cases:
         case.found = {name: json.loads(next(results)) for name in variants(case)}
+
+
+def many_classes(folder: Path) -> list[Case]:
+    """More cases that have a top-k for all of TOPS."""
+    cases = [make_case("many classes", seed) for seed in range(MANY_CLASSES)]
+    run(cases, folder)
+    return cases
 
 
 def all_cases(folder: Path) -> list[Case]:

@@ -13,6 +13,8 @@ from torchmetrics import classification as tm
 
 TORCH, EXACT = 2e-6, 1e-12  # tolerances
 CASES = 320
+MANY = 760  # where so many cases are left out that 200 remain
+DEFINITIONS = ("torchmetrics", "sklearn")
 ZERO_PROBABILITY_LOSS = 149 * np.log(2)  # what Tally takes for an infinite one
 
 
@@ -24,8 +26,8 @@ class Case:
     targets: np.ndarray  # [rows] or [rows, labels]
     ignore_index: int | None
     threshold: float
-    definitions: str
-    found: dict = dataclasses.field(default_factory=dict)
+    bins: int
+    found: dict = dataclasses.field(default_factory=dict)  # Tally's figures, by the names of DEFINITIONS
 
     @property
     def has_pairs(self):
@@ -135,12 +137,12 @@ def pair_of(random, kind, scores):
 def rules(random):
     threshold = float(random.choice([0.5, 0.5, 0.5, 0.1, 0.25, 0.75]))
     kind = str(random.choice(["logits", "logits", "probabilities", "log-probabilities"]))
-    return kind, threshold, str(random.choice(["torchmetrics", "sklearn"]))
+    return kind, threshold, int(random.choice([1, 2, 10, 15, 15, 100]))
 
 
 def binary_case(seed):
     random = np.random.default_rng(seed)
-    kind, threshold, definitions = rules(random)
+    kind, threshold, bins = rules(random)
     rows = int(random.choice([1, 2, 3, 7, 40, 300]))
     labels = random_labels(random, (rows,))
     scores = random_scores(random, kind, labels)
@@ -148,19 +150,20 @@ def binary_case(seed):
     ignore_index = random.choice([None, -1, -100, 7])
     if ignore_index is not None:
         labels = np.where(random.random(rows) < 0.2, ignore_index, labels).astype(np.int64)
-    return Case("binary", kind, scores, labels, ignore_index, threshold, definitions)
+    return Case("binary", kind, scores, labels, ignore_index, threshold, bins)
 
 
 def multilabel_case(seed):
     random = np.random.default_rng(seed)
-    kind, threshold, definitions = rules(random)
-    shape = int(random.choice([1, 2, 5, 30])), int(random.choice([1, 2, 3, 10, 100], p=[0.15, 0.2, 0.25, 0.3, 0.1]))
+    kind, threshold, bins = rules(random)
+    labels = int(random.choice([1, 2, 3, 10, 100, 1000], p=[0.15, 0.2, 0.25, 0.3, 0.08, 0.02]))
+    shape = int(random.choice([1, 2, 5, 30])), labels
     targets = random_labels(random, shape)
     scores = random_scores(random, kind, targets)
     ignore_index = random.choice([None, 2, 255])
     if ignore_index is not None:
         targets = np.where(random.random(shape) < 0.2, ignore_index, targets)
-    return Case("multilabel", kind, scores, targets.astype(np.uint8), ignore_index, threshold, definitions)
+    return Case("multilabel", kind, scores, targets.astype(np.uint8), ignore_index, threshold, bins)
 
 
 def parts_of(i):
@@ -176,9 +179,10 @@ def score(cases, folder):
         case.targets.astype("<i8" if case.task == "binary" else "u1").tofile(folder / f"{i}.targets")
         names = ["all", "f0.5", "f2"] if case.task == "binary" else ["all", "f0.5_macro", "f0.5_micro", "f0.5_weighted"]
         manifest.append({
-            "task": case.task, "kind": case.kind, "classes": case.classes, "columns": case.scores.shape[1],
-            "rows": len(case.targets), "parts": parts_of(i), "definitions": case.definitions,
-            "threshold": case.threshold, "ignore_index": case.ignore_index, "metrics": names})
+            "arrays": str(i), "task": case.task, "kind": case.kind, "classes": case.classes,
+            "columns": case.scores.shape[1], "rows": len(case.targets), "parts": parts_of(i), "bins": case.bins,
+            "definitions": DEFINITIONS, "threshold": case.threshold, "ignore_index": case.ignore_index,
+            "metrics": names})  # fmt: skip
     (folder / "cases.json").write_text(json.dumps(manifest))
     out = subprocess.run(
         [os.environ["TALLY_SCORE_LABELS"], folder], check=True, capture_output=True, text=True, timeout=60)
@@ -187,25 +191,26 @@ def score(cases, folder):
     return cases
 
 
-def check(cases, metric, expected, tolerance, fewest=200):
+def check(cases, metric, expected, tolerance, definitions="torchmetrics"):
     """Compares all cases for which `expected` returns a value; NaN stands for an undefined one."""
     compared, wrong = 0, []
     for i, case in enumerate(cases):
+        found = case.found[definitions]["metrics"][metric]
         if not case.scored.any():
-            assert case.found["metrics"][metric] is None, f"case {i}"
+            assert found is None, f"case {i}"
             continue
         value = expected(case)
         if value is None:
             continue
         compared += 1
-        value, found = float(value), case.found["metrics"][metric]
+        value = float(value)
         undefined = np.isnan(value)
         fits = found is None if undefined else (
             found is not None and abs(found - value) <= tolerance * max(1.0, abs(value)))
         if not fits:
             wrong.append(f"case {i} {case.kind} {case.scores.shape} ignore {case.ignore_index}: {found}, not {value}")
     assert not wrong, f"{len(wrong)} of {compared} for {metric}:\n" + "\n".join(wrong[:8])
-    assert compared >= fewest, f"{metric}: only {compared} cases"
+    assert compared >= 200, f"{metric}: only {compared} cases"
 
 
 def one_sided(case):
@@ -224,3 +229,15 @@ def torch_value(case, metric):
     targets = np.where(case.scored, case.targets.astype(np.int64), -1)
     metric.update(torch.from_numpy(given), torch.from_numpy(targets))
     return metric.compute().item()
+
+
+def check_shapes(cases):
+    """They have what hurts, each of it more than once."""
+    some = [case for case in cases if case.scored.any()]
+    assert sum(not case.scored.any() for case in cases) >= 1
+    assert sum(not case.scored.all() for case in some) >= 40
+    assert sum(one_sided(case) for case in some) >= 40
+    assert sum(np.ptp(case.probabilities) == 0 and case.probabilities.size > 1 for case in some) >= 10
+    for probability in (0, 1):
+        assert sum((case.probabilities[case.scored] == probability).any() for case in some) >= 10
+    assert sum(parts_of(i) > len(case.targets) for i, case in enumerate(cases)) >= 10  # some parts are empty

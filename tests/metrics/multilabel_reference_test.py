@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sklearn.metrics
 import torch
-from label_cases import CASES, EXACT, TORCH, check, multilabel_case, one_sided, score, torch_value
+from label_cases import CASES, EXACT, TORCH, check, check_shapes, multilabel_case, one_sided, score, torch_value
 from torchmetrics import classification as tm
 
 pytestmark = pytest.mark.usefixtures("fast_and_quiet")
@@ -98,15 +98,15 @@ def test_elements(multilabel):
         case.targets[case.scored], case.predictions[case.scored]), EXACT)
 
 
-def test_mcc(multilabel):
+def test_mcc(multilabel, many_multilabel):
     in_torch = of_labels(tm.MultilabelMatthewsCorrCoef)
     # Where it is undefined torchmetrics has values of its own.
-    check(multilabel, "mcc", lambda case: None if one_sided(case) else in_torch(case), TORCH, fewest=100)
+    check(many_multilabel, "mcc", lambda case: None if one_sided(case) else in_torch(case), TORCH)
     check(multilabel, "mcc", lambda case: sklearn.metrics.matthews_corrcoef(
         case.targets[case.scored], case.predictions[case.scored]), EXACT)
 
 
-def test_exact_match(multilabel):
+def test_exact_match(multilabel, many_multilabel):
     in_torch = of_labels(tm.MultilabelExactMatch)
 
     def with_torch(case):  # a sample without a scored label counts as a match there
@@ -118,8 +118,8 @@ def test_exact_match(multilabel):
 
     check(multilabel, "exact_match", with_torch, TORCH)
     check(multilabel, "exact_match", in_numpy, EXACT)
-    check(multilabel, "exact_match", lambda case: sklearn.metrics.accuracy_score(
-        case.targets, case.predictions) if case.scored.all() else None, EXACT, fewest=100)
+    check(many_multilabel, "exact_match", lambda case: sklearn.metrics.accuracy_score(
+        case.targets, case.predictions) if case.scored.all() else None, EXACT)
 
 
 RANKINGS = {
@@ -168,15 +168,22 @@ def test_rankings_in_torchmetrics(name, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in MULTILABEL if name != "f0.5"])
 def test_figures_of_each_label(multilabel, name):
-    cls, options, _, _ = MULTILABEL[name]
+    cls, options, function, of_sklearn = MULTILABEL[name]
+    compared = 0
     for case in multilabel:
+        found = np.array([figures[name] or 0.0 for figures in case.found["torchmetrics"]["per_class"]])
+        if case.scored.all() and name != "specificity":
+            by_sklearn = function(case.targets, case.predictions, average=None, **of_sklearn) if case.classes > 1 else (
+                function(case.targets[:, 0], case.predictions[:, 0], **of_sklearn))  # fmt: skip
+            assert np.allclose(found, by_sklearn, rtol=0, atol=EXACT)
         if case.classes == 1:
             continue
         metric = cls(case.classes, average="none", threshold=case.threshold, ignore_index=-1, **options)
         metric.update(torch.from_numpy(case.probabilities),
                       torch.from_numpy(np.where(case.scored, case.targets.astype(np.int64), -1)))
-        found = [figures[name] or 0.0 for figures in case.found["per_class"]]
         assert np.allclose(found, metric.compute().numpy(), rtol=0, atol=TORCH)
+        compared += 1
+    assert compared >= 200
 
 
 def test_losses(multilabel):
@@ -186,12 +193,13 @@ def test_losses(multilabel):
 
 def test_counts(multilabel):
     for case in multilabel:
+        found = case.found["torchmetrics"]
         per_sample = case.scored.reshape(len(case.targets), -1)
-        assert case.found["count"] == len(case.targets)
-        assert case.found["scored"] == per_sample.any(1).sum()
-        assert case.found["ignored"] == (~per_sample.any(1)).sum()
-        assert case.found["labels_scored"] == case.scored.sum()
-        support = [figures["support"] for figures in case.found["per_class"]]
+        assert found["count"] == len(case.targets)
+        assert found["scored"] == per_sample.any(1).sum()
+        assert found["ignored"] == (~per_sample.any(1)).sum()
+        assert found["labels_scored"] == case.scored.sum()
+        support = [figures["support"] for figures in found["per_class"]]
         assert support == ((case.targets == 1) & case.scored).sum(0).tolist()
 
 
@@ -201,3 +209,8 @@ def test_any_split_gives_the_same_digits(tmp_path, parts, monkeypatch):
     whole = [case.found for case in score(cases, tmp_path)]
     monkeypatch.setattr("label_cases.parts_of", lambda _: parts)
     assert [case.found for case in score(cases, tmp_path)] == whole
+
+
+def test_the_cases_have_the_shapes_that_hurt(multilabel):
+    check_shapes(multilabel)
+    assert {1, 2, 1000} <= {case.classes for case in multilabel}

@@ -2,11 +2,12 @@
 //
 //   score_labels FOLDER
 //
-// FOLDER/cases.json lists cases: {"task", "kind", "classes", "columns", "rows", "parts",
-// "definitions", "threshold", "ignore_index": number or null, "metrics": names}. Case i has its
-// float32 scores [rows, columns] in FOLDER/i.scores and its targets, int64 [rows] or uint8 [rows,
-// classes], in FOLDER/i.targets, as numpy's tofile() writes them. The samples are cut into `parts`
-// states, which are merged. On stdout: a JSON array with an object per case.
+// FOLDER/cases.json lists cases: {"arrays", "task", "kind", "classes", "columns", "rows", "parts",
+// "bins", "definitions": names, "threshold", "ignore_index": number or null, "metrics": names}. The
+// float32 scores [rows, columns] lie in FOLDER/<arrays>.scores and the targets, int64 [rows] or
+// uint8 [rows, classes], in FOLDER/<arrays>.targets, as numpy's tofile() writes them. The samples
+// are cut into `parts` states, which are merged. On stdout: a JSON array with an object per case,
+// which has one under the name of each of its definitions.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -32,6 +33,7 @@ json as_json(const metrics::Results& results) {
            {"ignored", results.ignored},     {"labels_scored", results.labels_scored},
            {"confusion", results.confusion}, {"metrics", json::object()},
            {"per_class", json::array()}};
+  for (const auto& shares : results.confusion_shares) out[shares.name] = shares.values;
   for (const auto& metric : results.metrics) out["metrics"][metric.name] = number(metric.value);
   for (const auto& figures : results.per_class) {
     json one{{"support", figures.support}, {"predicted", figures.predicted}};
@@ -41,13 +43,13 @@ json as_json(const metrics::Results& results) {
   return out;
 }
 
-metrics::MetricOptions options_of(const json& test) {
-  metrics::MetricOptions options{
-      .task = test["task"],
-      .num_classes = test["classes"],
-      .names = test["metrics"],
-      .definitions = metrics::definitions_from_name(std::string(test["definitions"])),
-      .threshold = test["threshold"]};
+metrics::MetricOptions options_of(const json& test, const std::string& definitions) {
+  metrics::MetricOptions options{.task = test["task"],
+                                 .num_classes = test["classes"],
+                                 .names = test["metrics"],
+                                 .definitions = metrics::definitions_from_name(definitions),
+                                 .calibration_bins = test["bins"],
+                                 .threshold = test["threshold"]};
   if (!test["ignore_index"].is_null()) options.ignore_index = test["ignore_index"];
   return options;
 }
@@ -61,8 +63,9 @@ TensorView rows_of(std::string& bytes, DType dtype, const Shape& row, std::int64
                          shape);
 }
 
-json run(const json& test, std::string scores, std::string targets) {
-  const metrics::MetricSet set(options_of(test));
+json run(const json& test, const std::string& definitions, std::string scores,
+         std::string targets) {
+  const metrics::MetricSet set(options_of(test, definitions));
   const auto kind = metrics::output_kind_from_name(std::string(test["kind"]));
   const metrics::LabelRules rules = label_rules(set.options(), kind);
   const bool is_binary = test["task"] == "binary";
@@ -93,8 +96,12 @@ json run_all(const std::filesystem::path& folder) {
   };
   json found = json::array();
   for (const json& test : json::parse(read("cases.json"))) {
-    const std::string number = std::to_string(found.size());
-    found.push_back(run(test, read(number + ".scores"), read(number + ".targets")));
+    const std::string scores = read(test["arrays"].get<std::string>() + ".scores");
+    const std::string targets = read(test["arrays"].get<std::string>() + ".targets");
+    json& one = found.emplace_back();
+    for (const std::string definitions : test["definitions"]) {
+      one[definitions] = run(test, definitions, scores, targets);
+    }
   }
   return found;
 }
