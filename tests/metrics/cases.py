@@ -38,6 +38,7 @@ class Case:
     smoothing: float = 0.1
     class_weights: np.ndarray | None = None  # [classes]
     found: dict[str, dict] = field(default_factory=dict)  # Tally's results, by the names of VARIANTS
+    remembered: dict[tuple, object] = field(default_factory=dict)  # what takes another package long
 
     @property
     def classes(self) -> int:

@@ -28,6 +28,7 @@ class Case:
     threshold: float
     bins: int
     found: dict = dataclasses.field(default_factory=dict)  # Tally's figures, by the names of DEFINITIONS
+    remembered: dict = dataclasses.field(default_factory=dict)  # what takes another package long
 
     @property
     def has_pairs(self):

@@ -23,19 +23,19 @@ def of_labels(cls, **options):
 
 
 MULTILABEL = {
-    "precision": (tm.MultilabelPrecision, {}, sklearn.metrics.precision_score, {"zero_division": 0}),
-    "recall": (tm.MultilabelRecall, {}, sklearn.metrics.recall_score, {"zero_division": 0}),
-    "f1": (tm.MultilabelF1Score, {}, sklearn.metrics.f1_score, {"zero_division": 0}),
-    "f0.5": (tm.MultilabelFBetaScore, {"beta": 0.5}, sklearn.metrics.fbeta_score, {"beta": 0.5, "zero_division": 0}),
-    "specificity": (tm.MultilabelSpecificity, {}, sklearn.metrics.recall_score, {"pos_label": 0, "zero_division": 0}),
-    "jaccard": (tm.MultilabelJaccardIndex, {}, sklearn.metrics.jaccard_score, {"zero_division": 0}),
+    "precision": (tm.MultilabelPrecision, {}),
+    "recall": (tm.MultilabelRecall, {}),
+    "f1": (tm.MultilabelF1Score, {}),
+    "f0.5": (tm.MultilabelFBetaScore, {"beta": 0.5}),
+    "specificity": (tm.MultilabelSpecificity, {}),
+    "jaccard": (tm.MultilabelJaccardIndex, {}),
 }
 
 
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("name", MULTILABEL)
 def test_averages_in_torchmetrics(multilabel, name, average):
-    cls, options, _, _ = MULTILABEL[name]
+    cls, options = MULTILABEL[name]
     in_torch = of_labels(cls, average=average, **options)
 
     def expected(case):  # its weighted Jaccard divides by zero
@@ -44,32 +44,40 @@ def test_averages_in_torchmetrics(multilabel, name, average):
     check(multilabel, f"{name}_{average}", expected, TORCH)
 
 
-def average_of(case, average, function, options):
+def in_sklearn(case, name, keep, place, **options):
+    """Of some elements, which `place` names; precision, recall and F come from one call."""
+    given, beta = (case.targets[keep], case.predictions[keep]), 0.5 if name == "f0.5" else 1.0
+    key = ("jaccard" if name == "jaccard" else beta, place, options["average"])
+    if key not in case.remembered:
+        case.remembered[key] = (
+            sklearn.metrics.jaccard_score(*given, zero_division=0, **options) if name == "jaccard" else
+            sklearn.metrics.precision_recall_fscore_support(*given, beta=beta, zero_division=0, **options))  # fmt: skip
+    found = case.remembered[key]
+    return found if name == "jaccard" else found[{"precision": 0, "recall": 1}.get(name, 2)]
+
+
+def average_of(case, name, average):
     """From scikit-learn's figures of single labels, of the elements that are scored."""
-    def of(keep):
-        if not keep.any():
-            return 0.0
-        return function(case.targets[keep], case.predictions[keep], labels=[0, 1], pos_label=1, average="binary", **options)
+    def of(keep, place):
+        return in_sklearn(case, name, keep, place, labels=[0, 1], pos_label=1, average="binary") if keep.any() else 0.0
 
     if average == "micro":
-        return of(case.scored)
+        return of(case.scored, "all")
     labels = [case.scored & (np.arange(case.classes) == label) for label in range(case.classes)]
-    values = np.array([of(keep) for keep in labels])
-    weights = np.array([(case.targets[keep] == 1).sum() for keep in labels]) if average == "weighted" else np.ones(len(labels))
-    return (values * weights).sum() / weights.sum() if weights.sum() else 0.0
+    values = np.array([of(keep, label) for label, keep in enumerate(labels)])
+    weights = [(case.targets[keep] == 1).sum() if average == "weighted" else 1 for keep in labels]
+    return np.average(values, weights=weights) if sum(weights) else 0.0
 
 
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("name", [name for name in MULTILABEL if name != "specificity"])
 def test_averages_in_sklearn(multilabel, name, average):
-    _, _, function, options = MULTILABEL[name]
-
     def expected(case):
         if case.classes > 3 and not case.scored.all():  # slow
             return None
         if case.classes > 1 and case.scored.all():
-            return function(case.targets, case.predictions, average=average, **options)
-        return average_of(case, average, function, options)
+            return in_sklearn(case, name, slice(None), "matrix", average=average)
+        return average_of(case, name, average)
 
     check(multilabel, f"{name}_{average}", expected, EXACT)
 
@@ -138,8 +146,10 @@ def test_rankings_in_sklearn(multilabel, name):
         return RANKINGS[name][1](targets[None, :], scores[None, :])
 
     def expected(case):
-        rows = [row for row in range(len(case.targets)) if case.scored[row].any()]
         scores = case.probabilities.astype(np.float64)
+        if case.scored.all() and case.classes > 1:
+            return RANKINGS[name][1](case.targets, scores)
+        rows = [row for row in range(len(case.targets)) if case.scored[row].any()]
         return np.mean([of_sample(case.targets[row][case.scored[row]], scores[row][case.scored[row]]) for row in rows])
 
     check(multilabel, name, expected, EXACT)
@@ -168,17 +178,17 @@ def test_rankings_in_torchmetrics(name, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in MULTILABEL if name != "f0.5"])
 def test_figures_of_each_label(multilabel, name):
-    cls, options, function, of_sklearn = MULTILABEL[name]
+    cls, of_torch = MULTILABEL[name]
     compared = 0
     for case in multilabel:
         found = np.array([figures[name] or 0.0 for figures in case.found["torchmetrics"]["per_class"]])
         if case.scored.all() and name != "specificity":
-            by_sklearn = function(case.targets, case.predictions, average=None, **of_sklearn) if case.classes > 1 else (
-                function(case.targets[:, 0], case.predictions[:, 0], **of_sklearn))  # fmt: skip
+            options = {"average": None} if case.classes > 1 else {"average": "binary", "labels": [0, 1], "pos_label": 1}
+            by_sklearn = in_sklearn(case, name, slice(None), "matrix", **options)
             assert np.allclose(found, by_sklearn, rtol=0, atol=EXACT)
         if case.classes == 1:
             continue
-        metric = cls(case.classes, average="none", threshold=case.threshold, ignore_index=-1, **options)
+        metric = cls(case.classes, average="none", threshold=case.threshold, ignore_index=-1, **of_torch)
         metric.update(torch.from_numpy(case.probabilities),
                       torch.from_numpy(np.where(case.scored, case.targets.astype(np.int64), -1)))
         assert np.allclose(found, metric.compute().numpy(), rtol=0, atol=TORCH)

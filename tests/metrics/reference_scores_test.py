@@ -8,6 +8,7 @@ from cases import ZERO_PROBABILITY_LOSS, Case
 from compare import DEVIATIONS, TO_DOUBLE, TO_TORCHMETRICS, check, not_deviating
 from torchmetrics.functional import classification as tm
 
+pytestmark = pytest.mark.usefixtures("fast_and_quiet")
 NORMS = {"ece": "l1", "calibration_error_l2": "l2", "calibration_error_max": "max"}
 
 

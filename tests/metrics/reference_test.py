@@ -13,6 +13,7 @@ from cases import BETAS, TOPS, Case
 from compare import DEVIATIONS, TO_DOUBLE, TO_TORCHMETRICS, agrees, check, not_deviating
 from torchmetrics.functional import classification as tm
 
+pytestmark = pytest.mark.usefixtures("fast_and_quiet")
 AVERAGES = ("macro", "micro", "weighted")
 BETA_OF = {"f1": 1.0} | {f"f{beta}": float(beta) for beta in BETAS}
 FIGURES = ("precision", "recall", *BETA_OF, "specificity", "jaccard")
@@ -56,9 +57,11 @@ def by_sklearn(figure: str, average: str | None, case: Case) -> object:
     arguments = {"labels": labels, "average": average, "zero_division": 0}
     if figure == "jaccard":
         return sklearn.metrics.jaccard_score(case.y, case.prediction, **arguments)
-    found = sklearn.metrics.precision_recall_fscore_support(
-        case.y, case.prediction, beta=BETA_OF.get(figure, 1.0), **arguments)  # fmt: skip
-    return found[{"precision": 0, "recall": 1}.get(figure, 2)]
+    key = (average, BETA_OF.get(figure, 1.0))  # three figures come from one call
+    if key not in case.remembered:
+        case.remembered[key] = sklearn.metrics.precision_recall_fscore_support(
+            case.y, case.prediction, beta=key[1], **arguments)  # fmt: skip
+    return case.remembered[key][{"precision": 0, "recall": 1}.get(figure, 2)]
 
 
 def zero_for_none(values: list) -> np.ndarray:
