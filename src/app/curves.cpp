@@ -78,13 +78,14 @@ void add_curve_metrics(const Job& job, const std::vector<exchange::CurveCounts>&
 }
 
 void add_curve_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                         const std::vector<exchange::CurveCounts>& whole,
                          metrics::Results& results) {
   const auto names = names_of(job);
   if (names.empty()) return;
   const exchange::CurveFigures figures{
       std::ssize(names),
       [&](std::span<const exchange::CurveCounts> curves, std::span<std::optional<double>> values) {
-        const auto made = exchange::curve_metrics(curves, names, rules_of(job));
+        const auto made = exchange::replicate_metrics(curves, whole, names, rules_of(job));
         for (std::size_t i = 0; i < made.size(); ++i) values[i] = made[i].value;
       }};
   const exchange::CurveBootstrap options{.seed = static_cast<std::uint64_t>(job.config.seed),

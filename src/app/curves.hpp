@@ -27,8 +27,9 @@ std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& com
 void add_curve_metrics(const Job& job, const std::vector<exchange::CurveCounts>& curves,
                        metrics::Results& results);
 
-// Collective. Intervals for the same, on rank 0.
+// Collective. Intervals for the same, on rank 0; `whole`: the curves of all samples.
 void add_curve_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                         const std::vector<exchange::CurveCounts>& whole,
                          metrics::Results& results);
 
 // The points of the curves, for metrics.h5.

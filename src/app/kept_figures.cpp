@@ -85,7 +85,7 @@ void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopRes
   figures.state_digest = digest.hex();
   if (job.config.intervals == "bootstrap") {
     add_bootstrap(comm, job, mine, figures.results);
-    add_curve_intervals(comm, job, mine, figures.results);
+    add_curve_intervals(comm, job, mine, curves, figures.results);
     add_rank_intervals(comm, job, mine, figures.results);
   }
   if (job.config.intervals == "off") remove_intervals(figures);

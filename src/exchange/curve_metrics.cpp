@@ -118,6 +118,25 @@ std::vector<metrics::MetricValue> curve_metrics(Curves curves,
   return values;
 }
 
+std::vector<metrics::MetricValue> replicate_metrics(Curves replicate, Curves whole,
+                                                    const std::vector<std::string>& names,
+                                                    const CurveRules& rules) {
+  bool lost_positives = false;
+  bool lost_negatives = false;
+  for (std::size_t c = 0; c < whole.size(); ++c) {
+    lost_positives |= whole[c].positives > 0 && replicate[c].positives == 0;
+    lost_negatives |= whole[c].negatives > 0 && replicate[c].negatives == 0;
+  }
+  std::vector<metrics::MetricValue> values;
+  for (const std::string& name : names) {
+    const auto wanted = asked(name);
+    const bool is_weighted = wanted && wanted->average == Average::weighted;
+    const bool is_lost = lost_negatives || (lost_positives && !is_weighted);
+    values.push_back({name, is_lost ? Value() : value_of(replicate, name, rules)});
+  }
+  return values;
+}
+
 void add_class_figures(Curves curves, const std::vector<std::string>& names,
                        std::vector<metrics::ClassFigures>& classes) {
   for (const Asked& figure : figures_of_classes(names)) {

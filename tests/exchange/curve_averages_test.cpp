@@ -1,4 +1,5 @@
 #include <tally/exchange/curve_averages.hpp>
+#include <tally/exchange/curve_metrics.hpp>
 
 #include <tally/base/error.hpp>
 
@@ -112,6 +113,36 @@ TEST(CurveAverages, NeedAFigureOfEachClass) {
     average_over_classes(kOneAbsent, Values(2), CurveFigure::auroc, Average::macro,
                          Targets::multiclass, Definitions::sklearn);
   });
+}
+
+CurveCounts one_threshold(std::int64_t positives, std::int64_t negatives) {
+  return {.thresholds = {0.5f},
+          .positives_at = {positives},
+          .negatives_at = {0},
+          .negatives_above = {0},
+          .positives = positives,
+          .negatives = negatives};
+}
+
+TEST(ReplicateMetrics, AreUndefinedWhereAClassWasLost) {
+  const std::vector<std::string> names{"auroc_macro", "auroc_weighted", "average_precision_macro"};
+  const CurveRules rules{Targets::labels, Definitions::torchmetrics};
+  const std::vector<CurveCounts> whole{one_threshold(2, 3), one_threshold(1, 4),
+                                       one_threshold(0, 5)};
+  const auto defined = [&](CurveCounts first, CurveCounts second) {
+    const std::vector<CurveCounts> replicate{std::move(first), std::move(second),
+                                             one_threshold(0, 5)};
+    std::vector<bool> found;
+    for (const auto& value : replicate_metrics(replicate, whole, names, rules)) {
+      found.push_back(value.value.has_value());
+    }
+    return found;
+  };
+  using Found = std::vector<bool>;
+  EXPECT_EQ(defined(one_threshold(3, 2), one_threshold(2, 3)), (Found{true, true, true}))
+      << "the third class had no positive to lose";
+  EXPECT_EQ(defined(one_threshold(3, 2), one_threshold(0, 5)), (Found{false, true, false}));
+  EXPECT_EQ(defined(one_threshold(4, 0), one_threshold(2, 3)), (Found{false, false, false}));
 }
 
 }  // namespace

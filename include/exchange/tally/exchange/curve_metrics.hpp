@@ -28,6 +28,14 @@ std::vector<metrics::MetricValue> curve_metrics(std::span<const CurveCounts> cur
                                                 const std::vector<std::string>& names,
                                                 const CurveRules& rules);
 
+// Pure. The same of a replicate of `whole`, entry for entry the same classes. None where a class
+// lost all its positives or all its negatives (from a weighted average: its negatives), for what
+// the rules put in its place would make the values jump and their percentiles no interval.
+std::vector<metrics::MetricValue> replicate_metrics(std::span<const CurveCounts> replicate,
+                                                    std::span<const CurveCounts> whole,
+                                                    const std::vector<std::string>& names,
+                                                    const CurveRules& rules);
+
 // Pure. Adds to the figures of each class "auroc" and "average_precision", and what `names` has
 // averages of: "precision_at_recall_0.9" where they hold "precision_at_recall_0.9_macro".
 void add_class_figures(std::span<const CurveCounts> curves, const std::vector<std::string>& names,
