@@ -11,7 +11,7 @@ namespace tally::metrics {
 bool contains(const std::vector<std::string>& names, std::string_view name);
 
 // The number that stands for the <…> of `pattern` in `name`; none if the name is not of that form.
-// A whole number from 1 for <k>, else a number above 0.
+// A whole number from 1 for <k>, else a finite number above 0.
 std::optional<double> number_in(std::string_view name, std::string_view pattern);
 
 // Whether `name` is the pattern or of its form.

@@ -111,8 +111,7 @@ std::string to_json(const RunReport& report);
 // The table that a person reads at the end of a run; `folder` is where the results are.
 std::string to_table(const RunReport& report, const std::filesystem::path& folder);
 
-// metrics.h5: /confusion int64 [C, C] if it was kept, /class_names [C] if there are any. Published
-// whole or not at all. Error(output).
+// metrics.h5, as docs/formats.md says. Published whole or not at all. Error(output).
 void write_metrics_file(const RunReport& report, const std::filesystem::path& path);
 
 // `tally inspect report.json`: the figures of a report as lines. Error(usage) if it is none.
