@@ -20,37 +20,38 @@ class Confusion : public Family {
   explicit Confusion(MetricOptions options) : options_(std::move(options)) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
-    const std::int64_t classes = options_.num_classes;
-    matrix_ = layout.add_counters("confusion.matrix", classes * classes);
-    counters.confusion = {matrix_.offset, classes};
+    matrix_ = layout.add_counters("confusion.matrix", num_tables() * classes() * classes());
+    counters.confusion = {matrix_.offset, classes()};
   }
 
   void finalize(const exact::State& state, Results& results) const override {
     const Counts matrix = state.of(matrix_);
     results.confusion.assign(matrix.begin(), matrix.end());
-    const auto classes = to_size(options_.num_classes);
-    std::vector<std::int64_t> rows(classes), columns(classes);
-    std::int64_t all = 0;
-    for (std::size_t i = 0; i < matrix.size(); ++i) {
-      rows[i / classes] += matrix[i];
-      columns[i % classes] += matrix[i];
-      all += matrix[i];
-    }
-    append_shares(
-        kByTrue, matrix, [&](std::size_t i) { return rows[i / classes]; }, results);
-    append_shares(
-        kByPredicted, matrix, [&](std::size_t i) { return columns[i % classes]; }, results);
-    append_shares(
-        kByAll, matrix, [&](std::size_t) { return all; }, results);
+    const std::size_t side = to_size(classes());
+    const std::size_t tables = to_size(num_tables());
+    const auto row = [&](std::size_t i) { return i / side; };
+    const auto column = [&](std::size_t i) { return i / (side * side) * side + i % side; };
+    const auto table = [&](std::size_t i) { return i / (side * side); };
+    append_shares(kByTrue, matrix, row, tables * side, results);
+    append_shares(kByPredicted, matrix, column, tables * side, results);
+    append_shares(kByAll, matrix, table, tables, results);
   }
 
  private:
+  bool has_labels() const { return options_.task == "multilabel"; }
+  std::int64_t classes() const { return has_labels() ? 2 : options_.num_classes; }
+  std::int64_t num_tables() const { return has_labels() ? options_.num_classes : 1; }
+
+  // whole(i): which of `num_wholes` sums of cells cell i is a share of.
   template <class Whole>
-  void append_shares(const char* name, Counts matrix, const Whole& whole, Results& results) const {
+  void append_shares(const char* name, Counts matrix, const Whole& whole, std::size_t num_wholes,
+                     Results& results) const {
     if (!contains(options_.names, name)) return;
+    std::vector<std::int64_t> wholes(num_wholes);
+    for (std::size_t i = 0; i < matrix.size(); ++i) wholes[whole(i)] += matrix[i];
     std::vector<double> shares;
     for (std::size_t i = 0; i < matrix.size(); ++i) {
-      shares.push_back(Proportion{matrix[i], whole(i)}.value().value_or(0.0));
+      shares.push_back(Proportion{matrix[i], wholes[whole(i)]}.value().value_or(0.0));
     }
     results.confusion_shares.push_back({name, std::move(shares)});
   }
@@ -60,7 +61,9 @@ class Confusion : public Family {
 };
 
 std::optional<std::string> too_many_classes(const MetricOptions& options, std::string_view) {
-  if (options.num_classes <= options.confusion_max_classes) return std::nullopt;
+  if (options.num_classes <= options.confusion_max_classes || options.task == "multilabel") {
+    return std::nullopt;
+  }
   return format("is kept up to {} classes, the data set has {}", options.confusion_max_classes,
                 options.num_classes);
 }

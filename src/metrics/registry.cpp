@@ -48,6 +48,14 @@ FamilyEntry binary_calibration_family() {
   return family;
 }
 
+// Its cells follow from the other counts of a label but where outputs are not finite.
+FamilyEntry multilabel_confusion_family() {
+  FamilyEntry family = confusion_family();
+  family.metrics.front().definition = "counts by label, truth and prediction, in metrics.h5";
+  family.metrics.front().standard = false;
+  return family;
+}
+
 // The first two count what the others divide by.
 std::vector<FamilyEntry> binary_families() {
   return {
@@ -59,8 +67,13 @@ std::vector<FamilyEntry> binary_families() {
 
 std::vector<FamilyEntry> multilabel_families() {
   return {
-      coverage_family(),        multilabel_figures_family(), exact_match_family(),
-      multilabel_loss_family(), label_ranking_family(),      class_curves_family(),
+      coverage_family(),
+      multilabel_figures_family(),
+      exact_match_family(),
+      multilabel_loss_family(),
+      label_ranking_family(),
+      class_curves_family(),
+      multilabel_confusion_family(),
   };
 }
 

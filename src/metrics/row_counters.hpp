@@ -60,18 +60,12 @@ struct RowCounters {
     labels.count_sample(sample, add);
     label_losses.count_row(row, add);
     label_samples.count_row(row, add);
-    if (row.finite) count_one_label(sample, add);
-  }
-
- private:
-  // What is kept of a single label only; it is taken for the second of two classes.
-  template <class Add>
-  constexpr void count_one_label(const LabelSample& sample, const Add& add) const {
-    const float probability = sample.probabilities[0];
-    const bool is_set = sample.targets[0] == 1;
-    if (calibration.counts != kNotKept) calibration.count(probability, is_set, add);
-    if (confusion.matrix == kNotKept) return;
-    add(confusion.matrix + (is_set ? confusion.num_classes : 0) + labels.predicts(probability), 1);
+    if (!row.finite) return;
+    // Kept of a single label only; it is taken for the second of two classes.
+    if (calibration.counts != kNotKept) {
+      calibration.count(sample.probabilities[0], sample.targets[0] == 1, add);
+    }
+    confusion.count_sample(sample, labels, add);
   }
 };
 

@@ -65,13 +65,16 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
   writer.set_attribute("/", "state_digest", report.state_digest);
   writer.set_attribute("/", "task", report.task);
   writer.set_attribute("/", "num_classes", results.num_classes);
+  const Shape matrix = report.task == "multilabel"
+                           ? Shape{results.num_classes, 2, 2}
+                           : Shape{results.num_classes, results.num_classes};
   if (!results.confusion.empty()) {
-    writer.write(kConfusion, {results.num_classes, results.num_classes}, results.confusion);
+    writer.write(kConfusion, matrix, results.confusion);
     writer.set_attribute(kConfusion, "rows", "true class");
     writer.set_attribute(kConfusion, "columns", "predicted class");
   }
   for (const auto& shares : results.confusion_shares) {
-    writer.write("/" + shares.name, {results.num_classes, results.num_classes}, shares.values);
+    writer.write("/" + shares.name, matrix, shares.values);
   }
   write_reliability(writer, results.reliability);
   write_curves(writer, report.curves);

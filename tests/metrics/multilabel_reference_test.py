@@ -201,6 +201,28 @@ def test_losses(multilabel):
     check(multilabel, "brier", lambda case: np.square(case.exact_probabilities - case.targets)[case.scored].mean(), EXACT)
 
 
+@pytest.mark.parametrize(
+    ("name", "normalize"),
+    [("confusion", None), ("confusion_by_true", "true"), ("confusion_by_predicted", "pred"), ("confusion_by_all", "all")],
+)  # fmt: skip
+def test_confusion_matrix(multilabel, name, normalize):
+    for case in multilabel:
+        metric = tm.MultilabelConfusionMatrix(
+            case.classes, threshold=case.threshold, ignore_index=-1, normalize=normalize, validate_args=False
+        )
+        targets = np.where(case.scored, case.targets.astype(np.int64), -1)
+        metric.update(torch.from_numpy(case.probabilities), torch.from_numpy(targets))
+        found = np.array(case.found["torchmetrics"][name])
+        assert np.abs(found - metric.compute().numpy().ravel()).max() <= TORCH, case.name
+        if normalize is None:
+            tables = [
+                sklearn.metrics.confusion_matrix(truth[keep], prediction[keep], labels=[0, 1])
+                if keep.any() else np.zeros((2, 2))
+                for truth, prediction, keep in zip(case.targets.T, case.predictions.T, case.scored.T)
+            ]  # fmt: skip
+            assert found.tolist() == np.ravel(tables).tolist(), case.name
+
+
 def test_counts(multilabel):
     for case in multilabel:
         found = case.found["torchmetrics"]

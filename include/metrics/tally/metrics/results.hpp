@@ -69,7 +69,9 @@ struct Results {
   std::vector<ClassFigures> per_class;
   std::vector<TieBounds> tie_bounds;
   std::vector<ReliabilityBin> reliability;  // empty if not kept
-  std::vector<std::int64_t> confusion;  // [classes, classes] row = true class; empty if not kept
+  // [classes, classes], row = true class; of several labels [labels, 2, 2], row = truth; empty if
+  // not kept.
+  std::vector<std::int64_t> confusion;
   std::vector<ConfusionShares> confusion_shares;  // those asked for
   std::int64_t num_classes = 0;
 
