@@ -30,17 +30,6 @@ exchange::PairRows rows_of(const Job& job, const LoopResult& mine) {
           }};
 }
 
-// The mean over outputs; none if one of them has none.
-std::optional<double> mean(const std::vector<exchange::RankSums>& sums) {
-  double sum = 0;
-  for (const exchange::RankSums& of_output : sums) {
-    const auto value = exchange::spearman(of_output);
-    if (!value) return std::nullopt;
-    sum += *value;
-  }
-  return sum / static_cast<double>(sums.size());
-}
-
 }  // namespace
 
 std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm, const Job& job,
@@ -70,7 +59,7 @@ std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm, con
 
 void add_rank_metrics(const std::vector<exchange::RankSums>& sums, metrics::Results& results) {
   if (sums.empty()) return;
-  results.metrics.push_back({kSpearman, mean(sums)});
+  results.metrics.push_back({kSpearman, exchange::mean_spearman(sums)});
   for (std::size_t i = 0; i < std::min(sums.size(), results.per_class.size()); ++i) {
     results.per_class[i].figures.push_back({kSpearman, exchange::spearman(sums[i])});
   }
@@ -83,7 +72,8 @@ void add_rank_intervals(const comm::Communicator& comm, const Job& job, const Lo
   for (const auto& of_replicate : exchange::bootstrap_ranks(
            comm, rows_of(job, mine), static_cast<std::uint64_t>(job.config.seed),
            job.config.bootstrap_replicas)) {
-    if (const auto value = mean(of_replicate)) replicates[kSpearman].push_back(*value);
+    if (const auto value = exchange::mean_spearman(of_replicate))
+      replicates[kSpearman].push_back(*value);
   }
   add_intervals(job, replicates, results);
 }

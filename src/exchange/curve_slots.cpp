@@ -58,6 +58,7 @@ std::int64_t slot_in_class(std::span<const float> thresholds, std::size_t above,
 }
 
 void collect_positives(const ScoreRows& rows, ScoreKeys keys, DistinctKeys& found) {
+  if (rows.num_classes < 1) throw Error(ErrorKind::internal, "a curve of no class");
   for_each_window(rows, keys, [&](const ScoreWindow& window) {
     for_each_element(window, [&](std::size_t, std::size_t c, float score, bool is_positive) {
       if (is_positive) found.add(score_key(c, score));
@@ -142,13 +143,18 @@ void CurveSlots::fill(std::span<const std::int64_t> counts,
   }
 }
 
+CurveSlots slots_of(const ScoreRows& rows, ScoreKeys keys) {
+  DistinctKeys positives;
+  collect_positives(rows, keys, positives);
+  return {positives.sorted(), rows.num_classes};
+}
+
 CurveSlots agree_on_slots(const comm::Communicator& comm, const ScoreRows& rows, ScoreKeys keys) {
   comm::agree_same(comm, ErrorKind::internal, "the number of classes of a curve",
                    format("{}", rows.num_classes));
   DistinctKeys all;
   std::vector<std::uint64_t> mine;
   comm::agree_on(comm, [&] {
-    if (rows.num_classes < 1) throw Error(ErrorKind::internal, "a curve of no class");
     collect_positives(rows, keys, all);
     const auto found = all.sorted();
     mine.assign(found.begin(), found.end());

@@ -44,6 +44,9 @@ class CurveSlots {
   std::vector<std::int64_t> first_;  // [classes + 1]: where a class begins in thresholds_
 };
 
+// Not collective. The slots of these rows alone.
+CurveSlots slots_of(const ScoreRows& rows, ScoreKeys keys);
+
 // Collective. The slots of all ranks' positives. Fails as count_curves() does.
 CurveSlots agree_on_slots(const comm::Communicator& comm, const ScoreRows& rows, ScoreKeys keys);
 

@@ -11,6 +11,7 @@
 #include <tally/metrics/poisson_weight.hpp>
 
 #include "pair_values.hpp"
+#include "rank_share.hpp"
 #include "ranked_column.hpp"
 #include "wide.hpp"
 
@@ -27,25 +28,6 @@ Weights weights_of(const PairValues& values, const PoissonWeights* replicate) {
     weights[i] = replicate->of(static_cast<std::uint64_t>(values.index[i]));
   }
   return weights;
-}
-
-// This rank's share of the sums.
-RankSums share_of(const Weights& weights, std::span<const std::int64_t> predictions,
-                  std::span<const std::int64_t> targets) {
-  RankSums share;
-  Wide of_predictions = 0;
-  Wide of_targets = 0;
-  Wide of_products = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    share.count += weights[i];
-    of_predictions += Wide{predictions[i]} * predictions[i] * weights[i];
-    of_targets += Wide{targets[i]} * targets[i] * weights[i];
-    of_products += Wide{predictions[i]} * targets[i] * weights[i];
-  }
-  share.predictions = limbs_of(of_predictions);
-  share.targets = limbs_of(of_targets);
-  share.products = limbs_of(of_products);
-  return share;
 }
 
 // Collective. Shares of one output, one entry for each of `replicates`.
@@ -136,6 +118,16 @@ std::optional<double> spearman(const RankSums& sums) {
   if (predictions == 0 || targets == 0) return std::nullopt;
   const auto products = static_cast<double>(wide_of(sums.products));
   return std::clamp(products / std::sqrt(predictions * targets), -1.0, 1.0);
+}
+
+std::optional<double> mean_spearman(std::span<const RankSums> outputs) {
+  double sum = 0;
+  for (const RankSums& of_output : outputs) {
+    const auto value = spearman(of_output);
+    if (!value) return std::nullopt;
+    sum += *value;
+  }
+  return sum / static_cast<double>(outputs.size());
 }
 
 }  // namespace tally::exchange

@@ -106,12 +106,21 @@ std::vector<std::int64_t> RankedColumn::centred_ranks(const comm::Communicator& 
   comm::share_in_turn(comm, mine, sizeof(WeightedValue), kShareBytes,
                       [&](std::int64_t, std::span<const std::byte> rows) { below->add(rows); });
   std::vector<std::int64_t> ranks;
-  comm::agree_on(comm, [&] {
-    const auto of_distinct = below->centred();
-    ranks.reserve(place_.size());
-    for (const std::int32_t place : place_) ranks.push_back(of_distinct[to_size(place)]);
-  });
+  comm::agree_on(comm, [&] { ranks = spread(below->centred()); });
   return ranks;
+}
+
+std::vector<std::int64_t> RankedColumn::centred_ranks(const Weights& weights) const {
+  Below below(distinct_);
+  below.add(weighted_values(weights));
+  return spread(below.centred());
+}
+
+std::vector<std::int64_t> RankedColumn::spread(const std::vector<std::int64_t>& of_distinct) const {
+  std::vector<std::int64_t> spread;
+  spread.reserve(place_.size());
+  for (const std::int32_t place : place_) spread.push_back(of_distinct[to_size(place)]);
+  return spread;
 }
 
 }  // namespace tally::exchange

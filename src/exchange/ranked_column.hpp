@@ -23,9 +23,13 @@ class RankedColumn {
   // less than 2^32.
   std::vector<std::int64_t> centred_ranks(const comm::Communicator& comm,
                                           const Weights& weights) const;
+  // Not collective. The same among this rank's values alone.
+  std::vector<std::int64_t> centred_ranks(const Weights& weights) const;
 
  private:
   std::vector<std::byte> weighted_values(const Weights& weights) const;
+  // What belongs to the distinct values, for each value.
+  std::vector<std::int64_t> spread(const std::vector<std::int64_t>& of_distinct) const;
 
   std::vector<float> distinct_;      // ascending
   std::vector<std::int32_t> place_;  // of each value in distinct_

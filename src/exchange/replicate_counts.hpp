@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <vector>
 
 #include <tally/exchange/curve_bootstrap.hpp>
 #include <tally/metrics/poisson_weight.hpp>
 
 #include "curve_slots.hpp"
+#include "placed_rows.hpp"
 
 namespace tally::exchange {
 
@@ -22,7 +23,6 @@ class ReplicateCounts {
   void count(std::int64_t first_replicate, std::span<std::int64_t> counts) const;
 
  private:
-  void keep_places();
   void count_kept(std::int64_t replicate, std::span<std::int64_t> counts) const;
   void count_read(std::int64_t first_replicate, std::span<std::int64_t> counts) const;
   metrics::PoissonWeights weights_of(std::int64_t replicate) const {
@@ -32,11 +32,7 @@ class ReplicateCounts {
   const ScoreRows& rows_;
   const CurveBootstrap& options_;
   const CurveSlots& slots_;
-  bool keeps_places_ = false;
-  // The rows in slot s are rows_by_slot_[first_in_slot_[s]] up to those of slot s + 1: so counts
-  // are written in order, and what is read out of order, a byte a row, stays in the caches.
-  std::vector<std::int32_t> first_in_slot_;
-  std::vector<std::int32_t> rows_by_slot_;
+  std::optional<PlacedRows> placed_;  // if places are kept
 };
 
 }  // namespace tally::exchange

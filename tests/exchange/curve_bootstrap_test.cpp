@@ -5,6 +5,7 @@
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/exchange/curve_figures.hpp>
+#include <tally/exchange/prepared_curves.hpp>
 #include <tally/metrics/poisson_weight.hpp>
 
 #include "comm_fixture.hpp"
@@ -51,6 +52,15 @@ Scores resampled(const Scores& all, std::int64_t replicate) {
   return drawn;
 }
 
+std::vector<std::uint8_t> weights_of(std::int64_t replicate, std::int64_t num_rows) {
+  const metrics::PoissonWeights weights(kSeed, static_cast<std::uint64_t>(replicate));
+  std::vector<std::uint8_t> found;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(num_rows); ++i) {
+    found.push_back(static_cast<std::uint8_t>(weights.of(i)));
+  }
+  return found;
+}
+
 class CurveBootstrapTest : public comm::CommTest {
  protected:
   ScoreRows mine(const Scores& all, int how) {
@@ -77,6 +87,26 @@ TEST_F(CurveBootstrapTest, FiguresAreThoseOfRepeatedRows) {
             << batch_bytes;
       }
     }
+  }
+}
+
+TEST_F(CurveBootstrapTest, OneProcessAloneFindsTheSame) {
+  for (const std::int64_t num_rows : {0, 1, 5, 80}) {
+    const Scores all = random_scores(static_cast<std::uint64_t>(num_rows), num_rows, 3, 6);
+    const PreparedCurves prepared(all.slice(0, num_rows), ScoreKeys::float32);
+    std::vector<CurveCounts> curves;
+    prepared.count({}, curves);
+    EXPECT_EQ(curves, slow_counts(all));
+    const CurveFigures figures = all_figures(3);
+    for (std::int64_t r = 0; r < kReplicates; ++r) {
+      Figures expected(6);
+      figures.compute(slow_counts(resampled(all, r)), expected);
+      prepared.count(weights_of(r, num_rows), curves);
+      Figures found(6);
+      figures.compute(curves, found);
+      EXPECT_EQ(found, expected) << num_rows << " rows, replicate " << r;
+    }
+    EXPECT_THROW(prepared.count(weights_of(0, num_rows + 1), curves), Error);
   }
 }
 

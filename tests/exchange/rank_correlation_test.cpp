@@ -7,6 +7,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/exchange/prepared_ranks.hpp>
 #include <tally/metrics/poisson_weight.hpp>
 
 #include "comm_fixture.hpp"
@@ -116,6 +117,28 @@ TEST_F(RankCorrelationTest, BootstrapSumsAreThoseOfRepeatedRows) {
   for (int how = 0; how < kNumSlicings; ++how) {
     EXPECT_EQ(bootstrap_ranks(world(), mine(pairs, how), 13, 4), expected) << "slicing " << how;
   }
+}
+
+TEST_F(RankCorrelationTest, OneProcessAloneFindsTheSame) {
+  const Pairs pairs = random_pairs(5, 40, 2, 6);
+  const PreparedRanks prepared(pairs.slice({0, 40}));
+  std::vector<std::uint8_t> weights(40, 1);
+  for (std::uint64_t r = 0; r < 4; ++r) {
+    std::vector<RankSums> expected;
+    for (std::int64_t output = 0; output < 2; ++output) {
+      expected.push_back(slow_sums(
+          pairs, output, [&](std::int64_t row) { return weights[static_cast<std::size_t>(row)]; }));
+    }
+    EXPECT_EQ(prepared.sum(weights), expected) << r;
+    if (r == 0) {
+      EXPECT_EQ(prepared.sum({}), expected);
+    }
+    const metrics::PoissonWeights of_replicate(13, r);
+    for (std::size_t row = 0; row < weights.size(); ++row) {
+      weights[row] = static_cast<std::uint8_t>(of_replicate.of(row));
+    }
+  }
+  EXPECT_THROW(prepared.sum(metrics::RowWeights(weights).first(39)), Error);
 }
 
 TEST_F(RankCorrelationTest, GroupsOfOutputsChangeNothing) {

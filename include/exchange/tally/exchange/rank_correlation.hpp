@@ -54,5 +54,7 @@ std::vector<std::vector<RankSums>> bootstrap_ranks(const comm::Communicator& com
 
 // sum(cx cy) / sqrt(sum(cx^2) sum(cy^2)), in [-1, 1]; pure. None where either side has no variance.
 std::optional<double> spearman(const RankSums& sums);
+// The mean over outputs, at least one; none if one of them has none.
+std::optional<double> mean_spearman(std::span<const RankSums> outputs);
 
 }  // namespace tally::exchange
