@@ -12,7 +12,11 @@ std::map<std::string, std::string> scoring_attributes(const Job& job) {
       {"outputs", std::string(metrics::name(job.outputs))},
       {"definitions", job.config.definitions},
       {"calibration_bins", format("{}", job.config.calibration_bins)},
-      {"label_smoothing", format("{}", job.config.label_smoothing)}};
+      {"label_smoothing", format("{}", job.config.label_smoothing)},
+      {"curves", job.config.curves}};
+  if (job.task_name == "binary" || job.task_name == "multilabel") {
+    attributes["threshold"] = format("{}", job.config.threshold);
+  }
   if (info.ignore_index) attributes["ignore_index"] = format("{}", *info.ignore_index);
   if (!job.class_weights_digest.empty()) {
     attributes["class_weights_sha256"] = job.class_weights_digest;
