@@ -41,9 +41,10 @@ std::string evaluate_help(std::string_view usage, std::string_view purpose) {
 std::string compare_help() {
   return format(
       "Usage: tally compare DIR_A DIR_B [options]\n\n"
-      "Compares two results over the same samples: McNemar's exact test of the accuracies, paired\n"
-      "intervals of the difference in each metric, the samples that are predicted otherwise, and\n"
-      "a sentence in the end. DIR is the folder of a result, or its predictions.h5.\n\n{}\n"
+      "Compares two results over the same samples: McNemar's exact test of samples that are right\n"
+      "(not of a regression), paired intervals of the difference in each metric, the samples that\n"
+      "are predicted otherwise, and a sentence in the end. DIR is the folder of a result, or its\n"
+      "predictions.h5.\n\n{}\n"
       "Results that are not of the same samples are refused (exit 3). A metric that the saved\n"
       "columns cannot give is left out, with the --save value that would give it; one that\n"
       "--metrics names is then an error (exit 2).\n",

@@ -1,12 +1,10 @@
 #include "class_columns.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/printable.hpp>
 #include <tally/metrics/score_pass.hpp>
 
 namespace tally::compare {
@@ -15,38 +13,7 @@ namespace {
 using metrics::ClassRow;
 using metrics::OutputKind;
 
-constexpr std::int64_t kMaxClasses = 1 << 20;
-constexpr std::int64_t kMaxBins = 1000;
 constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
-
-template <class Number>
-Number number_of(const SavedRun& run, std::string_view attribute, const std::string& text,
-                 Number low, Number high) {
-  Number value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole_text = failure == std::errc{} && end == text.data() + text.size();
-  if (whole_text && value >= low && value <= high) return value;
-  throw Error(ErrorKind::dataset,
-              format("predictions file '{}', attribute {} = '{}', expected a number from {} to {}",
-                     run.name(), attribute, printable(text), low, high));
-}
-
-template <class Number>
-Number number_of(const SavedRun& run, std::string_view attribute, Number low, Number high) {
-  return number_of(run, attribute, run.attribute(attribute), low, high);
-}
-
-// An attribute that is a word of which `parse` knows some.
-template <class Parse>
-auto word_of(const SavedRun& run, std::string_view attribute, const Parse& parse) {
-  const std::string word = run.attribute(attribute);
-  try {
-    return parse(word);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::dataset, format("predictions file '{}', attribute {}: {}", run.name(),
-                                           attribute, printable(error.what())));
-  }
-}
 
 struct Columns {
   std::vector<std::int64_t> label, prediction;
@@ -66,7 +33,7 @@ Columns read_columns(const SavedRun& run) {
 // What of one row cannot be.
 class RowCheck {
  public:
-  RowCheck(const SavedRun& run, const ClassSettings& settings) : run_(run), settings_(settings) {}
+  RowCheck(const SavedRun& run, const ScoringSettings& settings) : run_(run), settings_(settings) {}
 
   void check(std::size_t i, const ClassRow& row) const {
     const std::int64_t classes = settings_.num_classes;
@@ -100,8 +67,19 @@ class RowCheck {
   }
 
   const SavedRun& run_;
-  const ClassSettings& settings_;
+  const ScoringSettings& settings_;
 };
+
+// The best there is.
+struct ScoreColumn {
+  std::string name;
+  OutputKind kind;
+};
+
+ScoreColumn score_column(const SavedRun& run, const ScoringSettings& settings) {
+  if (run.has_column("logits")) return {"logits", settings.outputs};
+  return {"probabilities", OutputKind::probabilities};
+}
 
 // Takes over what the scores say of a row.
 void take(const SavedRun& run, std::string_view column, std::size_t i, const ClassRow& found,
@@ -126,30 +104,14 @@ void take(const SavedRun& run, std::string_view column, std::size_t i, const Cla
 
 }  // namespace
 
-ClassSettings class_settings(const SavedRun& run) {
-  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
-  ClassSettings settings;
-  settings.num_classes = number_of<std::int64_t>(run, "num_classes", 1, kMaxClasses);
-  if (const auto text = run.find_attribute("ignore_index")) {
-    settings.ignore_index = number_of(run, "ignore_index", *text, kLowest, kHighest);
-  }
-  settings.definitions = word_of(run, "definitions", metrics::definitions_from_name);
-  settings.calibration_bins = number_of<std::int64_t>(run, "calibration_bins", 1, kMaxBins);
-  settings.label_smoothing = number_of(run, "label_smoothing", 0.0, 1.0);
-  settings.has_class_weights = run.find_attribute("class_weights_sha256").has_value();
-  settings.outputs = word_of(run, "outputs", metrics::output_kind_from_name);
-  return settings;
-}
-
-SavedScores saved_scores(const SavedRun& run, const ClassSettings& settings) {
+SavedScores saved_scores(const SavedRun& run, const ScoringSettings& settings) {
   if (run.has_column("logits")) return SavedScores::outputs;
   if (!run.has_column("probabilities")) return SavedScores::none;
   return settings.outputs == OutputKind::probabilities ? SavedScores::outputs
                                                        : SavedScores::probabilities;
 }
 
-std::vector<ClassRow> rows_of_columns(const SavedRun& run, const ClassSettings& settings) {
+std::vector<ClassRow> rows_of_columns(const SavedRun& run, const ScoringSettings& settings) {
   const Columns columns = read_columns(run);
   const RowCheck check(run, settings);
   std::vector<ClassRow> rows(run.indices().size());
@@ -170,15 +132,29 @@ std::vector<ClassRow> rows_of_columns(const SavedRun& run, const ClassSettings& 
   return rows;
 }
 
-void add_scores(const SavedRun& run, const ClassSettings& settings,
+ReadProbabilities probabilities_of(const SavedRun& run, const ScoringSettings& settings) {
+  const ScoreColumn column = score_column(run, settings);
+  const std::int64_t classes = settings.num_classes;
+  const auto scores =
+      std::make_shared<hdf5::Dataset>(run.rows(column.name, column.name, {classes}));
+  return [scores, column, classes](std::int64_t first, std::int64_t count,
+                                   std::span<float> probabilities) {
+    scores->read_rows(first, count, std::as_writable_bytes(probabilities));
+    std::vector<float> row(to_size(classes));
+    for (; !probabilities.empty(); probabilities = probabilities.subspan(row.size())) {
+      std::ranges::copy(probabilities.first(row.size()), row.begin());
+      metrics::class_probabilities(row, column.kind, probabilities.first(row.size()));
+    }
+  };
+}
+
+void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 const metrics::MetricOptions& options, FromScores what,
                 std::vector<ClassRow>& rows) {
-  const bool has_logits = run.has_column("logits");
-  const std::string column = has_logits ? "logits" : "probabilities";
-  const auto rules =
-      metrics::score_rules(options, has_logits ? settings.outputs : OutputKind::probabilities);
+  const auto [column, kind] = score_column(run, settings);
+  const auto rules = metrics::score_rules(options, kind);
   const std::int64_t classes = settings.num_classes;
-  const hdf5::Dataset scores = run.rows(column, column, classes);
+  const hdf5::Dataset scores = run.rows(column, column, {classes});
   const std::int64_t window = std::max<std::int64_t>(1, kWindowBytes / scores.info().row_bytes());
   std::vector<float> values;
   std::vector<std::int64_t> labels;

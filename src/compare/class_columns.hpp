@@ -2,44 +2,40 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/output_kind.hpp>
 
 #include "saved_run.hpp"
+#include "scoring_settings.hpp"
 
 namespace tally::compare {
 
-// What the file says of how its samples were judged.
-struct ClassSettings {
-  std::int64_t num_classes = 0;
-  std::optional<std::int64_t> ignore_index;
-  metrics::Definitions definitions = metrics::Definitions::torchmetrics;
-  std::int64_t calibration_bins = 15;
-  double label_smoothing = 0;
-  bool has_class_weights = false;
-  metrics::OutputKind outputs = metrics::OutputKind::logits;
-};
-ClassSettings class_settings(const SavedRun& run);
-
 // Scores of all classes that a file may hold.
 enum class SavedScores { none, probabilities, outputs };  // outputs: just what the model returned
-SavedScores saved_scores(const SavedRun& run, const ClassSettings& settings);
+SavedScores saved_scores(const SavedRun& run, const ScoringSettings& settings);
 
 // The rows as the columns index, label, prediction, label_rank, loss and confidence have them:
 // the last two rounded to float32; Brier score and hinge loss are NaN. Error(dataset) names a value
 // that cannot be.
-std::vector<metrics::ClassRow> rows_of_columns(const SavedRun& run, const ClassSettings& settings);
+std::vector<metrics::ClassRow> rows_of_columns(const SavedRun& run,
+                                               const ScoringSettings& settings);
 
 // Which facts of a sample come from its scores.
 enum class FromScores { all, brier_and_hinge };
 // Examines the saved scores as `tally evaluate` does. Error(dataset) where they contradict the
 // rows.
-void add_scores(const SavedRun& run, const ClassSettings& settings,
+void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 const metrics::MetricOptions& options, FromScores what,
                 std::vector<metrics::ClassRow>& rows);
+
+// Reads the probabilities of all classes of samples first .. first + count - 1, [count, classes],
+// made as `tally evaluate` makes them of the scores that add_scores() examines.
+using ReadProbabilities =
+    std::function<void(std::int64_t first, std::int64_t count, std::span<float> probabilities)>;
+ReadProbabilities probabilities_of(const SavedRun& run, const ScoringSettings& settings);
 
 }  // namespace tally::compare

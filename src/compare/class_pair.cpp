@@ -1,5 +1,7 @@
 #include "class_pair.hpp"
 
+#include <algorithm>
+
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 
@@ -8,18 +10,25 @@ namespace {
 
 using metrics::ClassRow;
 
-Prediction prediction_of(const ClassRow& row) { return {row.prediction, row.confidence}; }
+ClassPrediction prediction_of(const ClassRow& row) { return {row.prediction, row.confidence}; }
 
-std::int64_t& place_of(const ClassRow& a, const ClassRow& b, Changes& changes) {
-  if (a.is_right()) return changes.right_to_wrong;
-  return b.is_right() ? changes.wrong_to_right : changes.wrong_to_other_wrong;
+// [rows, classes]
+void fill_targets(std::span<const ClassRow> rows, std::span<std::uint8_t> targets) {
+  const std::size_t classes = targets.size() / rows.size();
+  for (const ClassRow& row : rows) {
+    const auto of_row = targets.first(classes);
+    const bool counts = !row.ignored && row.finite;
+    std::ranges::fill(of_row, counts ? exchange::kNegative : exchange::kNotCounted);
+    if (counts) of_row[to_size(row.label)] = exchange::kPositive;
+    targets = targets.subspan(classes);
+  }
 }
 
 }  // namespace
 
 ClassPair::ClassPair(metrics::MetricOptions options, std::vector<ClassRow> a,
-                     std::vector<ClassRow> b)
-    : metrics_(std::move(options)), a_(std::move(a)), b_(std::move(b)) {
+                     std::vector<ClassRow> b, ClassScores scores)
+    : metrics_(std::move(options)), a_(std::move(a)), b_(std::move(b)), scores_(std::move(scores)) {
   if (a_.size() != b_.size()) throw Error(ErrorKind::internal, "runs of unequal length are paired");
 }
 
@@ -30,28 +39,43 @@ metrics::PreparedRows ClassPair::prepare(Side side, std::int64_t first, std::int
   return {metrics_, rows.subspan(to_size(first), to_size(count))};
 }
 
-PairedTable ClassPair::table() const {
-  PairedTable table;
+std::unique_ptr<OrderedFigures> ClassPair::ordered(Side side) const {
+  if (!metrics_.needs_order()) return nullptr;
+  const metrics::MetricOptions& options = metrics_.options();
+  const auto& rows = side == Side::a ? a_ : b_;
+  const auto& read = side == Side::a ? scores_.a : scores_.b;
+  const exchange::ScoreRows scores{
+      .num_rows = size(),
+      .num_classes = options.num_classes,
+      .first_index = rows.empty() ? 0 : static_cast<std::int64_t>(rows.front().index),
+      .read = [&](std::int64_t first, std::int64_t count, std::span<float> values,
+                  std::span<std::uint8_t> targets) {
+        read(first, count, values);
+        fill_targets(std::span(rows).subspan(to_size(first), to_size(count)), targets);
+      }};
+  return curve_figures(options.names, scores, scores_.keys,
+                       {exchange::Targets::multiclass, options.definitions});
+}
+
+std::int64_t ClassPair::num_ignored() const {
+  return std::ranges::count(a_, true, &ClassRow::ignored);
+}
+
+std::optional<Outcomes> ClassPair::outcomes() const {
+  Outcomes outcomes{.metric = "accuracy", .table = {}};
   for (std::size_t i = 0; i < a_.size(); ++i) {
-    if (a_[i].ignored) continue;
-    const bool in_a = a_[i].is_right();
-    const bool in_b = b_[i].is_right();
-    if (in_a) {
-      ++(in_b ? table.both_right : table.only_a_right);
-    } else {
-      ++(in_b ? table.only_b_right : table.neither_right);
-    }
+    if (!a_[i].ignored) outcomes.table.add(a_[i].is_right(), b_[i].is_right());
   }
-  return table;
+  return outcomes;
 }
 
 Changes ClassPair::changes(std::int64_t most) const {
-  Changes changes;
+  ClassChanges changes;
   for (std::size_t i = 0; i < a_.size(); ++i) {
     const ClassRow& a = a_[i];
     const ClassRow& b = b_[i];
     if (a.ignored || a.prediction == b.prediction) continue;
-    ++place_of(a, b, changes);
+    changes.counts.add(a.is_right(), b.is_right());
     if (std::ssize(changes.first) >= most) continue;
     changes.first.push_back({.index = static_cast<std::int64_t>(a.index),
                              .label = a.label,

@@ -5,26 +5,36 @@
 
 #include <tally/metrics/class_row.hpp>
 
+#include "class_columns.hpp"
 #include "paired_samples.hpp"
 
 namespace tally::compare {
 
+// Where curves are compared: the scores they are made of.
+struct ClassScores {
+  ReadProbabilities a, b;
+  exchange::ScoreKeys keys = exchange::ScoreKeys::float32;
+};
+
 class ClassPair : public PairedSamples {
  public:
-  // Rows of the same samples, in the same order.
+  // Rows of the same samples, in the same order. `scores` are looked at where a metric needs them.
   ClassPair(metrics::MetricOptions options, std::vector<metrics::ClassRow> a,
-            std::vector<metrics::ClassRow> b);
+            std::vector<metrics::ClassRow> b, ClassScores scores = {});
 
   std::int64_t size() const override { return std::ssize(a_); }
   std::uint64_t index_of(std::int64_t sample) const override;
   const metrics::MetricSet& metrics() const override { return metrics_; }
   metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
-  PairedTable table() const override;
+  std::unique_ptr<OrderedFigures> ordered(Side side) const override;
+  std::int64_t num_ignored() const override;
+  std::optional<Outcomes> outcomes() const override;
   Changes changes(std::int64_t most) const override;
 
  private:
   metrics::MetricSet metrics_;
   std::vector<metrics::ClassRow> a_, b_;
+  ClassScores scores_;
 };
 
 // The reader of the task multiclass.

@@ -7,8 +7,10 @@
 #include <tally/metrics/definitions.hpp>
 
 #include "class_pair.hpp"
+#include "label_pair.hpp"
 #include "paired_bootstrap.hpp"
 #include "paired_samples.hpp"
+#include "value_pair.hpp"
 
 namespace tally::compare {
 namespace {
@@ -18,13 +20,16 @@ struct Reader {
   ReadPair (*read)(const SavedRun& a, const SavedRun& b, const std::vector<std::string>& names);
 };
 constexpr std::array kReaders{
+    Reader{"binary", read_label_pair},
     Reader{"multiclass", read_class_pair},
+    Reader{"multilabel", read_label_pair},
+    Reader{"regression", read_value_pair},
 };
 
-// Of accuracy there is a closed form, which owes nothing to a seed.
-void use_closed_form(const PairedTable& table, std::vector<MetricDifference>& metrics) {
-  const auto accuracy = std::ranges::find(metrics, "accuracy", &MetricDifference::name);
-  if (accuracy != metrics.end()) accuracy->interval = difference_interval(table);
+// Of shares of samples there is a closed form, which owes nothing to a seed.
+void use_closed_form(const Outcomes& outcomes, std::vector<MetricDifference>& metrics) {
+  const auto share = std::ranges::find(metrics, outcomes.metric, &MetricDifference::name);
+  if (share != metrics.end()) share->interval = difference_interval(outcomes.table);
 }
 
 void fill_facts(const SavedRun& a, const SavedRun& b, Comparison& comparison) {
@@ -67,10 +72,10 @@ Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::p
   fill_facts(run_a, run_b, comparison);
   comparison.options = options;
   comparison.definitions = metrics::name(pair.samples->metrics().options().definitions);
-  comparison.table = pair.samples->table();
-  comparison.ignored = comparison.samples - comparison.table.total();
+  comparison.outcomes = pair.samples->outcomes();
+  comparison.ignored = pair.samples->num_ignored();
   comparison.metrics = paired_differences(*pair.samples, options.replicates, options.seed);
-  use_closed_form(comparison.table, comparison.metrics);
+  if (comparison.outcomes) use_closed_form(*comparison.outcomes, comparison.metrics);
   comparison.changes = pair.samples->changes(options.most_changes);
   comparison.left_out = std::move(pair.left_out);
   comparison.notes = std::move(pair.notes);

@@ -16,6 +16,10 @@ std::optional<Side> better_by_test(const PairedTable& table) {
   return table.only_a_right > table.only_b_right ? Side::a : Side::b;
 }
 
+bool is_unchanged(const Changes& changes) {
+  return std::visit([](const auto& of_kind) { return of_kind.total() == 0; }, changes);
+}
+
 std::string verdict(std::optional<Side> better) {
   if (!better) return "No difference can be told";
   return *better == Side::a ? "A is better than B" : "B is better than A";
@@ -31,23 +35,30 @@ std::string figures_of(const MetricDifference& metric, const std::string& test) 
                 difference_text(*metric.difference), interval, test);
 }
 
+// The metric of the outcomes, by the test.
+Conclusion conclude_by_test(const Comparison& comparison, const MetricDifference& share) {
+  const PairedTable& table = comparison.outcomes->table;
+  const auto better = better_by_test(table);
+  const std::string test = format("; McNemar p = {}", p_text(mcnemar_p_value(table)));
+  const bool alike = table.total() > 0 && is_unchanged(comparison.changes);
+  return {
+      better, share.name,
+      format("{}: {}{}.", verdict(better),
+             alike ? "A and B predict the same for every sample, " : "", figures_of(share, test))};
+}
+
 }  // namespace
 
 Conclusion conclude(const Comparison& comparison) {
   const auto& metrics = comparison.metrics;
-  const auto accuracy = std::ranges::find(metrics, "accuracy", &MetricDifference::name);
-  if (accuracy == metrics.end()) {
-    const MetricDifference& first = metrics.at(0);
-    const auto better = first.better();
-    return {better, first.name, format("{}: {}.", verdict(better), figures_of(first, ""))};
+  if (comparison.outcomes) {
+    const auto share =
+        std::ranges::find(metrics, comparison.outcomes->metric, &MetricDifference::name);
+    if (share != metrics.end()) return conclude_by_test(comparison, *share);
   }
-  const auto better = better_by_test(comparison.table);
-  const std::string test = format("; McNemar p = {}", p_text(mcnemar_p_value(comparison.table)));
-  const bool alike = comparison.changes.total() == 0 && comparison.scored() > 0;
-  return {better, accuracy->name,
-          format("{}: {}{}.", verdict(better),
-                 alike ? "A and B predict the same for every sample, " : "",
-                 figures_of(*accuracy, test))};
+  const MetricDifference& first = metrics.at(0);
+  const auto better = first.better();
+  return {better, first.name, format("{}: {}.", verdict(better), figures_of(first, ""))};
 }
 
 }  // namespace tally::compare

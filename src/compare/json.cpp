@@ -1,23 +1,15 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include <tally/base/build_info.hpp>
-#include <tally/base/checked_cast.hpp>
 #include <tally/compare/comparison.hpp>
+
+#include "changes_json.hpp"
 
 namespace tally::compare {
 namespace {
 
-// Keys stay in the order of the documentation.
-using Json = nlohmann::ordered_json;
-
 // Rises when a key is removed or changes its meaning.
 constexpr int kSchema = 1;
-
-// JSON has no NaN and no infinity.
-Json number_or_null(std::optional<double> value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json();
-}
 
 Json side_or_null(std::optional<Side> side) {
   if (!side) return {};
@@ -32,7 +24,10 @@ Json run_json(const RunFacts& run) {
           {"predictions_digest", run.predictions_digest}};
 }
 
-Json table_json(const PairedTable& table) {
+// null where the outcomes are not of this metric.
+Json table_json(const std::optional<Outcomes>& outcomes, std::string_view metric) {
+  if (!outcomes || outcomes->metric != metric) return {};
+  const PairedTable& table = outcomes->table;
   return {{"both_right", table.both_right},
           {"only_a_right", table.only_a_right},
           {"only_b_right", table.only_b_right},
@@ -64,40 +59,6 @@ Json left_out_json(const std::vector<LeftOut>& metrics) {
   return rows;
 }
 
-class ChangesJson {
- public:
-  explicit ChangesJson(const std::vector<std::string>& class_names) : names_(class_names) {}
-
-  Json of(const Changes& changes) const {
-    Json first = Json::array();
-    for (const Change& change : changes.first) {
-      first.push_back({{"index", change.index},
-                       {"label", change.label},
-                       {"label_name", name_of(change.label)},
-                       {"a", prediction_json(change.a)},
-                       {"b", prediction_json(change.b)}});
-    }
-    return {{"right_to_wrong", changes.right_to_wrong},
-            {"wrong_to_right", changes.wrong_to_right},
-            {"wrong_to_other_wrong", changes.wrong_to_other_wrong},
-            {"first", std::move(first)}};
-  }
-
- private:
-  Json name_of(std::int64_t index) const {
-    if (index < 0 || index >= std::ssize(names_)) return {};
-    return names_[to_size(index)];
-  }
-
-  Json prediction_json(const Prediction& prediction) const {
-    return {{"prediction", prediction.predicted},
-            {"name", name_of(prediction.predicted)},
-            {"confidence", number_or_null(prediction.confidence)}};
-  }
-
-  const std::vector<std::string>& names_;
-};
-
 }  // namespace
 
 std::string to_json(const Comparison& comparison) {
@@ -116,10 +77,11 @@ std::string to_json(const Comparison& comparison) {
   json["definitions"] = comparison.definitions;
   json["bootstrap"] = {{"replicas", comparison.options.replicates},
                        {"seed", comparison.options.seed}};
-  json["accuracy"] = table_json(comparison.table);
+  json["accuracy"] = table_json(comparison.outcomes, "accuracy");
+  json["exact_match"] = table_json(comparison.outcomes, "exact_match");
   json["metrics"] = metrics_json(comparison.metrics);
   json["left_out"] = left_out_json(comparison.left_out);
-  json["changes"] = ChangesJson(comparison.class_names).of(comparison.changes);
+  json["changes"] = changes_json(comparison.changes, comparison.class_names);
   json["conclusion"] = {{"better", side_or_null(conclusion.better)},
                         {"metric", conclusion.metric},
                         {"sentence", conclusion.sentence}};

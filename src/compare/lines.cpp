@@ -1,17 +1,14 @@
 #include <algorithm>
-#include <cmath>
 
-#include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/compare/comparison.hpp>
 
+#include "change_lines.hpp"
 #include "figures.hpp"
 
 namespace tally::compare {
 namespace {
-
-constexpr std::size_t kMostNameBytes = 24;
 
 using Lines = std::vector<std::string>;
 
@@ -30,11 +27,15 @@ void add_heading(const Comparison& comparison, Lines& lines) {
   for (const std::string& note : comparison.notes) lines.push_back("note: " + note);
 }
 
-void add_table(const PairedTable& table, Lines& lines) {
+void add_outcomes(const Outcomes& outcomes, Lines& lines) {
+  const PairedTable& table = outcomes.table;
   lines.emplace_back();
   lines.push_back(format("{:<20}{:>12}{:>12}", "", "B right", "B wrong"));
   lines.push_back(format("{:<20}{:>12}{:>12}", "A right", table.both_right, table.only_a_right));
   lines.push_back(format("{:<20}{:>12}{:>12}", "A wrong", table.only_b_right, table.neither_right));
+  if (outcomes.metric == "exact_match") {
+    lines.emplace_back("a sample is right where every scored label is");
+  }
   lines.push_back(
       format("McNemar's exact test, two-sided: p = {}", p_text(mcnemar_p_value(table))));
 }
@@ -49,60 +50,32 @@ std::string better_text(const MetricDifference& metric) {
   return *better == Side::a ? "A better" : "B better";
 }
 
+std::size_t name_width(const std::vector<MetricDifference>& metrics) {
+  std::size_t width = 24;
+  for (const MetricDifference& metric : metrics) width = std::max(width, metric.name.size());
+  return width;
+}
+
 void add_metrics(const Comparison& comparison, Lines& lines) {
   lines.emplace_back();
+  const std::size_t width = name_width(comparison.metrics);
   lines.push_back(
-      format("{:<24}{:>12}{:>12}{:>12}   {:<26}", "", "A", "B", "B - A", "95 % interval of B - A"));
+      format("{:<{}}{:>12}{:>12}{:>12}   95 % interval of B - A", "", width, "A", "B", "B - A"));
   for (const MetricDifference& metric : comparison.metrics) {
-    std::string line = format(
-        "{:<24}{:>12}{:>12}{:>12}   {:<26}{}", metric.name, optional_text(metric.a, value_text),
-        optional_text(metric.b, value_text), optional_text(metric.difference, difference_text),
-        metric.interval ? interval_text(*metric.interval) : "none", better_text(metric));
+    std::string line =
+        format("{:<{}}{:>12}{:>12}{:>12}   {:<26}{}", metric.name, width,
+               optional_text(metric.a, value_text), optional_text(metric.b, value_text),
+               optional_text(metric.difference, difference_text),
+               metric.interval ? interval_text(*metric.interval) : "none", better_text(metric));
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(std::move(line));
   }
-  lines.push_back(
-      format("intervals: {} replicates of the paired bootstrap, seed {}; accuracy: "
-             "Newcombe's",
-             comparison.options.replicates, comparison.options.seed));
+  const auto& outcomes = comparison.outcomes;
+  lines.push_back(format("intervals: {} replicates of the paired bootstrap, seed {}{}",
+                         comparison.options.replicates, comparison.options.seed,
+                         outcomes ? format("; {}: Newcombe's", outcomes->metric) : ""));
   for (const LeftOut& metric : comparison.left_out) {
     lines.push_back(format("left out: {} {}", metric.metric, metric.reason));
-  }
-}
-
-// "3" or "3 'cat'"
-std::string class_text(const Comparison& comparison, std::int64_t index) {
-  if (index < 0) return "none";
-  const auto& names = comparison.class_names;
-  if (index >= std::ssize(names)) return format("{}", index);
-  const std::string& name = names[to_size(index)];
-  // A name that is cut could be cut in the midst of a letter.
-  return name.size() <= kMostNameBytes ? format("{} '{}'", index, name) : format("{}", index);
-}
-
-std::string prediction_text(const Comparison& comparison, const Prediction& prediction) {
-  const std::string predicted = class_text(comparison, prediction.predicted);
-  return std::isnan(prediction.confidence)
-             ? predicted
-             : format("{} ({:.3f})", predicted, prediction.confidence);
-}
-
-void add_changes(const Comparison& comparison, Lines& lines) {
-  const Changes& changes = comparison.changes;
-  lines.emplace_back();
-  lines.push_back(
-      format("predicted otherwise in B: {} of {} samples; right -> wrong {}, wrong -> "
-             "right {}, wrong -> other wrong {}",
-             changes.total(), comparison.scored(), changes.right_to_wrong, changes.wrong_to_right,
-             changes.wrong_to_other_wrong));
-  for (const Change& change : changes.first) {
-    lines.push_back(format(
-        "  sample {}, label {}: {} -> {}", change.index, class_text(comparison, change.label),
-        prediction_text(comparison, change.a), prediction_text(comparison, change.b)));
-  }
-  const std::int64_t unlisted = changes.total() - std::ssize(changes.first);
-  if (unlisted > 0 && !changes.first.empty()) {
-    lines.push_back(format("  and {} more (--changed N lists N of them)", unlisted));
   }
 }
 
@@ -111,9 +84,14 @@ void add_changes(const Comparison& comparison, Lines& lines) {
 std::vector<std::string> to_lines(const Comparison& comparison) {
   Lines lines;
   add_heading(comparison, lines);
-  add_table(comparison.table, lines);
+  if (comparison.outcomes) {
+    add_outcomes(*comparison.outcomes, lines);
+  } else {
+    lines.emplace_back("no sample is right or wrong: there is no McNemar's test");
+  }
   add_metrics(comparison, lines);
-  add_changes(comparison, lines);
+  lines.emplace_back();
+  for (std::string& line : change_lines(comparison)) lines.push_back(std::move(line));
   lines.emplace_back();
   lines.push_back(conclude(comparison).sentence);
   return lines;

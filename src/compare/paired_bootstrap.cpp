@@ -82,30 +82,86 @@ std::vector<MetricDifference> differences_of(const PairedSamples& samples, const
   return differences;
 }
 
-}  // namespace
+// What the replicates found of each metric, where it is defined.
+using OfReplicates = std::vector<std::vector<double>>;
 
-std::vector<MetricDifference> paired_differences(const PairedSamples& samples,
-                                                 std::int64_t replicates, std::int64_t seed) {
+void add_replicate(const std::vector<MetricDifference>& found, OfReplicates& of_replicates) {
+  of_replicates.resize(found.size());
+  for (std::size_t m = 0; m < found.size(); ++m) {
+    if (found[m].difference) of_replicates[m].push_back(*found[m].difference);
+  }
+}
+
+void add_intervals(const OfReplicates& of_replicates, std::int64_t replicates,
+                   std::vector<MetricDifference>& metrics) {
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    if (!metrics[m].difference) continue;
+    metrics[m].interval = metrics::percentile_interval(of_replicates[m], replicates);
+  }
+}
+
+// Of metrics that are made of counts.
+std::vector<MetricDifference> counted_differences(const PairedSamples& samples,
+                                                  std::int64_t replicates, std::int64_t seed) {
   auto metrics = differences_of(samples, count_once(samples));
-  std::vector<std::vector<double>> of_replicates(metrics.size());
+  OfReplicates of_replicates(metrics.size());
   const std::int64_t at_once = std::clamp<std::int64_t>(
       kMostBytes / (2 * samples.metrics().layout()->num_bytes()), 1, replicates);
   for (std::int64_t first = 0; first < replicates; first += at_once) {
     std::vector<Counted> counted(to_size(std::min(at_once, replicates - first)), Counted(samples));
     count_replicates(samples, seed, first, counted);
     for (const Counted& replicate : counted) {
-      const auto found = differences_of(samples, replicate);
-      for (std::size_t m = 0; m < found.size(); ++m) {
-        if (found[m].difference) of_replicates[m].push_back(*found[m].difference);
-      }
+      add_replicate(differences_of(samples, replicate), of_replicates);
     }
   }
-  for (std::size_t m = 0; m < metrics.size(); ++m) {
-    const auto known = metrics::description_of(samples.metrics().options().task, metrics[m].name);
-    metrics[m].less_is_better = known && known->less_is_better;
-    if (metrics[m].difference) {
-      metrics[m].interval = metrics::percentile_interval(of_replicates[m], replicates);
-    }
+  add_intervals(of_replicates, replicates, metrics);
+  return metrics;
+}
+
+std::vector<MetricDifference> differences_of(const OrderedFigures& a, const OrderedFigures& b,
+                                             metrics::RowWeights weights) {
+  const auto of_a = a.values(weights);
+  const auto of_b = b.values(weights);
+  std::vector<MetricDifference> differences;
+  for (std::size_t m = 0; m < of_a.size(); ++m) {
+    differences.push_back({.name = a.names()[m],
+                           .a = of_a[m],
+                           .b = of_b[m],
+                           .difference = difference(of_a[m], of_b[m])});
+  }
+  return differences;
+}
+
+// Of metrics that are made of all scores in order.
+std::vector<MetricDifference> ordered_differences(const PairedSamples& samples,
+                                                  std::int64_t replicates, std::int64_t seed) {
+  const auto a = samples.ordered(Side::a);
+  if (a == nullptr) return {};
+  const auto b = samples.ordered(Side::b);
+  auto metrics = differences_of(*a, *b, {});
+  OfReplicates of_replicates(metrics.size());
+  std::vector<std::uint8_t> weights(to_size(samples.size()));
+  for (std::int64_t r = 0; r < replicates; ++r) {
+    const metrics::PoissonWeights of_replicate(static_cast<std::uint64_t>(seed),
+                                               static_cast<std::uint64_t>(r));
+    fill_weights(samples, 0, of_replicate, weights);
+    add_replicate(differences_of(*a, *b, weights), of_replicates);
+  }
+  add_intervals(of_replicates, replicates, metrics);
+  return metrics;
+}
+
+}  // namespace
+
+std::vector<MetricDifference> paired_differences(const PairedSamples& samples,
+                                                 std::int64_t replicates, std::int64_t seed) {
+  auto metrics = counted_differences(samples, replicates, seed);
+  for (MetricDifference& ordered : ordered_differences(samples, replicates, seed)) {
+    metrics.push_back(std::move(ordered));
+  }
+  for (MetricDifference& metric : metrics) {
+    const auto known = metrics::description_of(samples.metrics().options().task, metric.name);
+    metric.less_is_better = known && known->less_is_better;
   }
   return metrics;
 }

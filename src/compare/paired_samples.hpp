@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/prepared_rows.hpp>
 
+#include "ordered_figures.hpp"
 #include "saved_run.hpp"
 
 namespace tally::compare {
@@ -27,7 +29,12 @@ class PairedSamples {
   // Of one run, samples [first, first + count).
   virtual metrics::PreparedRows prepare(Side side, std::int64_t first,
                                         std::int64_t count) const = 0;
-  virtual PairedTable table() const = 0;
+  // The metrics of one run that are made of all scores in order; null where none is compared.
+  virtual std::unique_ptr<OrderedFigures> ordered(Side side) const = 0;
+  // Samples whose label is not scored.
+  virtual std::int64_t num_ignored() const = 0;
+  // As Comparison::outcomes.
+  virtual std::optional<Outcomes> outcomes() const = 0;
   // At most `most` of them are listed.
   virtual Changes changes(std::int64_t most) const = 0;
 };

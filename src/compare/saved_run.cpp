@@ -128,8 +128,8 @@ hdf5::Dataset SavedRun::open(std::string_view column, std::string_view save,
 }
 
 hdf5::Dataset SavedRun::rows(std::string_view column, std::string_view save,
-                             std::int64_t width) const {
-  hdf5::Dataset dataset = open(column, save, {width});
+                             const Shape& row_shape) const {
+  hdf5::Dataset dataset = open(column, save, row_shape);
   dataset.require_element(hdf5::Element::f32);
   return dataset;
 }

@@ -36,14 +36,16 @@ class SavedRun {
   std::optional<std::string> find_attribute(std::string_view name) const;
 
   bool has_column(std::string_view name) const;
-  // [samples]. Error(dataset) names the column, and the --save value that gives it.
+  // All of [samples, row_shape]. Error(dataset) names the column, and the --save value that gives
+  // it.
   template <class T>
-  std::vector<T> column(std::string_view name, std::string_view save) const {
-    const hdf5::Dataset dataset = open(name, save, {});
+  std::vector<T> column(std::string_view name, std::string_view save,
+                        const Shape& row_shape = {}) const {
+    const hdf5::Dataset dataset = open(name, save, row_shape);
     return dataset.read_all<T>();
   }
-  // float32 [samples, width]
-  hdf5::Dataset rows(std::string_view name, std::string_view save, std::int64_t width) const;
+  // The same, float32, to be read by and by.
+  hdf5::Dataset rows(std::string_view name, std::string_view save, const Shape& row_shape) const;
 
   // Error(dataset) for one value: "…, /loss[17] = nan, expected …".
   [[noreturn]] void refuse(std::string_view column, std::size_t row, std::string_view value,

@@ -24,15 +24,16 @@ MetricDifference difference_of(std::string name, double a, double b, double low,
 Comparison with_accuracy(const PairedTable& table) {
   Comparison comparison;
   comparison.samples = table.total();
-  comparison.table = table;
+  comparison.outcomes = Outcomes{.metric = "accuracy", .table = table};
   const auto all = static_cast<double>(table.total());
   MetricDifference accuracy =
       difference_of("accuracy", static_cast<double>(table.both_right + table.only_a_right) / all,
                     static_cast<double>(table.both_right + table.only_b_right) / all, 0, 0);
   accuracy.interval = difference_interval(table);
   comparison.metrics.push_back(std::move(accuracy));
-  comparison.changes.right_to_wrong = table.only_a_right;
-  comparison.changes.wrong_to_right = table.only_b_right;
+  comparison.changes = ClassChanges{
+      .counts = {.right_to_wrong = table.only_a_right, .wrong_to_right = table.only_b_right},
+      .first = {}};
   return comparison;
 }
 
@@ -77,6 +78,19 @@ TEST(Conclusion, IsOfTheFirstMetricWhereAccuracyIsNotCompared) {
   EXPECT_THAT(conclude(comparison).sentence, StartsWith("No difference can be told: loss"));
 }
 
+TEST(Conclusion, OfSeveralLabelsIsOfExactMatch) {
+  Comparison comparison = with_accuracy({6800, 130, 210, 2860});
+  comparison.outcomes->metric = "exact_match";
+  comparison.metrics.insert(comparison.metrics.begin(),
+                            difference_of("accuracy", 0.9, 0.8, -0.2, -0.05));
+  comparison.metrics.back().name = "exact_match";
+  const auto found = conclude(comparison);
+  EXPECT_EQ(found.better, Side::b);
+  EXPECT_EQ(found.metric, "exact_match");
+  EXPECT_THAT(found.sentence, StartsWith("B is better than A: exact_match 0.6930 -> 0.7010 (+0.0"));
+  EXPECT_THAT(found.sentence, EndsWith("McNemar p = 1.69e-05)."));
+}
+
 TEST(Conclusion, OfUndefinedFigures) {
   Comparison comparison;
   comparison.metrics.push_back({.name = "f1_macro"});
@@ -102,12 +116,63 @@ TEST(Lines, LastIsTheConclusionAndNoneIsTooWide) {
   Comparison comparison = with_accuracy({60, 9, 14, 20});
   comparison.task = "multiclass";
   comparison.a.path = "a\x1b[2J";
-  comparison.changes.first = {{.index = 4, .label = 1, .a = {0, 0.5}, .b = {-1, NAN}}};
+  std::get<ClassChanges>(comparison.changes).first = {
+      {.index = 4, .label = 1, .a = {0, 0.5}, .b = {-1, NAN}}};
   const auto lines = to_lines(comparison);
   EXPECT_EQ(lines.back(), conclude(comparison).sentence);
   EXPECT_THAT(lines.front(), StartsWith("A: a\\x1b[2J "));
   EXPECT_THAT(lines, testing::Contains("  sample 4, label 1: 0 (0.500) -> none"));
   EXPECT_THAT(lines, testing::Contains("  and 22 more (--changed N lists N of them)"));
+}
+
+TEST(Lines, OfSetsOfLabels) {
+  Comparison comparison = with_accuracy({60, 9, 14, 20});
+  comparison.outcomes->metric = comparison.metrics[0].name = "exact_match";
+  comparison.changes = LabelSetChanges{
+      .counts = {.right_to_wrong = 9, .wrong_to_right = 14, .wrong_to_other_wrong = 1},
+      .first = {{.index = 7,
+                 .scored = 6,
+                 .labels = {1, 3, 4, 5},
+                 .a = {.labels = std::vector<std::int64_t>{0, 2, 3}, .right = 2},
+                 .b = {.labels = std::vector<std::int64_t>{1, 3, 4, 5, 6}, .right = 5}},
+                {.index = 8,
+                 .scored = 6,
+                 .labels = {},
+                 .a = {.labels = std::vector<std::int64_t>{1}, .right = 5},
+                 .b = {.labels = std::vector<std::int64_t>{}, .right = 6}},
+                {.index = 9,
+                 .scored = 6,
+                 .labels = {1},
+                 .a = {.labels = std::vector<std::int64_t>{1}, .right = 6},
+                 .b = {.labels = std::nullopt, .right = 0}}}};
+  const auto lines = to_lines(comparison);
+  EXPECT_THAT(lines, testing::Contains("a sample is right where every scored label is"));
+  EXPECT_THAT(lines, testing::Contains("  sample 7, 2 -> 5 of 6 labels right: B adds 1 4 5 and 1 "
+                                       "more, drops 0 2"));
+  EXPECT_THAT(lines, testing::Contains("  sample 8, 5 -> 6 of 6 labels right: B drops 1"));
+  EXPECT_THAT(lines, testing::Contains("  sample 9, 6 -> 0 of 6 labels right: no prediction in B"));
+  EXPECT_THAT(lines, testing::Contains("  and 21 more (--changed N lists N of them)"));
+}
+
+TEST(Lines, OfValues) {
+  Comparison comparison;
+  comparison.samples = 5;
+  comparison.metrics.push_back(difference_of("mse", 1.5, 1.25, -0.5, -0.125));
+  comparison.metrics.back().less_is_better = true;
+  comparison.changes = ValueChanges{.closer = 3,
+                                    .farther = 1,
+                                    .first = {{.index = 2,
+                                               .targets = {1.0f, 2.0f},
+                                               .a = {.values = {1.5f, 2.5f}, .error = 0.5},
+                                               .b = {.values = {1.0f, 2.125f}, .error = 0.0625}}}};
+  const auto lines = to_lines(comparison);
+  EXPECT_THAT(lines, testing::Contains("no sample is right or wrong: there is no McNemar's test"));
+  EXPECT_THAT(
+      lines, testing::Contains("of 5 samples, 3 are closer to the target in B, 1 farther from it"));
+  EXPECT_THAT(
+      lines,
+      testing::Contains("  sample 2, target 1 2: 1.5 2.5 (off by 0.5) -> 1 2.125 (off by 0.0625)"));
+  EXPECT_THAT(lines.back(), StartsWith("B is better than A: mse 1.5000 -> 1.2500"));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST(PairedBootstrap, IntervalsHoldTheTruthAsOftenAsTheySay) {
       const double truth = truths.at(metric.name);
       held[metric.name] += metric.interval->low <= truth && truth <= metric.interval->high;
     }
-    const auto interval = difference_interval(pair.table()).value();
+    const auto interval = difference_interval(pair.outcomes()->table).value();
     const double truth = truths.at("accuracy");
     held_by_newcombe += interval.low <= truth && truth <= interval.high;
   }
@@ -176,8 +176,9 @@ TEST(PairedBootstrap, NoScoredSamples) {
   rows.b = rows.a;
   const ClassPair pair = pair_of(rows, {"accuracy"});
   EXPECT_FALSE(paired_differences(pair, 10, 0)[0].difference);
-  EXPECT_EQ(pair.table().total(), 0);
-  EXPECT_EQ(pair.changes(10).total(), 0);
+  EXPECT_EQ(pair.outcomes()->table.total(), 0);
+  EXPECT_EQ(pair.num_ignored(), 10);
+  EXPECT_EQ(std::get<ClassChanges>(pair.changes(10)).total(), 0);
 }
 
 }  // namespace

@@ -12,29 +12,11 @@ import torch
 from conftest import Evaluate, Result, Small
 from launch import Program
 from paired_runs import paired_runs
+from paired_weights import weights_of
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 REPLICAS = 60
 SEED = 7
-GOLDEN = 0x9E3779B97F4A7C15
-
-
-def mix(values: np.ndarray) -> np.ndarray:
-    """SplitMix64's next number after each state, as docs/metrics.md has it."""
-    z = values + np.uint64(GOLDEN)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def weights_of(replicate: int, indices: np.ndarray) -> np.ndarray:
-    """Poisson(1) numbers by the inverse of the distribution function."""
-    with np.errstate(over="ignore"):
-        key = mix(mix(np.array([SEED], np.uint64)) + np.uint64(replicate))
-        uniform = mix(key + indices.astype(np.uint64) * np.uint64(GOLDEN))
-    # A uniform number of 64 bits as a double may be off by 2^-54: far from any step of the function.
-    return scipy.stats.poisson(1).ppf((uniform + 0.5) / 2.0**64).astype(int)
-
 
 Metric = Callable[[dict[str, np.ndarray], np.ndarray], float]
 METRICS: dict[str, Metric] = {
@@ -97,7 +79,7 @@ def test_mcnemar(found: dict, both: list[dict[str, np.ndarray]]) -> None:
 def test_paired_bootstrap(name: str, found: dict, both: list[dict[str, np.ndarray]]) -> None:
     differences = []
     for replicate in range(REPLICAS):
-        weights = weights_of(replicate, both[0]["index"])
+        weights = weights_of(SEED, replicate, both[0]["index"])
         of_a, of_b = (METRICS[name](run, weights) for run in both)
         differences.append(of_b - of_a)
     low, high = np.percentile(differences, [2.5, 97.5])
@@ -217,11 +199,12 @@ def test_metrics_that_are_asked_for(tally: Program, runs: tuple[Result, Result])
     assert {"brier", "hinge", "auroc_macro"} <= {entry["metric"] for entry in all_of_them["left_out"]}
     for metric, part in (
         ("brier", "--save labels,probabilities gives it"),
-        ("auroc_macro", "in order"),
+        ("auroc_macro", "--save labels,probabilities gives it"),
         ("confusion_matrix", "is no single figure"),
         ("f1_makro", "f1_makro"),
     ):
         tally("compare", a, b, "--metrics", metric).must_fail(2, metric, part)
+    tally("compare", a, b, "--metrics", "none").must_fail(2, "nothing to compare")
 
 
 def test_runs_of_several_ranks_speak_once(tally: Program, runs: tuple[Result, Result]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from conftest import Evaluate, Result, Small
 from launch import Program
 from paired_runs import paired_runs
+from paired_tasks import PairedTask, paired_task
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,15 @@ def replaced(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Damage:
 def without(name: str) -> Damage:
     def damage(file: h5py.File) -> None:
         del file[name]
+
+    return damage
+
+
+def flipped(name: str, row: object) -> Damage:
+    """0 becomes 1, 1 becomes 0."""
+
+    def damage(file: h5py.File) -> None:
+        file[name][row] = 1 - file[name][row]
 
     return damage
 
@@ -110,6 +120,74 @@ def test_both_of_a_task_that_cannot_be_compared(tally: Program, runs: tuple[Resu
     with h5py.File(bad, "r+") as file:
         attribute("task", "detection")(file)
     tally("compare", bad, bad).must_fail(2, "detection", "multiclass")
+
+
+TASK_DAMAGES: dict[tuple[str, str], tuple[Damage, int, tuple[str, ...]]] = {
+    ("binary", "no threshold"): (attribute("threshold", None), 3, ("attribute 'threshold'", "Evaluate again")),
+    ("binary", "threshold"): (attribute("threshold", "1.5"), 3, ("threshold = '1.5'", "from 0 to 1")),
+    ("binary", "classes"): (attribute("num_classes", "3"), 3, ("num_classes = '3'", "from 2 to 2")),
+    ("binary", "curves"): (attribute("curves", "fine"), 3, ("curves", "fine")),
+    ("binary", "label"): (put("label", 4, 2), 3, ("/label[4] = 2, expected 0, 1 or -1",)),
+    ("binary", "other label"): (flipped("label", 8), 3, ("differ in the labels: /label[8] is",)),
+    ("binary", "prediction"): (put("prediction", 4, 2), 3, ("/prediction[4] = 2, expected 0, 1 or -1",)),
+    ("binary", "other prediction"): (flipped("prediction", 4), 3, ("/score[4] = ", "at threshold 0.5")),
+    ("binary", "score"): (put("score", 4, 1.25), 3, ("/score[4] = 1.25, expected 0 to 1",)),
+    ("binary", "NaN score"): (put("score", 4, np.nan), 3, ("/score[4] = nan, expected 0 to 1",)),
+    ("binary", "score is missing"): (without("score"), 3, ("no column 'score'", "--save labels")),
+    ("binary", "other logits"): (put("logits", 4, 0.25), 3, ("/logits[4] = a score of probability 0.56",)),
+    ("binary", "NaN logits"): (put("logits", 4, np.nan), 3, ("/logits[4] = NaN or Inf", "there is a prediction")),
+    ("binary", "NaN loss"): (put("loss", 4, np.nan), 3, ("/loss[4] = nan",)),
+    ("multilabel", "label"): (put("label", (4, 1), 3), 3, ("/label[4] = 3, expected 0, 1 or 2",)),
+    ("multilabel", "other label"): (flipped("label", (9, 1)), 3, ("differ in the labels: /label[9][1] is",)),
+    ("multilabel", "prediction"): (put("prediction", (4, 1), 7), 3, ("/prediction[4] = 7, expected 0, 1 or 255",)),
+    ("multilabel", "no prediction"): (put("prediction", (4, 1), 255), 3, ("/probabilities[4] = 0.", "nothing is pre")),
+    ("multilabel", "probability"): (put("probabilities", (4, 1), -1), 3, ("/probabilities[4] = -1, expected 0 to 1",)),
+    ("multilabel", "classes"): (attribute("num_classes", "5"), 3, ("num_classes",)),
+    ("multilabel", "ignored label"): (attribute("ignore_index", "3"), 3, ("num_classes or ignore_index",)),
+    ("regression", "NaN label"): (put("label", (4, 1), np.nan), 3, ("/label[4] = nan, expected a finite number",)),
+    ("regression", "other label"): (put("label", (4, 1), 9.5), 3, ("differ in the labels: /label[4] has", "9.5")),
+    ("regression", "shape"): (replaced("prediction", lambda v: v[:, :1]), 3, ("/prediction is [211, 1]", "[211, 2]")),
+    ("regression", "outputs"): (attribute("num_classes", "3"), 3, ("num_classes",)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def paired(evaluate: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> dict[str, PairedTask]:
+    tasks = {task for task, _ in TASK_DAMAGES}
+    return {task: paired_task(task, tmp_path_factory.mktemp(task), evaluate) for task in tasks}
+
+
+@pytest.mark.parametrize(("task", "name"), TASK_DAMAGES)
+def test_refusals_of_tasks(
+    task: str, name: str, tally: Program, paired: dict[str, PairedTask], tmp_path: Path
+) -> None:
+    damage, code, texts = TASK_DAMAGES[task, name]
+    a, b = (run.folder for run in paired[task].runs)
+    shutil.copyfile(b / "predictions.h5", tmp_path / "predictions.h5")
+    with h5py.File(tmp_path / "predictions.h5", "r+") as file:
+        damage(file)
+    tally("compare", a, tmp_path).must_fail(code, *texts)
+
+
+def test_predictions_of_some_labels_alone(tally: Program, paired: dict[str, PairedTask], tmp_path: Path) -> None:
+    """Without scores only predictions can contradict one another."""
+    run = paired["multilabel"].runs[0]
+    shutil.copyfile(run.folder / "predictions.h5", tmp_path / "predictions.h5")
+    with h5py.File(tmp_path / "predictions.h5", "r+") as file:
+        del file["probabilities"], file["logits"]
+        file["prediction"][4, 1] = 255
+    tally("compare", tmp_path, tmp_path).must_fail(3, "/prediction[4] = 1 labels without a prediction, expected 0 or 4")
+
+
+def test_files_that_do_not_say_how_curves_were_made(
+    tally: Program, paired: dict[str, PairedTask], tmp_path: Path
+) -> None:
+    run = paired["binary"].runs[0]
+    shutil.copyfile(run.folder / "predictions.h5", tmp_path / "predictions.h5")
+    with h5py.File(tmp_path / "predictions.h5", "r+") as file:
+        attribute("curves", None)(file)
+    tally("compare", run.folder, tmp_path).must_succeed()
+    tally("compare", run.folder, tmp_path, "--metrics", "auroc").must_fail(2, "auroc", "--curves", "not in B")
 
 
 def test_no_results(tally: Program, runs: tuple[Result, Result], small_case: Small, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <tally/compare/changes.hpp>
 #include <tally/compare/paired_table.hpp>
 #include <tally/metrics/intervals.hpp>
 
@@ -48,25 +49,11 @@ struct LeftOut {
   std::string reason;  // ends "metric 'x' …"
 };
 
-struct Prediction {
-  std::int64_t predicted = 0;  // class; -1: none
-  double confidence = 0;       // NaN where there is no prediction
-};
-
-struct Change {
-  std::int64_t index = 0;  // global sample index
-  std::int64_t label = 0;
-  Prediction a, b;
-};
-
-// Scored samples that are predicted otherwise in B than in A.
-struct Changes {
-  std::int64_t right_to_wrong = 0;
-  std::int64_t wrong_to_right = 0;
-  std::int64_t wrong_to_other_wrong = 0;
-  std::vector<Change> first;  // in the order of the samples
-
-  std::int64_t total() const { return right_to_wrong + wrong_to_right + wrong_to_other_wrong; }
+// Samples by whether A and B are right about them, and the metric that is the share of right ones:
+// "accuracy", or "exact_match" where a sample has several labels.
+struct Outcomes {
+  std::string metric;
+  PairedTable table;
 };
 
 struct Comparison {
@@ -80,7 +67,7 @@ struct Comparison {
   Options options;
   std::vector<std::string> class_names;  // empty if not known
 
-  PairedTable table;
+  std::optional<Outcomes> outcomes;       // none where no sample is right or wrong (regression)
   std::vector<MetricDifference> metrics;  // in report order
   std::vector<LeftOut> left_out;
   Changes changes;
@@ -89,7 +76,8 @@ struct Comparison {
   std::int64_t scored() const { return samples - ignored; }
 };
 
-// What can be said in the end, of accuracy if it is compared, else of the first metric.
+// What can be said in the end, of the metric of the outcomes if it is compared, else of the first
+// metric.
 struct Conclusion {
   std::optional<Side> better;  // none: no difference can be told
   std::string metric;

@@ -14,6 +14,14 @@ struct PairedTable {
   std::int64_t only_b_right = 0;
   std::int64_t neither_right = 0;
 
+  // One sample.
+  void add(bool right_in_a, bool right_in_b) {
+    if (right_in_a) {
+      ++(right_in_b ? both_right : only_a_right);
+    } else {
+      ++(right_in_b ? only_b_right : neither_right);
+    }
+  }
   std::int64_t total() const { return both_right + only_a_right + only_b_right + neither_right; }
 };
 

@@ -1,0 +1,31 @@
+// Which metrics two runs can be compared by.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/compare/comparison.hpp>
+#include <tally/metrics/metric_set.hpp>
+
+#include "scoring_settings.hpp"
+
+namespace tally::compare {
+
+// Why a metric cannot be compared: "needs the column …"; none if it can.
+using Obstacle = std::function<std::optional<std::string>(const std::string& metric)>;
+
+// Puts the metrics that can be compared into `options`, and those that cannot into `left_out`.
+// `asked` as MetricOptions::names. Error(usage) names one that was asked for by its own name and
+// cannot be compared, or that is not known; or there is none.
+void choose_metrics(const std::vector<std::string>& asked, const Obstacle& obstacle_of,
+                    metrics::MetricOptions& options, std::vector<LeftOut>& left_out);
+
+// Why curves cannot be made of so many scores, or of these files; none if they can.
+std::optional<std::string> obstacle_of_curves(const TwoRuns& runs, std::int64_t num_scores);
+
+// "needs the column 'logits', missing in A; --save labels,logits gives it"
+std::string lack_of_column(const std::string& column, const std::string& who);
+
+}  // namespace tally::compare

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+
+#include "label_run.hpp"
+
+namespace tally::compare {
+namespace {
+
+using metrics::kNotScored;
+using metrics::LabelFacts;
+using metrics::LabelRow;
+
+constexpr std::uint8_t kNoPrediction = 255;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Columns {
+  std::vector<std::uint8_t> targets;      // [samples, labels] 1, 0 or kNotScored
+  std::vector<std::uint8_t> predictions;  // [samples, labels] 1, 0 or kNoPrediction
+  std::vector<float> probabilities;       // [samples, labels]
+  std::vector<float> loss;                // [samples]
+};
+
+// A column of one value a label, of which one stands for something else; as small numbers.
+template <class Value>
+std::vector<std::uint8_t> marks_of(const LabelRun& labels, const char* column,
+                                   std::optional<std::int64_t> special, std::uint8_t mark) {
+  std::vector<std::uint8_t> marks;
+  for (const Value value : labels.run.column<Value>(column, "labels", labels.row_shape)) {
+    const bool is_special = special == std::int64_t{value};
+    if (!is_special && value != 0 && value != 1) {
+      labels.run.refuse(column, marks.size() / to_size(labels.num_labels), format("{}", value),
+                        special ? format("0, 1 or {}", *special) : "0 or 1");
+    }
+    marks.push_back(is_special ? mark : static_cast<std::uint8_t>(value));
+  }
+  return marks;
+}
+
+std::vector<float> stand_ins(const std::vector<std::uint8_t>& predictions) {
+  std::vector<float> values(predictions.size());
+  std::ranges::transform(predictions, values.begin(), [](std::uint8_t predicted) {
+    return predicted == kNoPrediction ? kNan : static_cast<float>(predicted);
+  });
+  return values;
+}
+
+Columns read_columns(const LabelRun& labels) {
+  const auto ignored = labels.settings.ignore_index;
+  const SavedRun& run = labels.run;
+  Columns columns;
+  if (labels.is_binary) {
+    columns.targets = marks_of<std::int64_t>(labels, "label", ignored, kNotScored);
+    columns.predictions = marks_of<std::int64_t>(labels, "prediction", -1, kNoPrediction);
+  } else {
+    columns.targets = marks_of<std::uint8_t>(labels, "label", ignored, kNotScored);
+    columns.predictions =
+        marks_of<std::uint8_t>(labels, "prediction", kNoPrediction, kNoPrediction);
+  }
+  const char* const probabilities = labels.probability_column();
+  columns.probabilities =
+      labels.has_probabilities
+          ? run.column<float>(probabilities, labels.is_binary ? "labels" : probabilities,
+                              labels.row_shape)
+          : stand_ins(columns.predictions);
+  columns.loss = run.column<float>("loss", "labels");
+  return columns;
+}
+
+// Whether prediction and probability of one label cannot both be.
+void check_label(const LabelRun& labels, const Columns& columns, std::size_t i) {
+  const std::size_t row = i / to_size(labels.num_labels);
+  const std::uint8_t predicted = columns.predictions[i];
+  const float probability = columns.probabilities[i];
+  const bool fits =
+      predicted == kNoPrediction ? std::isnan(probability) : probability >= 0 && probability <= 1;
+  if (!fits) {
+    labels.run.refuse(labels.probability_column(), row, format("{}", probability),
+                      predicted == kNoPrediction ? "nan, for nothing is predicted" : "0 to 1");
+  }
+  const bool is_above = probability > labels.threshold;
+  if (labels.has_probabilities && is_above != (predicted == 1)) {
+    labels.run.refuse(labels.probability_column(), row, format("{}", probability),
+                      format("what fits the prediction at threshold {}", labels.threshold));
+  }
+}
+
+LabelRow row_of(const LabelRun& labels, const Columns& columns, std::size_t i) {
+  const auto count = to_size(labels.num_labels);
+  const auto targets = std::span(columns.targets).subspan(i * count, count);
+  const auto predictions = std::span(columns.predictions).subspan(i * count, count);
+  const auto without = std::ranges::count(predictions, kNoPrediction);
+  if (without != 0 && without != labels.num_labels) {
+    labels.run.refuse("prediction", i, format("{} labels without a prediction", without),
+                      format("0 or {}", count));
+  }
+  LabelRow row;
+  row.index = static_cast<std::uint64_t>(labels.run.indices()[i]);
+  row.scored =
+      checked_cast<std::int32_t>(std::ssize(targets) - std::ranges::count(targets, kNotScored));
+  row.finite = without == 0;
+  if (!row.finite || row.is_ignored()) return row;
+  if (!std::isfinite(columns.loss[i])) {
+    labels.run.refuse("loss", i, format("{}", columns.loss[i]), "a finite number");
+  }
+  row.loss = double{columns.loss[i]} * row.scored;
+  return row;
+}
+
+}  // namespace
+
+LabelRun::LabelRun(const KnownRun& known)
+    : run(known.run),
+      settings(known.settings),
+      is_binary(run.attribute("task") == "binary"),
+      has_logits(run.has_column("logits")),
+      has_probabilities(is_binary || run.has_column("probabilities")),
+      num_labels(is_binary ? 1 : settings.num_classes),
+      row_shape(is_binary ? Shape{} : Shape{num_labels}),
+      threshold(static_cast<float>(settings.threshold)) {}
+
+SavedLabelScores LabelRun::saved_scores() const {
+  if (has_logits) return SavedLabelScores::outputs;
+  if (!has_probabilities) return SavedLabelScores::predictions_only;
+  // Of one label there may be two, of which one is saved.
+  const bool as_returned = !is_binary && settings.outputs == metrics::OutputKind::probabilities;
+  return as_returned ? SavedLabelScores::outputs : SavedLabelScores::probabilities;
+}
+
+LabelFacts facts_of_columns(const LabelRun& labels) {
+  Columns columns = read_columns(labels);
+  for (std::size_t i = 0; i < columns.targets.size(); ++i) check_label(labels, columns, i);
+  LabelFacts facts;
+  for (std::size_t i = 0; i < columns.loss.size(); ++i) {
+    facts.rows.push_back(row_of(labels, columns, i));
+  }
+  facts.probabilities = std::move(columns.probabilities);
+  facts.targets = std::move(columns.targets);
+  return facts;
+}
+
+void count_right(float threshold, LabelFacts& facts) {
+  std::size_t place = 0;
+  const std::size_t labels = facts.targets.size() / std::max<std::size_t>(facts.rows.size(), 1);
+  for (LabelRow& row : facts.rows) {
+    row.right = 0;
+    for (const std::size_t end = place + labels; place != end; ++place) {
+      const std::uint8_t predicted = facts.probabilities[place] > threshold ? 1 : 0;
+      if (row.finite && facts.targets[place] == predicted) ++row.right;
+    }
+  }
+}
+
+}  // namespace tally::compare

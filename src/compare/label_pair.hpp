@@ -1,0 +1,42 @@
+// Samples whose labels are judged one by one: binary and multilabel.
+#pragma once
+
+#include <vector>
+
+#include <tally/metrics/label_pass.hpp>
+
+#include "paired_samples.hpp"
+
+namespace tally::compare {
+
+class LabelPair : public PairedSamples {
+ public:
+  // Facts of the same samples, in the same order.
+  LabelPair(metrics::MetricOptions options, metrics::LabelFacts a, metrics::LabelFacts b,
+            exchange::ScoreKeys keys = exchange::ScoreKeys::float32);
+
+  std::int64_t size() const override { return std::ssize(a_.rows); }
+  std::uint64_t index_of(std::int64_t sample) const override;
+  const metrics::MetricSet& metrics() const override { return metrics_; }
+  metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
+  std::unique_ptr<OrderedFigures> ordered(Side side) const override;
+  std::int64_t num_ignored() const override;
+  std::optional<Outcomes> outcomes() const override;
+  Changes changes(std::int64_t most) const override;
+
+ private:
+  bool is_binary() const { return metrics_.options().task == "binary"; }
+  bool is_changed(std::size_t sample) const;
+  ClassChanges class_changes(std::int64_t most) const;
+  LabelSetChanges label_set_changes(std::int64_t most) const;
+
+  metrics::MetricSet metrics_;
+  metrics::LabelFacts a_, b_;
+  exchange::ScoreKeys keys_;
+};
+
+// The reader of the tasks binary and multilabel.
+ReadPair read_label_pair(const SavedRun& a, const SavedRun& b,
+                         const std::vector<std::string>& names);
+
+}  // namespace tally::compare

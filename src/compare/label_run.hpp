@@ -1,0 +1,48 @@
+// A binary or multilabel run as rows that metrics count.
+#pragma once
+
+#include <tally/metrics/label_pass.hpp>
+#include <tally/metrics/metric_set.hpp>
+
+#include "saved_run.hpp"
+#include "scoring_settings.hpp"
+
+namespace tally::compare {
+
+// What a file holds of the labels' scores. outputs: what the model returned, but of a label with
+// two scores their difference, rounded; probabilities: rounded to float32.
+enum class SavedLabelScores { predictions_only, probabilities, outputs };
+
+struct LabelRun {
+  explicit LabelRun(const KnownRun& known);
+
+  const SavedRun& run;
+  const ScoringSettings& settings;
+  bool is_binary;
+  bool has_logits;
+  bool has_probabilities;  // of a binary run always: its column is "score"
+  std::int64_t num_labels;
+  Shape row_shape;  // of columns with one value a label
+  float threshold;  // at which its labels are predicted
+
+  SavedLabelScores saved_scores() const;
+  const char* probability_column() const { return is_binary ? "score" : "probabilities"; }
+};
+
+// The samples as the columns have them: loss rounded to float32, Brier score, hinge loss and
+// rankings missing, no label counted as right. Where only predictions are saved, 1 and 0 stand for
+// the probabilities of labels that are predicted and of those that are not. Error(dataset) names a
+// value that cannot be.
+metrics::LabelFacts facts_of_columns(const LabelRun& run);
+
+// Whether the loss, too, comes from the scores, which hold it only where they are outputs.
+enum class LossFrom { column, scores };
+// Examines the best scores there are as `tally evaluate` does. Error(dataset) where they contradict
+// the columns.
+void add_scores(const LabelRun& run, const metrics::MetricOptions& options, LossFrom loss,
+                metrics::LabelFacts& facts);
+
+// Counts the labels that are right at a threshold.
+void count_right(float threshold, metrics::LabelFacts& facts);
+
+}  // namespace tally::compare

@@ -1,0 +1,40 @@
+// Metrics of one run that are made of all its scores in order.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/exchange/curve_metrics.hpp>
+#include <tally/exchange/rank_correlation.hpp>
+#include <tally/exchange/score_rows.hpp>
+#include <tally/metrics/prepared_rows.hpp>
+
+namespace tally::compare {
+
+class OrderedFigures {
+ public:
+  explicit OrderedFigures(std::vector<std::string> names) : names_(std::move(names)) {}
+  virtual ~OrderedFigures() = default;
+
+  const std::vector<std::string>& names() const { return names_; }
+  // One value a name. One weight a sample: the values of a replicate; no weights: of the run.
+  virtual std::vector<std::optional<double>> values(metrics::RowWeights weights) const = 0;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// Those of `names` that are made of curves. Reads the rows before it returns; null if there are no
+// such names.
+std::unique_ptr<OrderedFigures> curve_figures(const std::vector<std::string>& names,
+                                              const exchange::ScoreRows& rows,
+                                              exchange::ScoreKeys keys,
+                                              const exchange::CurveRules& rules);
+
+// Spearman's correlation, if it is one of `names`; else null.
+std::unique_ptr<OrderedFigures> rank_figures(const std::vector<std::string>& names,
+                                             const exchange::PairRows& rows);
+
+}  // namespace tally::compare

@@ -1,0 +1,124 @@
+#include "scoring_settings.hpp"
+
+#include <charconv>
+#include <limits>
+
+#include <tally/base/printable.hpp>
+
+namespace tally::compare {
+namespace {
+
+constexpr std::int64_t kMaxClasses = 1 << 20;
+constexpr std::int64_t kMaxBins = 1000;
+
+template <class Number>
+Number number_of(const SavedRun& run, std::string_view attribute, const std::string& text,
+                 Number low, Number high) {
+  Number value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole_text = failure == std::errc{} && end == text.data() + text.size();
+  if (whole_text && value >= low && value <= high) return value;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', attribute {} = '{}', expected a number from {} to {}",
+                     run.name(), attribute, printable(text), low, high));
+}
+
+template <class Number>
+Number number_of(const SavedRun& run, std::string_view attribute, Number low, Number high) {
+  return number_of(run, attribute, run.attribute(attribute), low, high);
+}
+
+// An attribute that is a word of which `parse` knows some.
+template <class Parse>
+auto word_of(const SavedRun& run, std::string_view attribute, const Parse& parse) {
+  const std::string word = run.attribute(attribute);
+  try {
+    return parse(word);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::dataset, format("predictions file '{}', attribute {}: {}", run.name(),
+                                           attribute, printable(error.what())));
+  }
+}
+
+exchange::ScoreKeys keys_from_name(std::string_view word) {
+  if (word == "exact") return exchange::ScoreKeys::float32;
+  if (word == "bf16") return exchange::ScoreKeys::bfloat16;
+  throw Error(ErrorKind::usage, format("'{}' is no way to make curves", word));
+}
+
+const char* name(exchange::ScoreKeys keys) {
+  return keys == exchange::ScoreKeys::float32 ? "exact" : "bf16";
+}
+
+bool has_threshold(const std::string& task) { return task == "binary" || task == "multilabel"; }
+
+}  // namespace
+
+ScoringSettings scoring_settings(const SavedRun& run) {
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+  ScoringSettings settings;
+  const std::string task = run.attribute("task");
+  settings.num_classes = task == "binary"
+                             ? number_of<std::int64_t>(run, "num_classes", 2, 2)
+                             : number_of<std::int64_t>(run, "num_classes", 1, kMaxClasses);
+  if (const auto text = run.find_attribute("ignore_index")) {
+    settings.ignore_index = number_of(run, "ignore_index", *text, kLowest, kHighest);
+  }
+  settings.definitions = word_of(run, "definitions", metrics::definitions_from_name);
+  settings.calibration_bins = number_of<std::int64_t>(run, "calibration_bins", 1, kMaxBins);
+  settings.label_smoothing = number_of(run, "label_smoothing", 0.0, 1.0);
+  settings.has_class_weights = run.find_attribute("class_weights_sha256").has_value();
+  settings.outputs = word_of(run, "outputs", metrics::output_kind_from_name);
+  if (has_threshold(task)) {
+    settings.threshold = number_of(run, "threshold", 0.0, 1.0);
+  }
+  if (run.find_attribute("curves")) settings.curves = word_of(run, "curves", keys_from_name);
+  return settings;
+}
+
+metrics::MetricOptions options_of(const std::string& task, const ScoringSettings& settings) {
+  return {.task = task,
+          .num_classes = settings.num_classes,
+          .ignore_index = settings.ignore_index,
+          .definitions = settings.definitions,
+          .calibration_bins = settings.calibration_bins,
+          .label_smoothing = settings.label_smoothing,
+          .threshold = settings.threshold};
+}
+
+void require_same_classes(const TwoRuns& runs) {
+  const auto& a = runs.a.settings;
+  const auto& b = runs.b.settings;
+  if (a.num_classes == b.num_classes && a.ignore_index == b.ignore_index) return;
+  throw Error(ErrorKind::dataset,
+              format("{} and {} differ in num_classes or ignore_index", runs.a.run.name(),
+                     runs.b.run.name()),
+              "Evaluate both models on one data set.");
+}
+
+std::vector<std::string> notes_on_settings(const TwoRuns& runs) {
+  std::vector<std::string> notes;
+  const auto& a = runs.a.settings;
+  const auto& b = runs.b.settings;
+  if (a.definitions != b.definitions) {
+    notes.push_back(format("B was evaluated with --definitions {}; both are compared by A's, {}",
+                           metrics::name(b.definitions), metrics::name(a.definitions)));
+  }
+  if (a.calibration_bins != b.calibration_bins) {
+    notes.push_back(
+        format("B was evaluated with {} calibration bins; both are compared with A's {}",
+               b.calibration_bins, a.calibration_bins));
+  }
+  if (a.threshold != b.threshold) {
+    notes.push_back(format("B was evaluated with --threshold {}; both are compared at A's, {}",
+                           b.threshold, a.threshold));
+  }
+  if (a.curves && b.curves && *a.curves != *b.curves) {
+    notes.push_back(format("B was evaluated with --curves {}; both are compared by A's, {}",
+                           name(*b.curves), name(*a.curves)));
+  }
+  return notes;
+}
+
+}  // namespace tally::compare

@@ -1,0 +1,123 @@
+#include "value_pair.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/metrics/regression_pass.hpp>
+
+namespace tally::compare {
+namespace {
+
+using metrics::RegressionRow;
+
+// Target of what is in no rank correlation.
+constexpr float kNotCounted = std::numeric_limits<float>::quiet_NaN();
+
+double error_of(const RegressionRow& row) {
+  if (!row.finite) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (std::int64_t i = 0; i < row.num_outputs; ++i) {
+    sum += std::abs(double{row.predictions[i]} - double{row.targets[i]});
+  }
+  return sum / static_cast<double>(row.num_outputs);
+}
+
+// A sample and the size of its change.
+struct SizeOfChange {
+  double size = 0;
+  std::int64_t sample = 0;
+};
+
+bool comes_before(const SizeOfChange& left, const SizeOfChange& right) {
+  return left.size != right.size ? left.size > right.size : left.sample < right.sample;
+}
+
+}  // namespace
+
+ValuePair::ValuePair(metrics::MetricOptions options, PairedValues values)
+    : metrics_(std::move(options)), values_(std::move(values)) {
+  const std::size_t elements = values_.indices.size() * to_size(metrics_.options().num_classes);
+  if (values_.targets.size() != elements || values_.a.size() != elements ||
+      values_.b.size() != elements) {
+    throw Error(ErrorKind::internal, "runs of unequal length are paired");
+  }
+}
+
+std::uint64_t ValuePair::index_of(std::int64_t sample) const {
+  return static_cast<std::uint64_t>(values_.indices[to_size(sample)]);
+}
+
+RegressionRow ValuePair::row(Side side, std::int64_t sample) const {
+  const auto outputs = to_size(metrics_.options().num_classes);
+  const auto from = to_size(sample) * outputs;
+  const std::span<const float> predictions = side == Side::a ? values_.a : values_.b;
+  return metrics::regression_row(index_of(sample), predictions.subspan(from, outputs),
+                                 std::span(values_.targets).subspan(from, outputs));
+}
+
+metrics::PreparedRows ValuePair::prepare(Side side, std::int64_t first, std::int64_t count) const {
+  std::vector<RegressionRow> rows;
+  for (std::int64_t i = 0; i < count; ++i) rows.push_back(row(side, first + i));
+  return {metrics_, std::span<const RegressionRow>(rows)};
+}
+
+std::unique_ptr<OrderedFigures> ValuePair::ordered(Side side) const {
+  const exchange::PairRows rows{
+      .num_rows = size(),
+      .num_outputs = metrics_.options().num_classes,
+      .first_index = values_.indices.empty() ? 0 : values_.indices.front(),
+      .read = [&](std::int64_t first, std::int64_t count, std::span<float> predictions,
+                  std::span<float> targets) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const RegressionRow found = row(side, first + i);
+          const auto outputs = to_size(found.num_outputs);
+          std::copy_n(found.predictions, outputs, predictions.begin());
+          std::copy_n(found.targets, outputs, targets.begin());
+          if (!found.finite) std::ranges::fill(targets.first(outputs), kNotCounted);
+          predictions = predictions.subspan(outputs);
+          targets = targets.subspan(outputs);
+        }
+      }};
+  return rank_figures(metrics_.options().names, rows);
+}
+
+std::int64_t ValuePair::num_not_finite(Side side) const {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < size(); ++i) count += row(side, i).finite ? 0 : 1;
+  return count;
+}
+
+ValuePrediction ValuePair::prediction(Side side, std::int64_t sample) const {
+  const RegressionRow found = row(side, sample);
+  return {.values = {found.predictions, found.predictions + found.num_outputs},
+          .error = error_of(found)};
+}
+
+Changes ValuePair::changes(std::int64_t most) const {
+  ValueChanges changes;
+  std::vector<SizeOfChange> sizes;
+  for (std::int64_t i = 0; i < size(); ++i) {
+    const double a = error_of(row(Side::a, i));
+    const double b = error_of(row(Side::b, i));
+    if (a == b) continue;
+    ++(b < a ? changes.closer : changes.farther);
+    sizes.push_back({std::abs(b - a), i});
+  }
+  const auto listed = static_cast<std::ptrdiff_t>(std::min<std::int64_t>(most, std::ssize(sizes)));
+  std::partial_sort(sizes.begin(), sizes.begin() + listed, sizes.end(), comes_before);
+  const auto outputs = metrics_.options().num_classes;
+  for (const SizeOfChange& change : std::span(sizes).first(to_size(listed))) {
+    const auto targets = values_.targets.begin() + change.sample * outputs;
+    changes.first.push_back({.index = values_.indices[to_size(change.sample)],
+                             .targets = {targets, targets + outputs},
+                             .a = prediction(Side::a, change.sample),
+                             .b = prediction(Side::b, change.sample)});
+  }
+  return changes;
+}
+
+}  // namespace tally::compare

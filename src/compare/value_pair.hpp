@@ -1,0 +1,47 @@
+// Samples with real-valued targets: regression.
+#pragma once
+
+#include <vector>
+
+#include <tally/metrics/regression_row.hpp>
+
+#include "paired_samples.hpp"
+
+namespace tally::compare {
+
+// Values of samples, [samples, outputs] each.
+struct PairedValues {
+  std::vector<std::int64_t> indices;  // [samples] global ones
+  std::vector<float> targets;         // finite
+  std::vector<float> a, b;            // predictions
+};
+
+class ValuePair : public PairedSamples {
+ public:
+  ValuePair(metrics::MetricOptions options, PairedValues values);
+
+  std::int64_t size() const override { return std::ssize(values_.indices); }
+  std::uint64_t index_of(std::int64_t sample) const override;
+  const metrics::MetricSet& metrics() const override { return metrics_; }
+  metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
+  std::unique_ptr<OrderedFigures> ordered(Side side) const override;
+  std::int64_t num_ignored() const override { return 0; }
+  std::optional<Outcomes> outcomes() const override { return std::nullopt; }
+  Changes changes(std::int64_t most) const override;
+
+  // Samples whose predictions are not all finite: they are in no figure of that run.
+  std::int64_t num_not_finite(Side side) const;
+
+ private:
+  metrics::RegressionRow row(Side side, std::int64_t sample) const;
+  ValuePrediction prediction(Side side, std::int64_t sample) const;
+
+  metrics::MetricSet metrics_;
+  PairedValues values_;
+};
+
+// The reader of the task regression.
+ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
+                         const std::vector<std::string>& names);
+
+}  // namespace tally::compare

@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <cmath>
+
+#include <tally/base/checked_cast.hpp>
+
+#include "chosen_metrics.hpp"
+#include "scoring_settings.hpp"
+#include "value_pair.hpp"
+
+namespace tally::compare {
+namespace {
+
+std::vector<float> values_of(const KnownRun& known, const char* column) {
+  const std::int64_t outputs = known.settings.num_classes;
+  return known.run.column<float>(column, "labels", outputs == 1 ? Shape{} : Shape{outputs});
+}
+
+std::vector<float> targets_of(const KnownRun& known) {
+  auto targets = values_of(known, "label");
+  const auto bad =
+      std::ranges::find_if_not(targets, [](float value) { return std::isfinite(value); });
+  if (bad == targets.end()) return targets;
+  const auto row = to_size((bad - targets.begin()) / known.settings.num_classes);
+  known.run.refuse("label", row, format("{}", *bad), "a finite number");
+}
+
+void require_same_targets(const TwoRuns& runs, const std::vector<float>& a,
+                          const std::vector<float>& b) {
+  const auto [in_a, in_b] = std::ranges::mismatch(a, b);
+  if (in_a == a.end()) return;
+  throw Error(
+      ErrorKind::dataset,
+      format("{} and {} differ in the labels: /label[{}] has {} and {}", runs.a.run.name(),
+             runs.b.run.name(), (in_a - a.begin()) / runs.a.settings.num_classes, *in_a, *in_b),
+      "Evaluate both models on one data set.");
+}
+
+// Figures of A and B are of the same samples only where both have predictions of all.
+void note_not_finite(const ValuePair& pair, std::vector<std::string>& notes) {
+  const std::int64_t a = pair.num_not_finite(Side::a);
+  const std::int64_t b = pair.num_not_finite(Side::b);
+  if (a == 0 && b == 0) return;
+  notes.push_back(format(
+      "predictions of {} samples in A and {} in B are NaN or Inf: no figure of that run has them",
+      a, b));
+}
+
+}  // namespace
+
+ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
+                         const std::vector<std::string>& names) {
+  const TwoRuns runs{KnownRun(a), KnownRun(b)};
+  require_same_classes(runs);
+  ReadPair pair;
+  pair.notes = notes_on_settings(runs);
+  metrics::MetricOptions options = options_of("regression", runs.a.settings);
+  const auto none = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
+  choose_metrics(names, none, options, pair.left_out);
+  PairedValues values{.indices = a.indices(),
+                      .targets = targets_of(runs.a),
+                      .a = values_of(runs.a, "prediction"),
+                      .b = values_of(runs.b, "prediction")};
+  require_same_targets(runs, values.targets, targets_of(runs.b));
+  auto samples = std::make_unique<ValuePair>(std::move(options), std::move(values));
+  note_not_finite(*samples, pair.notes);
+  pair.samples = std::move(samples);
+  return pair;
+}
+
+}  // namespace tally::compare

@@ -1,0 +1,135 @@
+"""`tally compare` of every task: what fewer columns, other options and samples without scores give."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import Evaluate
+from launch import Program
+from paired_tasks import METRICS, Case, cases_by_task, compare, linear_model
+
+
+@pytest.fixture(scope="module")
+def cases(tally: Program, evaluate: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
+    return cases_by_task(tally, evaluate, tmp_path_factory)
+
+
+@pytest.fixture(params=METRICS)
+def case(request: pytest.FixtureRequest, cases: Callable[[str], Case]) -> Case:
+    return cases(request.param)
+
+
+@pytest.mark.parametrize("task", ["binary", "multilabel"])
+def test_of_labels_alone(task: str, cases: Callable[[str], Case], tally: Program, evaluate: Evaluate) -> None:
+    case = cases(task)
+    runs = tuple(evaluate(model, case.data, "--metrics", METRICS[task]) for model in case.models)
+    found = compare(tally, runs, "--metrics", "all")
+    for name, metric in found["metrics"].items():
+        made_of_rounded = name in ("loss", "brier", "hinge")
+        value = runs[0].value(name)
+        assert metric["a"] == (pytest.approx(value, rel=1e-6) if made_of_rounded else value), name
+    reasons = {entry["metric"]: entry["reason"] for entry in found["left_out"]}
+    if task == "binary":  # the score is one of the columns
+        assert reasons == {}
+        return
+    assert {"brier", "coverage_error", "auroc_macro"} <= set(reasons)
+    assert all("--save labels,probabilities gives it" in reason for reason in reasons.values())
+    a, b = (run.folder for run in runs)
+    tally("compare", a, b, "--metrics", "auroc_macro").must_fail(2, "auroc_macro", "probabilities", "missing in A and B")
+
+
+def test_probabilities_give_all_but_the_loss(
+    cases: Callable[[str], Case], tally: Program, evaluate: Evaluate
+) -> None:
+    case = cases("multilabel")
+    runs = tuple(evaluate(model, case.data, "--metrics", METRICS["multilabel"], "--save", "labels,probabilities")
+                 for model in case.models)  # fmt: skip
+    found = compare(tally, runs, "--metrics", METRICS["multilabel"])
+    assert found["left_out"] == []
+    for name, metric in found["metrics"].items():
+        value = runs[1].value(name)
+        assert metric["b"] == (pytest.approx(value, rel=1e-6) if name in ("loss", "brier", "hinge") else value), name
+
+
+@pytest.mark.parametrize("task", ["binary", "multilabel"])
+def test_another_threshold_is_as_if_evaluated_at_as(task: str, cases: Callable[[str], Case], tally: Program,
+                                                    evaluate: Evaluate) -> None:  # fmt: skip
+    case = cases(task)
+    options = ("--metrics", METRICS[task], "--save", "labels,probabilities,logits", "--threshold", 0.3)
+    other = evaluate(case.models[1], case.data, *options)
+    assert other.value("accuracy") != case.runs[1].value("accuracy")
+    found = compare(tally, (case.runs[0], other), "--metrics", METRICS[task], "--changed", 1000)
+    assert found["notes"] == ["B was evaluated with --threshold 0.3; both are compared at A's, 0.5"]
+    for key in ("accuracy", "exact_match", "metrics", "changes"):
+        assert found[key] == case.found[key], key
+
+
+def test_thresholds_need_probabilities(cases: Callable[[str], Case], tally: Program, evaluate: Evaluate) -> None:
+    case = cases("multilabel")
+    a, b = (evaluate(case.models[0], case.data, "--threshold", threshold).folder for threshold in (0.5, 0.3))
+    tally("compare", a, b).must_fail(2, "thresholds 0.5 and 0.3", "--save labels,probabilities")
+
+
+def test_scikit_learns_hinge_needs_logits(cases: Callable[[str], Case], tally: Program, evaluate: Evaluate) -> None:
+    case = cases("binary")
+    options = ("--definitions", "sklearn", "--metrics", "hinge", "--save")
+    with_logits, without = (evaluate(case.models[0], case.data, *options, save) for save in ("labels,logits", "labels"))
+    found = compare(tally, (with_logits, with_logits), "--metrics", "hinge")
+    assert found["metrics"]["hinge"]["a"] == with_logits.value("hinge")
+    a, b = with_logits.folder, without.folder
+    tally("compare", a, b, "--metrics", "hinge").must_fail(2, "'logits', missing in B", "--save labels,logits gives it")
+
+
+def test_two_scores_of_one_label(cases: Callable[[str], Case], tally: Program, evaluate: Evaluate,
+                                 tmp_path: Path) -> None:  # fmt: skip
+    case = cases("binary")
+    weights = np.random.default_rng(9).normal(size=(5, 2)).astype(np.float32)
+    model = linear_model(weights, tmp_path / "two.pt")
+    run = evaluate(model, case.data, "--metrics", METRICS["binary"], "--save", "labels,logits")
+    found = compare(tally, (case.runs[0], run), "--metrics", METRICS["binary"])
+    for name, metric in found["metrics"].items():
+        made_of_rounded = name in ("loss", "brier", "hinge")
+        value = run.value(name)
+        assert metric["b"] == (pytest.approx(value, rel=1e-6) if made_of_rounded else value), name
+
+
+def test_sixteen_bit_curves_are_those_of_a(cases: Callable[[str], Case], tally: Program, evaluate: Evaluate) -> None:
+    case = cases("binary")
+    coarse = evaluate(case.models[1], case.data, "--metrics", "auroc", "--curves", "bf16")
+    assert coarse.value("auroc") != case.runs[1].value("auroc")
+    found = compare(tally, (case.runs[0], coarse), "--metrics", "auroc")
+    assert found["metrics"]["auroc"]["b"] == case.runs[1].value("auroc")
+    assert found["notes"] == ["B was evaluated with --curves bf16; both are compared by A's, exact"]
+    of_coarse = compare(tally, (coarse, coarse), "--metrics", "auroc")
+    assert of_coarse["metrics"]["auroc"]["a"] == coarse.value("auroc")
+
+
+class NanWhereLarge(torch.nn.Module):
+    def __init__(self, weights: torch.Tensor) -> None:
+        super().__init__()
+        self.net = torch.nn.Linear(weights.shape[1], weights.shape[0])
+        self.net.weight.data = weights
+        self.net.bias.data.zero_()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.where(x[:, :1] > 1.8, torch.full_like(self.net(x), torch.nan), self.net(x))
+
+
+def test_samples_without_scores(case: Case, tally: Program, evaluate: Evaluate, tmp_path: Path) -> None:
+    weights = torch.jit.load(str(case.models[1])).weight.data
+    torch.jit.script(NanWhereLarge(weights)).save(str(tmp_path / "nan.pt"))
+    save = "labels" if case.task == "regression" else "labels,probabilities,logits"
+    b = evaluate(tmp_path / "nan.pt", case.data, "--metrics", METRICS[case.task], "--save", save, "--on-nan", "wrong")
+    count = b.report["non_finite"]["count"]
+    assert count > 0
+    found = compare(tally, (case.runs[0], b), "--metrics", METRICS[case.task], "--changed", 1000)
+    for name, metric in found["metrics"].items():
+        assert metric["b"] == b.value(name), name
+    nowhere = [change for change in found["changes"]["first"] if change["b"]["prediction"] in (None, -1, [None] * 2)]
+    assert 0 < len(nowhere) <= count
+    if case.task == "regression":
+        assert found["notes"] == [f"predictions of 0 samples in A and {count} in B are NaN or Inf: "
+                                  "no figure of that run has them"]  # fmt: skip
+        assert found["changes"]["first"][: count] == nowhere
