@@ -37,16 +37,19 @@ std::vector<std::int64_t> labels_without(const LabelSetPrediction& of,
   return labels;
 }
 
-// "B adds 3 5, drops 8"
+// "B adds labels 3 5, drops label 8"
 std::string set_text(const LabelSetChange& change) {
   if (!change.a.labels) return "no prediction in A";
   if (!change.b.labels) return "no prediction in B";
   const auto text = [](std::int64_t label) { return format("{}", label); };
   const auto added = labels_without(change.b, change.a);
   const auto dropped = labels_without(change.a, change.b);
-  return format("B {}{}{}{}{}", added.empty() ? "" : "adds ", list_text(added, text),
-                added.empty() || dropped.empty() ? "" : ", ", dropped.empty() ? "" : "drops ",
-                list_text(dropped, text));
+  const auto part = [&](const char* does, const std::vector<std::int64_t>& labels) {
+    if (labels.empty()) return std::string();
+    return format("{} label{} {}", does, labels.size() == 1 ? "" : "s", list_text(labels, text));
+  };
+  return format("B {}{}{}", part("adds", added), added.empty() || dropped.empty() ? "" : ", ",
+                part("drops", dropped));
 }
 
 std::string values_text(const std::vector<float>& values) {

@@ -50,8 +50,8 @@ std::optional<std::string> obstacle_of_curves(const TwoRuns& runs, std::int64_t 
                 silent);
 }
 
-std::string lack_of_column(const std::string& column, const std::string& who) {
-  const std::string alternative = column == "probabilities" ? " (or 'logits')" : "";
+std::string lack_of_column(const std::string& column, const std::string& who, bool logits_do_too) {
+  const std::string alternative = logits_do_too ? " (or 'logits')" : "";
   return format("needs the column '{}'{}, missing in {}; --save labels,{} gives it", column,
                 alternative, who, column);
 }

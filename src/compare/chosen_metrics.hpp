@@ -26,6 +26,7 @@ void choose_metrics(const std::vector<std::string>& asked, const Obstacle& obsta
 std::optional<std::string> obstacle_of_curves(const TwoRuns& runs, std::int64_t num_scores);
 
 // "needs the column 'logits', missing in A; --save labels,logits gives it"
-std::string lack_of_column(const std::string& column, const std::string& who);
+std::string lack_of_column(const std::string& column, const std::string& who,
+                           bool logits_do_too = false);
 
 }  // namespace tally::compare

@@ -70,15 +70,25 @@ class RowCheck {
   const ScoringSettings& settings_;
 };
 
-// The best there is.
 struct ScoreColumn {
   std::string name;
   OutputKind kind;
 };
 
+// The best there is.
 ScoreColumn score_column(const SavedRun& run, const ScoringSettings& settings) {
   if (run.has_column("logits")) return {"logits", settings.outputs};
   return {"probabilities", OutputKind::probabilities};
+}
+
+// Scores of a row as column `probabilities` has them; NaN where the row is not finite.
+void round_to_probabilities(OutputKind kind, bool is_finite, std::span<float> scores) {
+  if (!is_finite) {
+    std::ranges::fill(scores, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  const std::vector<float> row(scores.begin(), scores.end());
+  metrics::class_probabilities(row, kind, scores);
 }
 
 // Takes over what the scores say of a row.
@@ -152,7 +162,8 @@ void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 const metrics::MetricOptions& options, FromScores what,
                 std::vector<ClassRow>& rows) {
   const auto [column, kind] = score_column(run, settings);
-  const auto rules = metrics::score_rules(options, kind);
+  const bool as_they_are = what == FromScores::all;
+  const auto rules = metrics::score_rules(options, as_they_are ? kind : OutputKind::probabilities);
   const std::int64_t classes = settings.num_classes;
   const hdf5::Dataset scores = run.rows(column, column, {classes});
   const std::int64_t window = std::max<std::int64_t>(1, kWindowBytes / scores.info().row_bytes());
@@ -165,7 +176,14 @@ void add_scores(const SavedRun& run, const ScoringSettings& settings,
     values.resize(to_size(count * classes));
     scores.read_rows(first, count, std::as_writable_bytes(std::span(values)));
     labels.clear();
-    for (const ClassRow& row : in_window) labels.push_back(row.label);
+    for (const ClassRow& row : in_window) {
+      if (!as_they_are) {
+        const auto place = labels.size() * to_size(classes);
+        round_to_probabilities(kind, row.finite,
+                               std::span(values).subspan(place, to_size(classes)));
+      }
+      labels.push_back(row.label);
+    }
     metrics::examine_rows(contiguous_view(values.data(), DType::f32, {count, classes}), first,
                           labels, rules, facts);
     if (facts.wrong_kind_row) {

@@ -26,8 +26,9 @@ std::vector<metrics::ClassRow> rows_of_columns(const SavedRun& run,
 
 // Which facts of a sample come from its scores.
 enum class FromScores { all, brier_and_hinge };
-// Examines the saved scores as `tally evaluate` does. Error(dataset) where they contradict the
-// rows.
+// Examines the saved scores as `tally evaluate` does; for the second as probabilities rounded to
+// float32, which every file with scores has or can be brought to: two runs are then measured alike.
+// Error(dataset) where they contradict the rows.
 void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 const metrics::MetricOptions& options, FromScores what,
                 std::vector<metrics::ClassRow>& rows);

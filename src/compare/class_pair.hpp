@@ -28,6 +28,9 @@ class ClassPair : public PairedSamples {
   metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
   std::unique_ptr<OrderedFigures> ordered(Side side) const override;
   std::int64_t num_ignored() const override;
+  bool is_finite(Side side, std::int64_t sample) const override {
+    return (side == Side::a ? a_ : b_)[static_cast<std::size_t>(sample)].finite;
+  }
   std::optional<Outcomes> outcomes() const override;
   Changes changes(std::int64_t most) const override;
 

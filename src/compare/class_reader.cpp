@@ -34,7 +34,11 @@ bool has_class_weights(const KnownRun& known) { return known.settings.has_class_
 std::optional<std::string> lack_of_scores(const TwoRuns& runs, bool wants_outputs) {
   const std::string who_lacks = who(runs, wants_outputs ? has_no_outputs : has_no_scores);
   if (who_lacks.empty()) return std::nullopt;
-  return lack_of_column(wants_outputs ? "logits" : "probabilities", who_lacks);
+  // Of a model that returns probabilities they are the outputs.
+  const bool has_logits = runs.a.settings.outputs != metrics::OutputKind::probabilities &&
+                          runs.b.settings.outputs != metrics::OutputKind::probabilities;
+  if (wants_outputs && has_logits) return lack_of_column("logits", who_lacks);
+  return lack_of_column("probabilities", who_lacks, has_logits && !wants_outputs);
 }
 
 std::optional<std::string> obstacle_of_loss(const TwoRuns& runs) {
@@ -90,10 +94,10 @@ ReadPair read_class_pair(const SavedRun& a, const SavedRun& b,
   const TwoRuns runs{KnownRun(a), KnownRun(b)};
   require_same_classes(runs);
   ReadPair pair;
-  pair.notes = notes_on_settings(runs);
   metrics::MetricOptions options = options_of("multiclass", runs.a.settings);
   const auto obstacle = [&](const std::string& metric) { return obstacle_of(metric, runs); };
   choose_metrics(names, obstacle, options, pair.left_out);
+  pair.notes = notes_on_settings(runs, options);
   auto rows_a = rows_of_columns(a, runs.a.settings);
   auto rows_b = rows_of_columns(b, runs.b.settings);
   require_same_labels(a, rows_a, b, rows_b);

@@ -32,6 +32,30 @@ void use_closed_form(const Outcomes& outcomes, std::vector<MetricDifference>& me
   if (share != metrics.end()) share->interval = difference_interval(outcomes.table);
 }
 
+// Outputs that are not finite count as wrong, or have no part in a metric: of that one the values
+// of A and B are of the same samples only where both have them.
+void judge_not_finite(const PairedSamples& samples, Comparison& comparison) {
+  std::int64_t in_a = 0;
+  std::int64_t in_b = 0;
+  bool same = true;
+  for (std::int64_t i = 0; i < samples.size(); ++i) {
+    const bool a = samples.is_finite(Side::a, i);
+    const bool b = samples.is_finite(Side::b, i);
+    in_a += a ? 0 : 1;
+    in_b += b ? 0 : 1;
+    same &= a == b;
+  }
+  if (same) return;
+  comparison.notes.push_back(format(
+      "outputs of {} samples in A and {} in B are NaN or Inf: metrics that leave them out are "
+      "of other samples in A than in B, and say nothing of which is better",
+      in_a, in_b));
+  for (MetricDifference& metric : comparison.metrics) {
+    const auto known = metrics::description_of(comparison.task, metric.name);
+    metric.of_same_samples = !known || !known->leaves_out_not_finite;
+  }
+}
+
 void fill_facts(const SavedRun& a, const SavedRun& b, Comparison& comparison) {
   comparison.task = a.attribute("task");
   comparison.a = a.facts();
@@ -57,7 +81,8 @@ ReadPair read_pair(const SavedRun& a, const SavedRun& b, const std::vector<std::
 }
 
 std::optional<Side> MetricDifference::better() const {
-  if (!interval || (interval->low <= 0 && interval->high >= 0)) return std::nullopt;
+  if (!of_same_samples || !interval || (interval->low <= 0 && interval->high >= 0))
+    return std::nullopt;
   return (interval->low > 0) == less_is_better ? Side::a : Side::b;
 }
 
@@ -79,6 +104,7 @@ Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::p
   comparison.changes = pair.samples->changes(options.most_changes);
   comparison.left_out = std::move(pair.left_out);
   comparison.notes = std::move(pair.notes);
+  judge_not_finite(*pair.samples, comparison);
   return comparison;
 }
 

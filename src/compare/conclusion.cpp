@@ -28,6 +28,10 @@ std::string verdict(std::optional<Side> better) {
 // "accuracy 0.6930 -> 0.7010 (+0.0080, 95 % interval +0.0021 … +0.0139; McNemar p = 0.0072)"
 std::string figures_of(const MetricDifference& metric, const std::string& test) {
   if (!metric.difference) return format("{} is undefined", metric.name);
+  if (!metric.of_same_samples) {
+    return format("{} {} -> {} leave out other samples, whose outputs are NaN or Inf", metric.name,
+                  value_text(*metric.a), value_text(*metric.b));
+  }
   const std::string interval =
       metric.interval ? format("95 % interval {}", interval_text(*metric.interval))
                       : std::string("no interval: too many replicates leave it undefined");
@@ -40,11 +44,13 @@ Conclusion conclude_by_test(const Comparison& comparison, const MetricDifference
   const PairedTable& table = comparison.outcomes->table;
   const auto better = better_by_test(table);
   const std::string test = format("; McNemar p = {}", p_text(mcnemar_p_value(table)));
+  const bool only_interval = !better && share.better();
   const bool alike = table.total() > 0 && is_unchanged(comparison.changes);
   return {
       better, share.name,
-      format("{}: {}{}.", verdict(better),
-             alike ? "A and B predict the same for every sample, " : "", figures_of(share, test))};
+      format("{}: {}{}{}.", verdict(better),
+             alike ? "A and B predict the same for every sample, " : "", figures_of(share, test),
+             only_interval ? ", by which the test decides, not by the interval" : "")};
 }
 
 }  // namespace

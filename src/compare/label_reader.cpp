@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include <tally/base/checked_cast.hpp>
 
@@ -31,7 +32,10 @@ std::string who_lacks(const TwoLabelRuns& labels, SavedLabelScores wanted) {
 std::optional<std::string> lack_of_probabilities(const TwoLabelRuns& labels) {
   const std::string lacks = who_lacks(labels, SavedLabelScores::probabilities);
   if (lacks.empty()) return std::nullopt;
-  return lack_of_column("probabilities", lacks);
+  const auto returns_none = [](const KnownRun& known) {
+    return known.settings.outputs != OutputKind::logits;
+  };
+  return lack_of_column("probabilities", lacks, who(labels.runs, returns_none).empty());
 }
 
 std::optional<std::string> lack_of_outputs(const TwoLabelRuns& labels) {
@@ -107,10 +111,10 @@ ReadPair read_label_pair(const SavedRun& a, const SavedRun& b,
   const TwoLabelRuns labels(runs);
   require_threshold(labels);
   ReadPair pair;
-  pair.notes = notes_on_settings(runs);
   metrics::MetricOptions options = options_of(a.attribute("task"), runs.a.settings);
   const auto obstacle = [&](const std::string& metric) { return obstacle_of(metric, labels); };
   choose_metrics(names, obstacle, options, pair.left_out);
+  pair.notes = notes_on_settings(runs, options);
   const bool both_outputs = who_lacks(labels, SavedLabelScores::outputs).empty();
   const LossFrom loss = both_outputs ? LossFrom::scores : LossFrom::column;
   LabelFacts facts_a = facts_of(labels.a, options, loss);

@@ -37,8 +37,9 @@ metrics::LabelFacts facts_of_columns(const LabelRun& run);
 
 // Whether the loss, too, comes from the scores, which hold it only where they are outputs.
 enum class LossFrom { column, scores };
-// Examines the best scores there are as `tally evaluate` does. Error(dataset) where they contradict
-// the columns.
+// Examines scores as `tally evaluate` does: the best there are, or with the loss from the column
+// probabilities rounded to float32, so that two runs are measured alike whatever they saved.
+// Error(dataset) where they contradict the columns.
 void add_scores(const LabelRun& run, const metrics::MetricOptions& options, LossFrom loss,
                 metrics::LabelFacts& facts);
 

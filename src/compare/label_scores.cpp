@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/metrics/row_facts.hpp>
 
 #include "label_run.hpp"
 
@@ -21,9 +22,20 @@ struct ScoreColumn {
   OutputKind kind;
 };
 
-ScoreColumn score_column(const LabelRun& labels) {
-  if (labels.has_logits) return {"logits", labels.settings.outputs};
+// The best there is, or what every file with scores has or can be brought to.
+ScoreColumn score_column(const LabelRun& labels, LossFrom loss) {
+  const bool wants_best = loss == LossFrom::scores || !labels.has_probabilities;
+  if (labels.has_logits && wants_best) return {"logits", labels.settings.outputs};
   return {labels.probability_column(), OutputKind::probabilities};
+}
+
+// A class of two with a score of -Inf has no chance: the difference is infinite, and is finite for
+// all that. Read again it is the one whose loss is that of an impossible class.
+void bound_log_odds(std::span<const LabelRow> rows, std::span<float> scores) {
+  constexpr auto kCertain = static_cast<float>(metrics::kZeroProbabilityLoss);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].finite && std::isinf(scores[i])) scores[i] = std::copysign(kCertain, scores[i]);
+  }
 }
 
 // What the scores say of a window, on its way into the facts of all samples.
@@ -78,10 +90,13 @@ class Taker {
 
 void add_scores(const LabelRun& labels, const metrics::MetricOptions& options, LossFrom loss,
                 LabelFacts& facts) {
-  const ScoreColumn column = score_column(labels);
+  const ScoreColumn column = score_column(labels, loss);
   metrics::LabelRules rules = metrics::label_rules(options, column.kind);
   rules.has_ignore_index = true;  // targets are as facts have them
   rules.ignore_index = metrics::kNotScored;
+  metrics::LabelRules rounded = rules;
+  rounded.kind = OutputKind::probabilities;
+  const bool must_round = loss == LossFrom::column && column.kind != OutputKind::probabilities;
   const Taker taker(labels, column.name, loss);
   const hdf5::Dataset scores = labels.run.rows(column.name, column.name, labels.row_shape);
   const std::int64_t window = std::max<std::int64_t>(1, kWindowBytes / scores.info().row_bytes());
@@ -92,12 +107,21 @@ void add_scores(const LabelRun& labels, const metrics::MetricOptions& options, L
     const Shape shape{count, labels.num_labels};
     values.resize(to_size(num_elements(shape)));
     scores.read_rows(first, count, std::as_writable_bytes(std::span(values)));
+    if (labels.is_binary) {
+      bound_log_odds(std::span(facts.rows).subspan(to_size(first), to_size(count)), values);
+    }
     std::uint8_t* const targets = facts.targets.data() + first * labels.num_labels;
     metrics::examine_labels(contiguous_view(values.data(), DType::f32, shape),
                             contiguous_view(targets, DType::u8, shape), first, count, rules, found);
     if (found.wrong_kind_row) {
       labels.run.refuse(column.name, to_size(first + *found.wrong_kind_row), "values out of range",
                         metrics::name(rules.kind));
+    }
+    if (must_round) {
+      values = found.probabilities;
+      metrics::examine_labels(contiguous_view(values.data(), DType::f32, shape),
+                              contiguous_view(targets, DType::u8, shape), first, count, rounded,
+                              found);
     }
     taker.take(to_size(first), found, facts);
   }

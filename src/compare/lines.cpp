@@ -71,9 +71,12 @@ void add_metrics(const Comparison& comparison, Lines& lines) {
     lines.push_back(std::move(line));
   }
   const auto& outcomes = comparison.outcomes;
+  const bool has_share =
+      outcomes && std::ranges::find(comparison.metrics, outcomes->metric,
+                                    &MetricDifference::name) != comparison.metrics.end();
   lines.push_back(format("intervals: {} replicates of the paired bootstrap, seed {}{}",
                          comparison.options.replicates, comparison.options.seed,
-                         outcomes ? format("; {}: Newcombe's", outcomes->metric) : ""));
+                         has_share ? format("; {}: Newcombe's", outcomes->metric) : ""));
   for (const LeftOut& metric : comparison.left_out) {
     lines.push_back(format("left out: {} {}", metric.metric, metric.reason));
   }

@@ -9,7 +9,11 @@
 namespace tally::compare {
 namespace {
 
-constexpr std::int64_t kWindowRows = 2048;  // what they add stays in a core's cache
+// What the rows of a window add is bounded: it is kept for all replicates. Of few classes it lies
+// in a core's cache.
+constexpr std::int64_t kMostRows = 2048;
+constexpr std::int64_t kMostAddends = std::int64_t{1} << 20;
+constexpr std::int64_t kFirstRows = 16;                      // tell how much a row adds
 constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;  // of states held at a time
 
 // What both runs count in one replicate.
@@ -22,9 +26,15 @@ struct Counted {
 // Calls `visit(first, a, b)` with prepared rows of both runs, window by window.
 template <class Visit>
 void for_each_window(const PairedSamples& samples, const Visit& visit) {
-  for (std::int64_t first = 0; first < samples.size(); first += kWindowRows) {
-    const std::int64_t count = std::min(kWindowRows, samples.size() - first);
-    visit(first, samples.prepare(Side::a, first, count), samples.prepare(Side::b, first, count));
+  std::int64_t rows = kFirstRows;
+  for (std::int64_t first = 0; first < samples.size();) {
+    const std::int64_t count = std::min(rows, samples.size() - first);
+    const auto a = samples.prepare(Side::a, first, count);
+    const auto b = samples.prepare(Side::b, first, count);
+    visit(first, a, b);
+    first += count;
+    const std::int64_t of_one = 1 + std::max(a.num_addends(), b.num_addends()) / count;
+    rows = std::clamp<std::int64_t>(kMostAddends / of_one, 1, kMostRows);
   }
 }
 

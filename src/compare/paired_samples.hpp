@@ -33,6 +33,8 @@ class PairedSamples {
   virtual std::unique_ptr<OrderedFigures> ordered(Side side) const = 0;
   // Samples whose label is not scored.
   virtual std::int64_t num_ignored() const = 0;
+  // Whether a run has finite outputs for a sample.
+  virtual bool is_finite(Side side, std::int64_t sample) const = 0;
   // As Comparison::outcomes.
   virtual std::optional<Outcomes> outcomes() const = 0;
   // At most `most` of them are listed.

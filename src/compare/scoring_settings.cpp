@@ -1,9 +1,11 @@
 #include "scoring_settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
 #include <tally/base/printable.hpp>
+#include <tally/exchange/curve_metrics.hpp>
 
 namespace tally::compare {
 namespace {
@@ -97,7 +99,8 @@ void require_same_classes(const TwoRuns& runs) {
               "Evaluate both models on one data set.");
 }
 
-std::vector<std::string> notes_on_settings(const TwoRuns& runs) {
+std::vector<std::string> notes_on_settings(const TwoRuns& runs,
+                                           const metrics::MetricOptions& options) {
   std::vector<std::string> notes;
   const auto& a = runs.a.settings;
   const auto& b = runs.b.settings;
@@ -105,7 +108,15 @@ std::vector<std::string> notes_on_settings(const TwoRuns& runs) {
     notes.push_back(format("B was evaluated with --definitions {}; both are compared by A's, {}",
                            metrics::name(b.definitions), metrics::name(a.definitions)));
   }
-  if (a.calibration_bins != b.calibration_bins) {
+  const auto is_asked = [&](const auto& is_meant) {
+    return std::ranges::any_of(options.names, is_meant);
+  };
+  const bool has_bins = is_asked([](const std::string& metric) {
+    return metric == "ece" || metric.starts_with("calibration_error_");
+  });
+  const bool has_curves = is_asked(
+      [&](const std::string& metric) { return !exchange::curve_metric_names({metric}).empty(); });
+  if (has_bins && a.calibration_bins != b.calibration_bins) {
     notes.push_back(
         format("B was evaluated with {} calibration bins; both are compared with A's {}",
                b.calibration_bins, a.calibration_bins));
@@ -114,7 +125,7 @@ std::vector<std::string> notes_on_settings(const TwoRuns& runs) {
     notes.push_back(format("B was evaluated with --threshold {}; both are compared at A's, {}",
                            b.threshold, a.threshold));
   }
-  if (a.curves && b.curves && *a.curves != *b.curves) {
+  if (has_curves && a.curves && b.curves && *a.curves != *b.curves) {
     notes.push_back(format("B was evaluated with --curves {}; both are compared by A's, {}",
                            name(*b.curves), name(*a.curves)));
   }

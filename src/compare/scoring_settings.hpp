@@ -45,8 +45,10 @@ struct TwoRuns {
 // Error(dataset) unless both are of the same classes.
 void require_same_classes(const TwoRuns& runs);
 
-// Where both are compared by A's settings and B had others.
-std::vector<std::string> notes_on_settings(const TwoRuns& runs);
+// Where both are compared by A's settings, metrics that are compared depend on them, and B had
+// others.
+std::vector<std::string> notes_on_settings(const TwoRuns& runs,
+                                           const metrics::MetricOptions& options);
 
 // "A", "B" or "A and B", for which `lacks` holds; empty if for neither.
 template <class Lacks>

@@ -85,12 +85,6 @@ std::unique_ptr<OrderedFigures> ValuePair::ordered(Side side) const {
   return rank_figures(metrics_.options().names, rows);
 }
 
-std::int64_t ValuePair::num_not_finite(Side side) const {
-  std::int64_t count = 0;
-  for (std::int64_t i = 0; i < size(); ++i) count += row(side, i).finite ? 0 : 1;
-  return count;
-}
-
 ValuePrediction ValuePair::prediction(Side side, std::int64_t sample) const {
   const RegressionRow found = row(side, sample);
   return {.values = {found.predictions, found.predictions + found.num_outputs},

@@ -26,11 +26,9 @@ class ValuePair : public PairedSamples {
   metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
   std::unique_ptr<OrderedFigures> ordered(Side side) const override;
   std::int64_t num_ignored() const override { return 0; }
+  bool is_finite(Side side, std::int64_t sample) const override { return row(side, sample).finite; }
   std::optional<Outcomes> outcomes() const override { return std::nullopt; }
   Changes changes(std::int64_t most) const override;
-
-  // Samples whose predictions are not all finite: they are in no figure of that run.
-  std::int64_t num_not_finite(Side side) const;
 
  private:
   metrics::RegressionRow row(Side side, std::int64_t sample) const;

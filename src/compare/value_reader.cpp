@@ -35,16 +35,6 @@ void require_same_targets(const TwoRuns& runs, const std::vector<float>& a,
       "Evaluate both models on one data set.");
 }
 
-// Figures of A and B are of the same samples only where both have predictions of all.
-void note_not_finite(const ValuePair& pair, std::vector<std::string>& notes) {
-  const std::int64_t a = pair.num_not_finite(Side::a);
-  const std::int64_t b = pair.num_not_finite(Side::b);
-  if (a == 0 && b == 0) return;
-  notes.push_back(format(
-      "predictions of {} samples in A and {} in B are NaN or Inf: no figure of that run has them",
-      a, b));
-}
-
 }  // namespace
 
 ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
@@ -52,18 +42,16 @@ ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
   const TwoRuns runs{KnownRun(a), KnownRun(b)};
   require_same_classes(runs);
   ReadPair pair;
-  pair.notes = notes_on_settings(runs);
   metrics::MetricOptions options = options_of("regression", runs.a.settings);
   const auto none = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
   choose_metrics(names, none, options, pair.left_out);
+  pair.notes = notes_on_settings(runs, options);
   PairedValues values{.indices = a.indices(),
                       .targets = targets_of(runs.a),
                       .a = values_of(runs.a, "prediction"),
                       .b = values_of(runs.b, "prediction")};
   require_same_targets(runs, values.targets, targets_of(runs.b));
-  auto samples = std::make_unique<ValuePair>(std::move(options), std::move(values));
-  note_not_finite(*samples, pair.notes);
-  pair.samples = std::move(samples);
+  pair.samples = std::make_unique<ValuePair>(std::move(options), std::move(values));
   return pair;
 }
 

@@ -22,12 +22,21 @@
 namespace tally::metrics {
 namespace {
 
+FamilyEntry of_finite_outputs(FamilyEntry family) {
+  for (MetricDescription& metric : family.metrics) metric.leaves_out_not_finite = true;
+  return family;
+}
+
 std::vector<FamilyEntry> multiclass_families() {
   return {
       coverage_family(),  // first: the others divide by its counts
-      top_k_family(),       loss_family(),         class_figures_family(),
+      top_k_family(),
+      of_finite_outputs(loss_family()),
+      class_figures_family(),
       agreement_family(),  // needs the counts per class
-      calibration_family(), class_curves_family(), confusion_family(),
+      of_finite_outputs(calibration_family()),
+      of_finite_outputs(class_curves_family()),
+      confusion_family(),
   };
 }
 
@@ -59,8 +68,12 @@ FamilyEntry multilabel_confusion_family() {
 // The first two count what the others divide by.
 std::vector<FamilyEntry> binary_families() {
   return {
-      coverage_family(),         binary_figures_family(),     binary_loss_family(),
-      binary_agreement_family(), binary_calibration_family(), binary_curves_family(),
+      coverage_family(),
+      binary_figures_family(),
+      of_finite_outputs(binary_loss_family()),
+      binary_agreement_family(),
+      of_finite_outputs(binary_calibration_family()),
+      of_finite_outputs(binary_curves_family()),
       confusion_family(),
   };
 }
@@ -70,15 +83,16 @@ std::vector<FamilyEntry> multilabel_families() {
       coverage_family(),
       multilabel_figures_family(),
       exact_match_family(),
-      multilabel_loss_family(),
-      label_ranking_family(),
-      class_curves_family(),
+      of_finite_outputs(multilabel_loss_family()),
+      of_finite_outputs(label_ranking_family()),
+      of_finite_outputs(class_curves_family()),
       multilabel_confusion_family(),
   };
 }
 
 std::vector<FamilyEntry> regression_families() {
-  return {coverage_family(), regression_family(), rank_correlation_family()};
+  return {coverage_family(), of_finite_outputs(regression_family()),
+          of_finite_outputs(rank_correlation_family())};
 }
 
 struct Entry {

@@ -112,7 +112,7 @@ TEST(Figures, DifferencesDoNotRoundToNothing) {
   EXPECT_EQ(p_text(1), "1");
 }
 
-TEST(Lines, LastIsTheConclusionAndNoneIsTooWide) {
+TEST(Lines, LastIsTheConclusion) {
   Comparison comparison = with_accuracy({60, 9, 14, 20});
   comparison.task = "multiclass";
   comparison.a.path = "a\x1b[2J";
@@ -147,9 +147,9 @@ TEST(Lines, OfSetsOfLabels) {
                  .b = {.labels = std::nullopt, .right = 0}}}};
   const auto lines = to_lines(comparison);
   EXPECT_THAT(lines, testing::Contains("a sample is right where every scored label is"));
-  EXPECT_THAT(lines, testing::Contains("  sample 7, 2 -> 5 of 6 labels right: B adds 1 4 5 and 1 "
-                                       "more, drops 0 2"));
-  EXPECT_THAT(lines, testing::Contains("  sample 8, 5 -> 6 of 6 labels right: B drops 1"));
+  EXPECT_THAT(lines, testing::Contains("  sample 7, 2 -> 5 of 6 labels right: B adds labels 1 4 5 "
+                                       "and 1 more, drops labels 0 2"));
+  EXPECT_THAT(lines, testing::Contains("  sample 8, 5 -> 6 of 6 labels right: B drops label 1"));
   EXPECT_THAT(lines, testing::Contains("  sample 9, 6 -> 0 of 6 labels right: no prediction in B"));
   EXPECT_THAT(lines, testing::Contains("  and 21 more (--changed N lists N of them)"));
 }

@@ -129,8 +129,9 @@ ValuePair values_of(std::vector<float> a, std::vector<float> b, std::vector<std:
 TEST(ValuePair, ListsTheLargestChangesOfTheError) {
   const ValuePair pair = values_of({1, 2, -1, kNan, kNan, 5}, {-1, 4, 3, 1, kNan, 2}, {"mse"});
   EXPECT_FALSE(pair.outcomes());
-  EXPECT_EQ(pair.num_not_finite(Side::a), 2);
-  EXPECT_EQ(pair.num_not_finite(Side::b), 1);
+  std::vector<bool> finite;
+  for (std::int64_t i = 0; i < pair.size(); ++i) finite.push_back(pair.is_finite(Side::b, i));
+  EXPECT_EQ(finite, (std::vector<bool>{true, true, true, true, false, true}));
   const auto changes = std::get<ValueChanges>(pair.changes(10));
   EXPECT_EQ(changes.closer, 2);
   EXPECT_EQ(changes.farther, 2);

@@ -130,6 +130,56 @@ def test_samples_without_scores(case: Case, tally: Program, evaluate: Evaluate, 
     nowhere = [change for change in found["changes"]["first"] if change["b"]["prediction"] in (None, -1, [None] * 2)]
     assert 0 < len(nowhere) <= count
     if case.task == "regression":
-        assert found["notes"] == [f"predictions of 0 samples in A and {count} in B are NaN or Inf: "
-                                  "no figure of that run has them"]  # fmt: skip
         assert found["changes"]["first"][: count] == nowhere
+    assert found["notes"] == [f"outputs of 0 samples in A and {count} in B are NaN or Inf: metrics that leave them out "
+                              "are of other samples in A than in B, and say nothing of which is better"]  # fmt: skip
+    leaves_out = {"regression": "mse"}.get(case.task, "loss")
+    assert found["metrics"][leaves_out]["better"] is None
+    alone = compare(tally, (case.runs[0], b), "--metrics", leaves_out)["conclusion"]
+    assert alone["better"] is None and "leave out other samples" in alone["sentence"]
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+def test_what_was_saved_makes_no_difference(task: str, cases: Callable[[str], Case], tally: Program,
+                                            evaluate: Evaluate) -> None:  # fmt: skip
+    case = cases(task)
+    runs = tuple(evaluate(case.models[0], case.data, "--metrics", "all", "--save", save)
+                 for save in ("labels,logits", "labels,probabilities"))  # fmt: skip
+    found = compare(tally, runs, "--metrics", "all")
+    assert {name: metric["difference"] for name, metric in found["metrics"].items() if metric["difference"]} == {}
+    assert "brier" in found["metrics"] and found["conclusion"]["better"] is None
+
+
+class Masked(torch.nn.Module):
+    """Two scores; the first is impossible now and then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = torch.nn.Linear(5, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = self.net(x)
+        first = torch.where(x[:, :1] > 1, torch.full_like(scores[:, :1], -torch.inf), scores[:, :1])
+        return torch.cat([first, scores[:, 1:]], 1)
+
+
+def test_a_class_without_a_chance(cases: Callable[[str], Case], tally: Program, evaluate: Evaluate,
+                                  tmp_path: Path) -> None:  # fmt: skip
+    torch.jit.script(Masked()).save(str(tmp_path / "masked.pt"))
+    run = evaluate(tmp_path / "masked.pt", cases("binary").data, "--metrics", "loss,auroc", "--save", "labels,logits")
+    found = compare(tally, (run, run), "--metrics", "loss,auroc")
+    assert found["metrics"]["loss"]["a"] == pytest.approx(run.value("loss"), rel=1e-6)
+    assert found["metrics"]["auroc"]["a"] == run.value("auroc")
+    assert found["notes"] == []
+
+
+def test_models_of_probabilities_are_told_to_save_them(cases: Callable[[str], Case], tally: Program,
+                                                       evaluate: Evaluate, tmp_path: Path) -> None:  # fmt: skip
+    case = cases("multiclass")
+    net = torch.nn.Sequential(torch.jit.load(str(case.models[0])), torch.nn.Softmax(1))
+    torch.jit.script(net).save(str(tmp_path / "softmax.pt"))
+    options = ("--outputs", "probabilities", "--definitions", "sklearn", "--metrics", "hinge,auroc_macro")
+    run = evaluate(tmp_path / "softmax.pt", case.data, *options)
+    for metric in ("hinge", "auroc_macro"):
+        failed = tally("compare", run.folder, run.folder, "--metrics", metric)
+        failed.must_fail(2, "'probabilities', missing in A and B", "--save labels,probabilities")

@@ -38,8 +38,10 @@ struct MetricDifference {
   std::optional<double> b = std::nullopt;
   std::optional<double> difference = std::nullopt;           // b - a
   std::optional<metrics::Interval> interval = std::nullopt;  // of the difference, 95 %
+  // False where outputs that are not finite leave other samples out of A's than of B's.
+  bool of_same_samples = true;
 
-  // The side for which the interval speaks: it holds no 0.
+  // The side for which the interval speaks: it holds no 0, and is of the same samples.
   std::optional<Side> better() const;
 };
 
@@ -91,7 +93,7 @@ Conclusion conclude(const Comparison& comparison);
 Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::path& b,
                         const Options& options);
 
-// For people, at most 120 columns; the last line is the conclusion.
+// For people; the last line is the conclusion.
 std::vector<std::string> to_lines(const Comparison& comparison);
 // As docs/formats.md says.
 std::string to_json(const Comparison& comparison);

@@ -46,6 +46,8 @@ struct MetricDescription {
   bool less_is_better = false;
   // Made of all scores in order, after the loop (room `exchange`): nothing is counted for it.
   bool needs_order = false;
+  // Samples without finite outputs have no part in it; in other metrics they count as wrong.
+  bool leaves_out_not_finite = false;
 };
 // Of one metric, by its full name; null if the task has no such metric.
 std::optional<MetricDescription> description_of(std::string_view task, std::string_view metric);

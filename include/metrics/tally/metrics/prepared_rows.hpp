@@ -26,6 +26,7 @@ class PreparedRows {
   PreparedRows(const MetricSet& metrics, std::span<const RegressionRow> rows);
 
   std::int64_t num_rows() const { return std::ssize(ends_); }
+  std::int64_t num_addends() const { return std::ssize(addends_); }  // 16 bytes each
   // One weight per row, no weights: each counts once. `state` is of the layout of `metrics`; its
   // sums stay canonical.
   void count(RowWeights weights, exact::State& state) const;
