@@ -106,7 +106,7 @@ class Pipeline {
       if (found.first_indices.size() < NotFinite::kListed) found.first_indices.push_back(index);
     }
     found.count += std::ssize(collected_.not_finite);
-    if (found.count > parts_.most_not_finite) throw numeric_error(found);
+    if (found.count > parts_.most_not_finite) throw numeric_error(found, "at least ");
   }
 
   const Parts& parts_;
@@ -136,11 +136,11 @@ int batches_in_flight(const device::Device& device) {
   return device.kind == DeviceKind::cpu ? 1 : kBatchesInFlightOnGpu;
 }
 
-Error numeric_error(const NotFinite& found) {
+Error numeric_error(const NotFinite& found, std::string_view bound) {
   const bool is_one = found.count == 1;
   const bool lists_all = std::ssize(found.first_indices) == found.count;
   return {ErrorKind::numeric,
-          format("the model's output holds NaN or Inf for {} sample{}: {}{}", found.count,
+          format("the model's output holds NaN or Inf for {}{} sample{}: {}{}", bound, found.count,
                  is_one ? "" : "s", fmt::join(found.first_indices, ", "), lists_all ? "" : ", …"),
           "Check the weights, the precision and the input's normalisation; --on-nan wrong counts "
           "such samples as wrong."};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <tally/base/error.hpp>
@@ -74,8 +75,8 @@ struct LoopFindings {
   NotFinite not_finite;
 };
 
-// The failure that these are: Error(numeric) naming them.
-Error numeric_error(const NotFinite& found);
+// The failure that these are: Error(numeric) naming them. `bound` stands before their number.
+Error numeric_error(const NotFinite& found, std::string_view bound = "");
 
 // Runs every batch the source has; adds to `state`, which is fresh, and canonical afterwards.
 // Throws what the parts throw.
