@@ -42,8 +42,9 @@ auto columns_of_groups(const std::vector<SaveColumns>& groups, const ColumnsOf& 
   }
   const auto name = [](const auto& column) -> const auto& { return column.spec.name; };
   std::ranges::sort(columns, {}, name);
-  const auto repeated = std::ranges::unique(columns, {}, name);
-  columns.erase(repeated.begin(), repeated.end());
+  // clang 14 cannot read std::ranges::unique() of GCC 12.
+  const auto same = [&](const auto& a, const auto& b) { return name(a) == name(b); };
+  columns.erase(std::unique(columns.begin(), columns.end(), same), columns.end());
   return columns;
 }
 
