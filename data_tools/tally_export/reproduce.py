@@ -26,7 +26,7 @@ def random_batch(
 
 
 def run_module(module: Forward, batch: torch.Tensor) -> torch.Tensor:
-    """Scores [batch, num_classes], finite. Raises ModelError for anything else."""
+    """Scores [batch, num_classes] or [batch], finite. Raises ModelError for anything else."""
     try:
         with torch.inference_mode():
             output = module(batch)
@@ -70,8 +70,9 @@ def check_kind(output: torch.Tensor, kind: str) -> str | None:
         or (kind == "log-probabilities" and not is_log_probability)
     ):
         return f"the {kind} of a row do not sum to 1: they fit the task multilabel only"
-    if scores.shape[1] > 1 and kind == "logits" and (is_probability or is_log_probability):
-        looks = "probabilities" if is_probability else "log-probabilities"
+    is_log_probability = is_log_probability and scores.shape[1] > 1
+    if kind == "logits" and (in_range["probabilities"] or is_log_probability):
+        looks = "probabilities" if in_range["probabilities"] else "log-probabilities"
         return f"the outputs look like {looks}, exported as logits; perhaps --outputs {looks} is meant"
     return None
 

@@ -73,8 +73,9 @@ void add_curve_metrics(const Job& job, const std::vector<exchange::CurveCounts>&
     if (results.scored == 0) value.value.reset();
     results.metrics.push_back(std::move(value));
   }
-  // Of one class the figures are the metrics themselves.
-  if (curves.size() > 1) exchange::add_class_figures(curves, names_of(job), results.per_class);
+  // A binary task's figures are the metrics themselves.
+  if (job.task_name != "binary")
+    exchange::add_class_figures(curves, names_of(job), results.per_class);
 }
 
 void add_curve_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,

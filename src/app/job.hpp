@@ -57,7 +57,8 @@ struct Job {
 Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
                 Phases& phases);
 
-// Adds a note for each option that is given and changes nothing: a user expects something of it.
+// Adds a note for each option of metrics and their intervals that is given and changes nothing: a
+// user expects something of it.
 void note_idle_options(Job& job);
 
 // What `tally check` prints.

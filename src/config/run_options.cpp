@@ -46,7 +46,7 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
        "names separated by commas; 'standard' and 'all' stand for several, 'none' for none",
        "the task's standard set", name_list(run.metrics)},
       {kWhat, "confusion-max-classes", "N",
-       "keep the confusion matrix for at most so many classes; 0: never", "",
+       "multiclass: keep the confusion matrix for at most so many; 0: never", "",
        whole_number(run.confusion_max_classes, std::int64_t{0}, kMaxClasses)},
       {kWhat, "definitions", "WHOSE",
        "where packages define a metric differently: torchmetrics, sklearn", "",

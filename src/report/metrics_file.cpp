@@ -40,10 +40,10 @@ void write_reliability(hdf5::Writer& writer, const std::vector<metrics::Reliabil
   writer.write("/reliability/confidence", shape, confidence);
 }
 
-void write_curves(hdf5::Writer& writer, const std::vector<Curve>& curves) {
+void write_curves(hdf5::Writer& writer, bool is_binary, const std::vector<Curve>& curves) {
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const Curve& curve = curves[c];
-    const std::size_t of_class = curves.size() == 1 ? 1 : c;  // a binary task's is of class 1
+    const std::size_t of_class = is_binary ? 1 : c;
     const auto write = [&](std::string_view name, const auto& values) {
       if (values.empty()) return;
       writer.write(format("/curves/{}/{}", of_class, name), {std::ssize(values)}, values);
@@ -72,12 +72,13 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
     writer.write(kConfusion, matrix, results.confusion);
     writer.set_attribute(kConfusion, "rows", "true class");
     writer.set_attribute(kConfusion, "columns", "predicted class");
+    if (report.task == "multilabel") writer.set_attribute(kConfusion, "tables", "label");
   }
   for (const auto& shares : results.confusion_shares) {
     writer.write("/" + shares.name, matrix, shares.values);
   }
   write_reliability(writer, results.reliability);
-  write_curves(writer, report.curves);
+  write_curves(writer, report.task == "binary", report.curves);
   if (!report.class_names.empty()) writer.write_strings(kClassNames, report.class_names);
 }
 

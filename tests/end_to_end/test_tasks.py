@@ -13,6 +13,7 @@ import small
 import torch
 from conftest import Evaluate, Result
 from launch import Program
+from paired_tasks import linear_model
 from tally_data import DataSetWriter
 from torchmetrics import classification as tm
 
@@ -38,14 +39,6 @@ class Case:
 
     def value(self, metric: str) -> float | None:
         return self.results[1].value(metric)
-
-
-def linear_model(weights: np.ndarray, path: Path) -> Path:
-    net = torch.nn.Linear(*weights.shape)
-    net.weight.data = torch.from_numpy(weights.T.copy())
-    net.bias.data.zero_()
-    torch.jit.script(net).save(str(path))
-    return path
 
 
 def targets_of(task: str, scores: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -243,56 +236,3 @@ def test_sixteen_bit_scores_give_almost_the_same(evaluate: Evaluate, small_case)
 def test_another_task_than_the_data_sets_is_refused(tally: Program, small_case, tmp_path: Path) -> None:  # noqa: ANN001
     run = tally("check", "--model", small_case.model, "--data", small_case.data, "--task", "regression")
     run.must_fail(2, "the task 'regression' does not fit data set", "'multiclass'")
-
-
-@pytest.mark.parametrize(("task", "outputs"), [("multiclass", 2), ("binary", 1)])
-@pytest.mark.parametrize("classes", [1, 2], ids=["one absent", "both present"])
-def test_two_classes_may_be_read_as_either_task(
-    evaluate: Evaluate, tmp_path: Path, task: str, outputs: int, classes: int
-) -> None:
-    random = np.random.default_rng(7)
-    features = random.normal(size=(SAMPLES, FEATURES)).astype(np.float32)
-    targets = random.integers(0, classes, SAMPLES)
-    for stored in ("multiclass", "binary"):
-        with DataSetWriter(tmp_path / f"{stored}.h5", task=stored, num_classes=2, num_samples=SAMPLES) as out:
-            out.add_input("x", dtype="float32", shape=(FEATURES,)).append(features)
-            out.add_target("label").append(targets)
-    model = linear_model(random.normal(size=(FEATURES, outputs)).astype(np.float32), tmp_path / "model.pt")
-    results = [
-        evaluate(model, tmp_path / f"{stored}.h5", "--task", task, "--metrics", "all", "--save", "labels")
-        for stored in ("multiclass", "binary")
-    ]
-    assert results[0].digests == results[1].digests
-    for part in ("task", "metrics", "per_class"):
-        assert results[0].report[part] == results[1].report[part], part
-    assert results[0].report["task"] == task
-
-
-@pytest.mark.parametrize(("task", "options", "says"), [
-    ("multiclass", ("--curves", "bf16"), "--curves changes nothing"),
-    ("multiclass", ("--metrics", "accuracy", "--calibration-bins", 20), "--calibration-bins changes nothing"),
-    ("multiclass", ("--metrics", "accuracy", "--save", "none", "--label-smoothing", 0.1), "--label-smoothing changes"),
-    ("regression", ("--confusion-max-classes", 3), "--confusion-max-classes changes nothing"),
-])  # fmt: skip
-def test_an_idle_option_is_told(evaluate: Evaluate, tmp_path: Path, task: str, options: tuple, says: str) -> None:
-    with DataSetWriter(tmp_path / "set.h5", task=task, num_classes=3, num_samples=9) as out:
-        out.add_input("x", dtype="float32", shape=(3,)).append(np.eye(3, dtype=np.float32).repeat(3, 0))
-        out.add_target("label").append(np.eye(3, dtype=np.float32).repeat(3, 0) if task == "regression" else [0] * 9)
-    model = linear_model(np.eye(3, dtype=np.float32), tmp_path / "model.pt")
-    notes = evaluate(model, tmp_path / "set.h5", *options).report["notes"]
-    assert any(says in note for note in notes), notes
-    assert not any("changes nothing" in note for note in evaluate(model, tmp_path / "set.h5").report["notes"])
-
-
-def test_the_matrix_alone_leaves_subgroups_without_metrics(evaluate: Evaluate, tmp_path: Path) -> None:
-    with DataSetWriter(tmp_path / "set.h5", task="multiclass", num_classes=3, num_samples=9) as out:
-        out.add_input("x", dtype="float32", shape=(3,)).append(np.eye(3, dtype=np.float32).repeat(3, 0))
-        out.add_target("label").append([0, 1, 2] * 3)
-        out.add_group("site", np.arange(9, dtype=np.int32) % 2)
-    model = linear_model(np.eye(3, dtype=np.float32), tmp_path / "model.pt")
-    report = evaluate(model, tmp_path / "set.h5", "--metrics", "confusion_matrix", ranks=2).report
-    assert report["metrics"] == {}
-    assert [value["metrics"] for value in report["groups"]["site"]["values"]] == [{}, {}]
-    assert [value["samples"] for value in report["groups"]["site"]["values"]] == [5, 4]
-    none = evaluate(model, tmp_path / "set.h5", "--metrics", "none").report
-    assert none["metrics"] == {} and none["samples"]["evaluated"] == 9
