@@ -8,10 +8,11 @@
 namespace tally::compare {
 namespace {
 
-Json counts_json(const ChangeCounts& counts) {
+Json counted(const ChangeCounts& counts, Json first) {
   return {{"right_to_wrong", counts.right_to_wrong},
           {"wrong_to_right", counts.wrong_to_right},
-          {"wrong_to_other_wrong", counts.wrong_to_other_wrong}};
+          {"wrong_to_other_wrong", counts.wrong_to_other_wrong},
+          {"first", std::move(first)}};
 }
 
 // One form of changes after the other.
@@ -28,9 +29,7 @@ class ChangesJson {
                        {"a", prediction_json(change.a)},
                        {"b", prediction_json(change.b)}});
     }
-    Json json = counts_json(changes.counts);
-    json["first"] = std::move(first);
-    return json;
+    return counted(changes.counts, std::move(first));
   }
 
   Json operator()(const LabelSetChanges& changes) const {
@@ -43,9 +42,7 @@ class ChangesJson {
                        {"a", prediction_json(change.a)},
                        {"b", prediction_json(change.b)}});
     }
-    Json json = counts_json(changes.counts);
-    json["first"] = std::move(first);
-    return json;
+    return counted(changes.counts, std::move(first));
   }
 
   Json operator()(const ValueChanges& changes) const {

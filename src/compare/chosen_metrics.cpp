@@ -13,8 +13,11 @@ constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
 
 }  // namespace
 
-void choose_metrics(const std::vector<std::string>& asked, const Obstacle& obstacle_of,
-                    metrics::MetricOptions& options, std::vector<LeftOut>& left_out) {
+metrics::MetricOptions choose_metrics(const std::string& task, const TwoRuns& runs,
+                                      const std::vector<std::string>& asked,
+                                      const Obstacle& obstacle_of, ReadPair& pair) {
+  require_same_classes(runs);
+  metrics::MetricOptions options = options_of(task, runs.a.settings);
   options.names = asked;
   const std::vector<std::string> wanted = metrics::MetricSet(options).options().names;
   options.names.clear();
@@ -28,7 +31,7 @@ void choose_metrics(const std::vector<std::string>& asked, const Obstacle& obsta
       throw Error(ErrorKind::usage, format("metric '{}' {}", metric, *obstacle),
                   "Leave it out of --metrics, or evaluate again.");
     } else if (!is_matrix) {
-      left_out.push_back({metric, *obstacle});
+      pair.left_out.push_back({metric, *obstacle});
     }
   }
   // No name at all would be the standard set.
@@ -36,6 +39,8 @@ void choose_metrics(const std::vector<std::string>& asked, const Obstacle& obsta
     throw Error(ErrorKind::usage, "--metrics leaves nothing to compare",
                 "Name metrics, or leave --metrics out.");
   }
+  pair.notes = notes_on_settings(runs, options);
+  return options;
 }
 
 std::optional<std::string> obstacle_of_curves(const TwoRuns& runs, std::int64_t num_scores) {

@@ -9,6 +9,7 @@
 #include <tally/compare/comparison.hpp>
 #include <tally/metrics/metric_set.hpp>
 
+#include "paired_samples.hpp"
 #include "scoring_settings.hpp"
 
 namespace tally::compare {
@@ -16,11 +17,13 @@ namespace tally::compare {
 // Why a metric cannot be compared: "needs the column …"; none if it can.
 using Obstacle = std::function<std::optional<std::string>(const std::string& metric)>;
 
-// Puts the metrics that can be compared into `options`, and those that cannot into `left_out`.
-// `asked` as MetricOptions::names. Error(usage) names one that was asked for by its own name and
-// cannot be compared, or that is not known; or there is none.
-void choose_metrics(const std::vector<std::string>& asked, const Obstacle& obstacle_of,
-                    metrics::MetricOptions& options, std::vector<LeftOut>& left_out);
+// The metrics that can be compared, as A's settings have them; those that cannot, and what is to be
+// said of settings that differ, go into `pair`. `asked` as MetricOptions::names. Error(usage) names
+// one that was asked for by its own name and cannot be compared, or that is not known; or there is
+// none. Error(dataset) unless both runs are of the same classes.
+metrics::MetricOptions choose_metrics(const std::string& task, const TwoRuns& runs,
+                                      const std::vector<std::string>& asked,
+                                      const Obstacle& obstacle_of, ReadPair& pair);
 
 // Why curves cannot be made of so many scores, or of these files; none if they can.
 std::optional<std::string> obstacle_of_curves(const TwoRuns& runs, std::int64_t num_scores);

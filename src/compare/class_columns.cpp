@@ -81,12 +81,11 @@ ScoreColumn score_column(const SavedRun& run, const ScoringSettings& settings) {
   return {"probabilities", OutputKind::probabilities};
 }
 
-// Scores of a row as column `probabilities` has them; NaN where the row is not finite.
-void round_to_probabilities(OutputKind kind, bool is_finite, std::span<float> scores) {
-  if (!is_finite) {
-    std::ranges::fill(scores, std::numeric_limits<float>::quiet_NaN());
-    return;
-  }
+// Scores of a row as column `probabilities` has them. Those of a row without a prediction are left
+// as they are where they say why.
+void round_to_probabilities(OutputKind kind, bool is_predicted, std::span<float> scores) {
+  const bool finite = std::ranges::all_of(scores, [](float score) { return std::isfinite(score); });
+  if (!is_predicted && !finite) return;
   const std::vector<float> row(scores.begin(), scores.end());
   metrics::class_probabilities(row, kind, scores);
 }
@@ -162,8 +161,8 @@ void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 const metrics::MetricOptions& options, FromScores what,
                 std::vector<ClassRow>& rows) {
   const auto [column, kind] = score_column(run, settings);
-  const bool as_they_are = what == FromScores::all;
-  const auto rules = metrics::score_rules(options, as_they_are ? kind : OutputKind::probabilities);
+  const bool must_round = what != FromScores::all && kind != OutputKind::probabilities;
+  const auto rules = metrics::score_rules(options, must_round ? OutputKind::probabilities : kind);
   const std::int64_t classes = settings.num_classes;
   const hdf5::Dataset scores = run.rows(column, column, {classes});
   const std::int64_t window = std::max<std::int64_t>(1, kWindowBytes / scores.info().row_bytes());
@@ -177,7 +176,7 @@ void add_scores(const SavedRun& run, const ScoringSettings& settings,
     scores.read_rows(first, count, std::as_writable_bytes(std::span(values)));
     labels.clear();
     for (const ClassRow& row : in_window) {
-      if (!as_they_are) {
+      if (must_round) {
         const auto place = labels.size() * to_size(classes);
         round_to_probabilities(kind, row.finite,
                                std::span(values).subspan(place, to_size(classes)));

@@ -92,12 +92,9 @@ ClassScores scores_in_order(const TwoRuns& runs, const metrics::MetricOptions& o
 ReadPair read_class_pair(const SavedRun& a, const SavedRun& b,
                          const std::vector<std::string>& names) {
   const TwoRuns runs{KnownRun(a), KnownRun(b)};
-  require_same_classes(runs);
   ReadPair pair;
-  metrics::MetricOptions options = options_of("multiclass", runs.a.settings);
   const auto obstacle = [&](const std::string& metric) { return obstacle_of(metric, runs); };
-  choose_metrics(names, obstacle, options, pair.left_out);
-  pair.notes = notes_on_settings(runs, options);
+  auto options = choose_metrics("multiclass", runs, names, obstacle, pair);
   auto rows_a = rows_of_columns(a, runs.a.settings);
   auto rows_b = rows_of_columns(b, runs.b.settings);
   require_same_labels(a, rows_a, b, rows_b);

@@ -107,14 +107,11 @@ LabelFacts facts_of(const LabelRun& labels, const metrics::MetricOptions& option
 ReadPair read_label_pair(const SavedRun& a, const SavedRun& b,
                          const std::vector<std::string>& names) {
   const TwoRuns runs{KnownRun(a), KnownRun(b)};
-  require_same_classes(runs);
   const TwoLabelRuns labels(runs);
   require_threshold(labels);
   ReadPair pair;
-  metrics::MetricOptions options = options_of(a.attribute("task"), runs.a.settings);
   const auto obstacle = [&](const std::string& metric) { return obstacle_of(metric, labels); };
-  choose_metrics(names, obstacle, options, pair.left_out);
-  pair.notes = notes_on_settings(runs, options);
+  auto options = choose_metrics(a.attribute("task"), runs, names, obstacle, pair);
   const bool both_outputs = who_lacks(labels, SavedLabelScores::outputs).empty();
   const LossFrom loss = both_outputs ? LossFrom::scores : LossFrom::column;
   LabelFacts facts_a = facts_of(labels.a, options, loss);

@@ -40,12 +40,9 @@ void require_same_targets(const TwoRuns& runs, const std::vector<float>& a,
 ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
                          const std::vector<std::string>& names) {
   const TwoRuns runs{KnownRun(a), KnownRun(b)};
-  require_same_classes(runs);
   ReadPair pair;
-  metrics::MetricOptions options = options_of("regression", runs.a.settings);
   const auto none = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
-  choose_metrics(names, none, options, pair.left_out);
-  pair.notes = notes_on_settings(runs, options);
+  auto options = choose_metrics("regression", runs, names, none, pair);
   PairedValues values{.indices = a.indices(),
                       .targets = targets_of(runs.a),
                       .a = values_of(runs.a, "prediction"),

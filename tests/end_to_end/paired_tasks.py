@@ -105,3 +105,14 @@ def cases_by_task(
         return Case(**vars(paired), found=found)
 
     return case_of
+
+
+# Fixtures of the files that import them.
+@pytest.fixture(scope="module")
+def cases(tally: Program, evaluate: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
+    return cases_by_task(tally, evaluate, tmp_path_factory)
+
+
+@pytest.fixture(params=METRICS)
+def case(request: pytest.FixtureRequest, cases: Callable[[str], Case]) -> Case:
+    return cases(request.param)

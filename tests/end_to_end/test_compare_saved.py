@@ -1,24 +1,16 @@
 """`tally compare` of every task: what fewer columns, other options and samples without scores give."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import torch
 from conftest import Evaluate
 from launch import Program
-from paired_tasks import METRICS, Case, cases_by_task, compare, linear_model
-
-
-@pytest.fixture(scope="module")
-def cases(tally: Program, evaluate: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
-    return cases_by_task(tally, evaluate, tmp_path_factory)
-
-
-@pytest.fixture(params=METRICS)
-def case(request: pytest.FixtureRequest, cases: Callable[[str], Case]) -> Case:
-    return cases(request.param)
+from paired_tasks import METRICS, Case, case, cases, compare, linear_model
 
 
 @pytest.mark.parametrize("task", ["binary", "multilabel"])
@@ -183,3 +175,15 @@ def test_models_of_probabilities_are_told_to_save_them(cases: Callable[[str], Ca
     for metric in ("hinge", "auroc_macro"):
         failed = tally("compare", run.folder, run.folder, "--metrics", metric)
         failed.must_fail(2, "'probabilities', missing in A and B", "--save labels,probabilities")
+
+
+@pytest.mark.parametrize("saved", ["labels,probabilities", "labels,logits"])
+def test_scores_of_a_lost_prediction_are_noticed(saved: str, cases: Callable[[str], Case], tally: Program,
+                                                 evaluate: Evaluate, tmp_path: Path) -> None:  # fmt: skip
+    case = cases("multiclass")
+    a, b = (evaluate(case.models[0], case.data, "--save", save).folder for save in (saved, "labels,logits"))
+    shutil.copyfile(b / "predictions.h5", tmp_path / "predictions.h5")
+    with h5py.File(tmp_path / "predictions.h5", "r+") as file:
+        for column, value in (("prediction", -1), ("label_rank", -1), ("loss", np.nan), ("confidence", np.nan)):
+            file[column][5] = value
+    tally("compare", a, tmp_path, "--metrics", "brier").must_fail(3, "/logits[5] = finite scores", "prediction -1")

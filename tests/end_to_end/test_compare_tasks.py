@@ -7,19 +7,9 @@ import pytest
 import scipy.stats
 from conftest import Evaluate
 from launch import Program
-from paired_tasks import IGNORED, METRICS, OPTIONS, REPLICAS, SAMPLES, SEED, Case, cases_by_task, compare
+from paired_tasks import IGNORED, METRICS, OPTIONS, REPLICAS, SAMPLES, SEED, Case, case, cases, compare
 from paired_weights import weights_of
 from sklearn import metrics as sk
-
-
-@pytest.fixture(scope="module")
-def cases(tally: Program, evaluate: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
-    return cases_by_task(tally, evaluate, tmp_path_factory)
-
-
-@pytest.fixture(params=METRICS)
-def case(request: pytest.FixtureRequest, cases: Callable[[str], Case]) -> Case:
-    return cases(request.param)
 
 
 def test_values_are_those_of_the_reports(case: Case) -> None:
