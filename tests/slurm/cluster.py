@@ -70,6 +70,11 @@ class Cluster:
     def is_over(self, job: str) -> bool:
         return self.must("squeue", "-h", "-j", job).strip() == ""
 
+    def must_run_on(self, job: str) -> None:
+        """What waits for a job's doing learns at once, and why, that the job has ended instead."""
+        if self.is_over(job):
+            raise AssertionError(f"job {job} has ended: {self.wait(job)}")
+
     def wait(self, job: str, limit_s: float = LIMIT_S) -> list[Job]:
         """The ends of a job's tasks (of one task, where it is no array), in order."""
         wait_until(lambda: self.is_over(job), f"end of job {job}", limit_s)

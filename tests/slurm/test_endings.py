@@ -30,9 +30,14 @@ def evaluate(cluster: Cluster, model: Path, data: Path, folder: Path, *options: 
     )  # fmt: skip
 
 
-def wait_for_loop(folder: Path) -> None:
+def wait_for_loop(cluster: Cluster, job: str, folder: Path) -> None:
     events = folder / "results" / "run" / "events.jsonl"
-    wait_until(lambda: events.exists() and "evaluate" in events.read_text(), "start of the loop")
+
+    def has_begun() -> bool:
+        cluster.must_run_on(job)
+        return events.exists() and "evaluate" in events.read_text()
+
+    wait_until(has_begun, "start of the loop")
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ def limited(cluster: Cluster, slow_model: Path, tmp_path_factory: pytest.TempPat
     folder = tmp_path_factory.mktemp("limited")
     data = small.make_set(num_samples=8_000).write(folder / "long.h5")
     job = evaluate(cluster, slow_model, data, folder, "--ntasks-per-node=1", "--time=1")
-    wait_for_loop(folder)
+    wait_for_loop(cluster, job, folder)
     return Limited(job, folder)
 
 
@@ -96,7 +101,7 @@ def test_a_lost_rank_ends_the_job(
     cluster: Cluster, tally: Program, tiny: Case, slow_model: Path, tmp_path: Path
 ) -> None:
     number = evaluate(cluster, slow_model, tiny.data, tmp_path)
-    wait_for_loop(tmp_path)
+    wait_for_loop(cluster, number, tmp_path)
     os.kill(process_of(number, 1, tally.binary), signal.SIGKILL)
     (job,) = cluster.wait(number, limit_s=30)
     assert (job.state, job.code) == ("FAILED", 137)
@@ -108,7 +113,7 @@ def test_a_cancelled_run_leaves_nothing(
     launcher: str, cluster: Cluster, tiny: Case, slow_model: Path, tmp_path: Path
 ) -> None:
     number = evaluate(cluster, slow_model, tiny.data, tmp_path, launcher=launcher)
-    wait_for_loop(tmp_path)
+    wait_for_loop(cluster, number, tmp_path)
     cluster.must("scancel", number)
     (job,) = cluster.wait(number)
     assert job.state == "CANCELLED"

@@ -39,6 +39,14 @@ def test_result_is_named_after_the_job(cluster: Cluster, tiny: Case, tmp_path: P
     assert (tmp_path / f"tally-{job}.out").is_file()
 
 
+def test_ranks_wait_for_each_other_as_they_start(cluster: Cluster, tmp_path: Path) -> None:
+    """Slurm's default barrier lets ranks go too early: one MPI_Init of 507 crashed."""
+    job = cluster.batch(
+        "--nodes=3", "--ntasks-per-node=2", CPU, "--x", cwd=tmp_path, TALLY_BIN=Path(__file__).parent / "barriers.py"
+    ).must_complete()
+    assert job.output.count(": 0 of 500 barriers") == 6
+
+
 def test_mpirun_over_two_hosts_without_slurm(cluster: Cluster, digits: Case, tally: Program, tmp_path: Path) -> None:
     command = ["mpirun", "--host", "node1:2,node2:1", "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", f"{TOOL} rsh",
                "-x", "OMPI_MCA_mpi_yield_when_idle"]  # fmt: skip
