@@ -89,22 +89,41 @@ class ClassCounts : public Family {
   static void append_averages(const std::string& figure, const Counts& counts,
                               const std::vector<Ratio>& ratios, Absent absent, Results& results) {
     results.metrics.push_back({figure + "_macro", macro(counts, ratios, absent)});
-    results.metrics.push_back(micro_of(figure, ratios));
+    results.metrics.push_back(micro_of(figure, counts, ratios));
     results.metrics.push_back({figure + "_weighted", weighted(counts, ratios)});
   }
 
-  // Precision and recall of all classes count each sample once, as a proportion must. In the
-  // others a wrong prediction counts for two classes or more.
-  static MetricValue micro_of(const std::string& figure, const std::vector<Ratio>& ratios) {
+  // Precision and recall of all classes count each sample once, as a proportion must, and where
+  // every sample is predicted as some class any F-beta equals them. In the others, and in F-beta
+  // else, a wrong prediction counts for two classes or more.
+  static MetricValue micro_of(const std::string& figure, const Counts& counts,
+                              const std::vector<Ratio>& ratios) {
+    const ClassCount total = sum_of(counts);
+    if (is_f_beta(figure) && total.predicted == total.support) {
+      const Proportion right{total.correct, total.support};
+      return {figure + "_micro", right.value(), right};
+    }
     MetricValue made = figure_of(figure + "_micro", micro(ratios));
     if (figure != "precision" && figure != "recall") made.proportion.reset();
     return made;
   }
 
+  static ClassCount sum_of(const Counts& counts) {
+    ClassCount total;
+    for (const ClassCount& count : counts) {
+      total.support += count.support;
+      total.predicted += count.predicted;
+      total.correct += count.correct;
+    }
+    return total;
+  }
+
+  static bool is_f_beta(const std::string& figure) { return figure.starts_with('f'); }
+
   // A share of samples, but for F-beta, which is none.
   static MetricValue figure_of(const std::string& figure, const Ratio& ratio) {
     MetricValue made{figure, ratio.value()};
-    if (!figure.starts_with('f')) {
+    if (!is_f_beta(figure)) {
       made.proportion =
           Proportion{static_cast<std::int64_t>(ratio.part), static_cast<std::int64_t>(ratio.whole)};
     }
@@ -133,7 +152,7 @@ class ClassCounts : public Family {
       *std::ranges::find(results.metrics, made.name, &MetricValue::name) = std::move(made);
     };
     replace({"jaccard_macro", macro(others, ratios, Absent::left_out)});
-    replace(micro_of("jaccard", ratios));
+    replace(micro_of("jaccard", others, ratios));
   }
 
   MetricOptions options_;

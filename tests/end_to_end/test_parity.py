@@ -235,7 +235,8 @@ def test_report_values(case: Case) -> None:
     assert sum(entry["samples"] for entry in found["ranks"]) == len(case.samples.labels)
     assert {"rank", "host", "device", "samples", "read_s", "compute_s", "wait_s"} <= found["ranks"][0].keys()
     with_interval = {name for name, entry in found["metrics"].items() if entry["method"] == "wilson"}
-    assert with_interval == {"accuracy", "accuracy_top5", "precision_micro", "recall_micro"} & found["metrics"].keys()
+    shares = {"accuracy", "accuracy_top5", "precision_micro", "recall_micro", "f1_micro"}
+    assert with_interval == shares & found["metrics"].keys()
     for entry in found["metrics"].values():
         assert (entry["low"] is None) == (entry["high"] is None) == (entry["method"] is None)
         assert entry["low"] is None or entry["low"] <= entry["value"] <= entry["high"]

@@ -193,11 +193,41 @@ TEST(MetricSet, ProportionsHaveWilsonsInterval) {
   const Results results = score({.num_classes = 4}, predicted(4, {0, 0, 1, 1, 2}, {0, 0, 0, 1, 1}));
   for (const MetricValue& metric : results.metrics) {
     const bool is_share = metric.name == "accuracy" || metric.name == "precision_micro" ||
-                          metric.name == "recall_micro";
+                          metric.name == "recall_micro" || metric.name == "f1_micro";
     EXPECT_EQ(metric.interval.has_value(), is_share) << metric.name;
   }
   EXPECT_EQ(results.find("accuracy")->interval->method, "wilson");
   EXPECT_TRUE(results.per_class[0].figures.at(0).interval);
+}
+
+TEST(MetricSet, MicroFBetaIsTheProportionThatAccuracyIs) {
+  const MetricOptions options{
+      .num_classes = 7,
+      .names = {"accuracy", "f1_micro", "f0.3_micro", "f0.5_micro", "f1.7_micro", "f2_micro"}};
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const Results results = score(options, random_samples(3 + 17 * seed, 7, seed));
+    const MetricValue& accuracy = *results.find("accuracy");
+    ASSERT_EQ(results.metrics.size(), options.names.size());
+    for (const MetricValue& metric : results.metrics) {
+      EXPECT_EQ(metric.value, accuracy.value) << metric.name << " " << seed;
+      EXPECT_EQ(metric.proportion.value().part, accuracy.proportion->part) << metric.name;
+      EXPECT_EQ(metric.proportion->whole, accuracy.proportion->whole) << metric.name;
+      EXPECT_EQ(metric.interval.value().low, accuracy.interval->low) << metric.name;
+    }
+  }
+}
+
+// A sample that is predicted as no class is missed once and is no false alarm.
+TEST(MetricSet, MicroFBetaIsNoProportionWhereASampleHasNoPrediction) {
+  Samples samples = predicted(3, {0, 0, 1, 1, 2}, {0, 0, 1, 2, 2});
+  samples.scores[0] = std::numeric_limits<float>::quiet_NaN();
+  const Results results =
+      score({.num_classes = 3, .names = {"f1_micro", "f2_micro"}}, std::move(samples));
+  EXPECT_DOUBLE_EQ(results.find("f1_micro")->value.value(), 6.0 / (5 + 4));
+  EXPECT_DOUBLE_EQ(results.find("f2_micro")->value.value(), 5 * 3.0 / (4 * 5 + 4));
+  for (const MetricValue& metric : results.metrics) {
+    EXPECT_FALSE(metric.proportion || metric.interval) << metric.name;
+  }
 }
 
 TEST(MetricSet, TheStandardSetComesInReportOrder) {
