@@ -17,6 +17,7 @@ namespace {
 // More classes are for report.json.
 constexpr std::size_t kMaxClassRows = 20;
 constexpr int kNameColumns = 24;
+constexpr std::size_t kMinMetricColumns = 27;
 constexpr std::size_t kMaxFigures = 3;
 
 std::string title(const RunReport& report) {
@@ -38,10 +39,18 @@ std::string interval_text(const metrics::MetricValue& metric) {
                                : format("   {} … {}", value_text(low), value_text(high));
 }
 
+// Of the column of names: the longest one that is there.
+std::size_t name_width(const std::vector<metrics::MetricValue>& metrics) {
+  std::size_t width = kMinMetricColumns;
+  for (const auto& metric : metrics) width = std::max(width, printable(metric.name).size());
+  return width;
+}
+
 std::string metric_lines(const metrics::Results& results) {
+  const std::size_t width = name_width(results.metrics);
   std::string text;
   for (const auto& metric : results.metrics) {
-    text += format("  {:<27}{:>12}", printable(metric.name), value_text(metric.value));
+    text += format("  {:<{}}{:>12}", printable(metric.name), width, value_text(metric.value));
     if (metric.value && is_share(metric.name)) {
       text += format("{:>11}", percent_text(*metric.value));
     }

@@ -65,6 +65,18 @@ TEST(Table, ShowsIntervalsGroupsAndWhatWasNotFinite) {
   EXPECT_THAT(table, HasSubstr("Groups    site: 1 values; worst accuracy 0.250000 in 7\n"));
 }
 
+TEST(Table, IsAsWideAsTheLongestNameOfAMetric) {
+  RunReport report = small_report();
+  report.results.metrics.push_back({"auroc_max_fpr_0.125_weighted", 0.5});
+  report.results.metrics.push_back({"recall_at_precision_0.95_macro", 0.25});
+  EXPECT_THAT(to_table(report, "out"),
+              HasSubstr("  accuracy                          0.777778    77.78 %   7 of 9\n"
+                        "  loss                              0.100000\n"
+                        "  precision_macro                  undefined\n"
+                        "  auroc_max_fpr_0.125_weighted      0.500000\n"
+                        "  recall_at_precision_0.95_macro    0.250000    25.00 %\n"));
+}
+
 TEST(Table, SaysLoudlyWhenSamplesWereLost) {
   RunReport report = small_report();
   report.results.count = 9;
