@@ -29,5 +29,6 @@ std::string general_help();
 std::string version_text();
 // Error(usage) for an unknown command.
 std::string command_help(std::string_view command);
+[[noreturn]] void refuse_command(std::string_view command);
 
 }  // namespace tally::app

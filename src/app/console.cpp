@@ -5,7 +5,6 @@
 #include <thread>
 
 #include <tally/base/error.hpp>
-#include <tally/base/format.hpp>
 #include <tally/base/host.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
@@ -93,8 +92,7 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
     if (speaks_before_mpi()) run(rest);
     return 0;
   }
-  throw Error(ErrorKind::usage, format("'{}' is no command of tally", arguments[0]),
-              "See 'tally --help'.");
+  refuse_command(arguments[0]);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <tally/base/build_info.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/nearest_word.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/runtime.hpp>
 #include <tally/config/compare_options.hpp>
 #include <tally/config/options.hpp>
@@ -102,8 +104,13 @@ std::string command_help(std::string_view command) {
            "  --add-checksums OUT  write a copy of a data set with checksum tables to OUT\n";
   }
   if (command == "compare") return compare_help();
-  throw Error(ErrorKind::usage, format("'{}' is no command of tally", command),
-              "See 'tally --help'.");
+  refuse_command(command);
+}
+
+void refuse_command(std::string_view command) {
+  throw Error(
+      ErrorKind::usage, format("'{}' is no command of tally", printable(command)),
+      did_you_mean(command, {"evaluate", "check", "inspect", "compare"}, "See 'tally --help'."));
 }
 
 }  // namespace tally::app

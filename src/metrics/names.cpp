@@ -21,13 +21,8 @@ std::optional<Split> split(std::string_view pattern) {
                pattern.substr(close + 1)};
 }
 
-}  // namespace
-
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::optional<double> number_in(std::string_view name, std::string_view pattern) {
+// As number_in(), of any spelling.
+std::optional<double> number_written(std::string_view name, std::string_view pattern) {
   const auto parts = split(pattern);
   if (!parts || !name.starts_with(parts->before) || !name.ends_with(parts->behind) ||
       name.size() <= parts->before.size() + parts->behind.size()) {
@@ -43,9 +38,28 @@ std::optional<double> number_in(std::string_view name, std::string_view pattern)
       !std::isfinite(number) || !whole) {
     return std::nullopt;
   }
-  // One spelling each, so that a metric cannot come twice.
-  if (format("{}", number) != name) return std::nullopt;
   return number;
+}
+
+}  // namespace
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// One spelling each, so that a metric cannot come twice.
+std::optional<double> number_in(std::string_view name, std::string_view pattern) {
+  const auto number = number_written(name, pattern);
+  return number && filled(pattern, *number) == name ? number : std::nullopt;
+}
+
+std::optional<std::string> well_spelled(std::string_view name, std::string_view pattern) {
+  const auto number = number_written(name, pattern);
+  if (!number) return std::nullopt;
+  std::string right = filled(pattern, *number);
+  // A very large or small number would be written with an exponent.
+  if (!number_in(right, pattern)) return std::nullopt;
+  return right;
 }
 
 bool matches(std::string_view name, std::string_view pattern) {

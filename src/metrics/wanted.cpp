@@ -4,6 +4,8 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/nearest_word.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/metrics/names.hpp>
 
 namespace tally::metrics {
@@ -24,6 +26,49 @@ bool is_known(std::string_view name, const std::vector<FamilyEntry>& families) {
   });
 }
 
+// Runs of digits and points: "0.90" in "precision_at_recal_0.90".
+std::vector<std::string_view> numerals_in(std::string_view name) {
+  constexpr std::string_view kOfNumbers = ".0123456789";
+  std::vector<std::string_view> numerals;
+  for (auto from = name.find_first_of(kOfNumbers); from != std::string_view::npos;) {
+    const auto to = std::min(name.find_first_not_of(kOfNumbers, from), name.size());
+    numerals.push_back(name.substr(from, to - from));
+    from = name.find_first_of(kOfNumbers, to);
+  }
+  return numerals;
+}
+
+// What `name` may have been meant for; forms have its numbers.
+std::vector<std::string> candidates_for(std::string_view name,
+                                        const std::vector<std::string_view>& known) {
+  std::vector<std::string> candidates;
+  for (const std::string_view metric : known) {
+    for (const std::string_view numeral : numerals_in(name)) {
+      const std::string made = format("{}{}{}", metric.substr(0, metric.find('<')), numeral,
+                                      metric.substr(metric.find('>') + 1));
+      if (const auto right = well_spelled(made, metric)) candidates.push_back(*right);
+    }
+    candidates.emplace_back(metric);
+  }
+  for (const std::string_view several : {kStandard, kAll, kNone}) candidates.emplace_back(several);
+  return candidates;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& task,
+                         const std::vector<std::string_view>& known) {
+  for (const std::string_view metric : known) {
+    if (const auto right = well_spelled(name, metric)) {
+      throw Error(ErrorKind::usage, format("metric '{}' is written '{}'", name, *right));
+    }
+  }
+  const std::string all_names =
+      format("Known: {}; {} and {} stand for several.", fmt::join(known, ", "), kStandard, kAll);
+  const bool is_form = name.find('<') != std::string::npos;  // copied from the help
+  throw Error(ErrorKind::usage,
+              format("metric '{}' is not known for the task {}", printable(name), task),
+              is_form ? all_names : did_you_mean(name, candidates_for(name, known), all_names));
+}
+
 void check_names(const MetricOptions& options, const std::vector<FamilyEntry>& families) {
   std::vector<std::string_view> known;
   for (const FamilyEntry& family : families) {
@@ -31,9 +76,7 @@ void check_names(const MetricOptions& options, const std::vector<FamilyEntry>& f
   }
   for (const std::string& name : options.names) {
     if (name == kStandard || name == kAll || name == kNone || is_known(name, families)) continue;
-    throw Error(
-        ErrorKind::usage, format("metric '{}' is not known for the task {}", name, options.task),
-        format("Known: {}; {} and {} stand for several.", fmt::join(known, ", "), kStandard, kAll));
+    refuse(name, options.task, known);
   }
 }
 

@@ -118,7 +118,7 @@ def test_the_only_rank_fails(fail: Callable, bright: Callable, small_case: Small
 
 USAGE = {
     "unknown option": (["--bach-size", "8"], ("--bach-size", "--batch-size")),
-    "unknown metric": (["--metrics", "accuracy,acuracy"], ("acuracy", "accuracy_top<k>")),
+    "unknown metric": (["--metrics", "accuracy,acuracy"], ("acuracy", "Did you mean 'accuracy'?")),
     "no number": (["--batch-size", "eight"], ("--batch-size", "eight")),
     "zero batch size": (["--batch-size", "0"], ("--batch-size", "0")),
     "negative limit": (["--limit", "-1"], ("--limit", "-1")),

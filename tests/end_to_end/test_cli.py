@@ -61,6 +61,23 @@ def test_version(tally: Program) -> None:
     assert "MPI" in text
 
 
+@pytest.mark.parametrize(("words", "meant"), [
+    (["evaluat", "--help"], "'evaluat' is no command of tally. Did you mean 'evaluate'?"),
+    (["help", "compar"], "Did you mean 'compare'?"),
+    (["train"], "'train' is no command of tally. See 'tally --help'."),
+])  # fmt: skip
+def test_a_mistyped_command(words: list[str], meant: str, tally: Program) -> None:
+    tally(*words).must_fail(2, meant)
+
+
+@pytest.mark.parametrize(("name", "meant"), [
+    ("acuracy", "metric 'acuracy' is not known for the task multiclass. Did you mean 'accuracy'?"),
+    ("loss,f0.50_macro", "metric 'f0.50_macro' is written 'f0.5_macro'"),
+])  # fmt: skip
+def test_a_mistyped_metric(name: str, meant: str, tally: Program, small_case: Small) -> None:
+    tally("check", *arguments(small_case, "--metrics", name), ranks=2).must_fail(2, meant)
+
+
 @pytest.mark.parametrize("ranks", [None, 3])
 def test_check_prints_the_plan_and_writes_nothing(
     ranks: int | None, tally: Program, small_case: Small, tmp_path: Path

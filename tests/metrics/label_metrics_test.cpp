@@ -5,9 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include <tally/base/error.hpp>
-
 #include "labels.hpp"
+#include "refusals.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -25,16 +24,6 @@ double value(const Results& results, std::string_view metric) {
   const MetricValue* found = results.find(metric);
   EXPECT_NE(found, nullptr) << metric;
   return found == nullptr ? -1 : found->value.value_or(-2);
-}
-
-std::string message_of(const MetricOptions& options) {
-  try {
-    const MetricSet metrics(options);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    return error.what();
-  }
-  return "nothing was refused";
 }
 
 std::vector<std::string> names_of(MetricOptions options) {

@@ -10,6 +10,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/sample_mix.hpp>
 
+#include "refusals.hpp"
 #include "rows.hpp"
 
 namespace tally::metrics {
@@ -45,17 +46,6 @@ std::map<std::string, double> values(const Results& results) {
   std::map<std::string, double> found;
   for (const MetricValue& metric : results.metrics) found[metric.name] = metric.value.value();
   return found;
-}
-
-std::string message_of(const MetricOptions& options) {
-  try {
-    const MetricSet metrics(options);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return {};
 }
 
 // Classes 0..3: 3 is absent, 2 is predicted but never true.
@@ -242,18 +232,6 @@ TEST(MetricSet, TheStandardSetComesInReportOrder) {
                          "specificity_macro", "jaccard_macro", "cohen_kappa", "mcc", "ece"));
 }
 
-TEST(MetricSet, NamesStandForSeveralMetrics) {
-  const auto names = [](std::vector<std::string> asked) {
-    return MetricSet({.num_classes = 10, .names = std::move(asked)}).options().names;
-  };
-  EXPECT_EQ(names({}), names({"standard"}));
-  EXPECT_THAT(names({"f2_macro", "loss", "accuracy_top3", "f2_macro"}),
-              ElementsAre("accuracy_top3", "loss", "f2_macro"));
-  const auto all = names({"all", "accuracy_top2"});
-  EXPECT_THAT(all,
-              testing::IsSupersetOf({"accuracy_top2", "accuracy_top5", "hinge", "auroc_macro"}));
-}
-
 TEST(MetricSet, ASubsetNeedsALesserState) {
   const MetricSet some({.num_classes = 10, .names = {"loss", "f1_macro"}});
 
@@ -275,20 +253,6 @@ TEST(MetricSet, TheConfusionMatrixHasItsLimit) {
   MetricOptions asked = options;
   asked.names = {"confusion_matrix"};
   EXPECT_THAT(message_of(asked), HasSubstr("'confusion_matrix' is kept up to 9 classes"));
-}
-
-TEST(MetricSet, RefusesWhatItCannotGive) {
-  const std::string unknown = message_of({.num_classes = 10, .names = {"loss", "acuracy"}});
-  EXPECT_THAT(unknown, HasSubstr("metric 'acuracy' is not known"));
-  EXPECT_THAT(unknown, HasSubstr("accuracy, accuracy_top<k>, loss"));
-  for (const char* name : {"accuracy_top0", "accuracy_top1.5", "accuracy_top<k>", "f-1_macro",
-                           "f01_macro", "f<beta>_macro", "accuracy_top"}) {
-    EXPECT_THAT(message_of({.num_classes = 10, .names = {name}}), HasSubstr("is not known"));
-  }
-  EXPECT_THAT(message_of({.num_classes = 5, .names = {"accuracy_top5"}}),
-              HasSubstr("'accuracy_top5' needs more than 5 classes, the data set has 5"));
-  EXPECT_THROW(MetricSet({.num_classes = 0}), Error);
-  EXPECT_THROW(known_metrics("detection"), Error);
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ bool matches(std::string_view name, std::string_view pattern);
 // The numbers of all names of that form, in order of size, each once.
 std::vector<double> numbers_asked(const std::vector<std::string>& names, std::string_view pattern);
 
+// `name` with its number as number_in() wants it: "f0.5_macro" for "f0.50_macro"; none if it is not
+// of that form.
+std::optional<std::string> well_spelled(std::string_view name, std::string_view pattern);
+
 // The name with a number in place of <…>: "f0.5_macro".
 std::string filled(std::string_view pattern, double number);
 

@@ -1,0 +1,68 @@
+#include <tally/base/nearest_word.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include <tally/base/format.hpp>
+
+namespace tally {
+namespace {
+
+constexpr std::size_t kMaxLetters = 64;
+
+// Levenshtein's, row by row of the table.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string folded(std::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+  std::string result(word.substr(0, kMaxLetters));
+  for (char& c : result) {
+    c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+// Of folded words. A beginning may be farther than any typing error.
+std::size_t distance(std::string_view word, std::string_view name) {
+  const std::size_t edits = edit_distance(word, name);
+  const bool abbreviates = word.size() >= 2 && name.starts_with(word);
+  return abbreviates ? std::min<std::size_t>(edits, 1) : edits;
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known) {
+  const std::string wanted = folded(word);
+  std::size_t least = 2 + wanted.size() / 4;  // too far
+  std::optional<std::string> nearest;
+  for (const std::string& name : known) {
+    const std::size_t found = distance(wanted, folded(name));
+    if (found >= least) continue;
+    least = found;
+    nearest = name;
+  }
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
+                         std::string_view otherwise, std::string_view prefix) {
+  const auto nearest = nearest_word(word, known);
+  return nearest ? format("Did you mean '{}{}'?", prefix, *nearest) : std::string(otherwise);
+}
+
+}  // namespace tally
