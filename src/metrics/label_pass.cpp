@@ -8,6 +8,7 @@
 #include <tally/metrics/names.hpp>
 
 #include "label_rows.hpp"
+#include "loss.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -85,11 +86,8 @@ LabelRules label_rules(const MetricOptions& options, OutputKind kind) {
   LabelRules rules{.kind = kind,
                    .has_ignore_index = options.ignore_index.has_value(),
                    .ignore_index = options.ignore_index.value_or(0),
+                   .hinge = hinge_on(options),
                    .threshold = static_cast<float>(options.threshold)};
-  if (contains(options.names, "hinge")) {
-    rules.hinge =
-        options.definitions == Definitions::sklearn ? HingeOn::scores : HingeOn::probabilities;
-  }
   for (const char* name : {"coverage_error", "ranking_loss", "label_ranking_average_precision"}) {
     if (contains(options.names, name)) rules.ranking = LabelRanking::wanted;
   }

@@ -1,6 +1,5 @@
 #include "loss.hpp"
 
-#include <tally/base/checked_cast.hpp>
 #include <tally/metrics/names.hpp>
 
 #include "row_counters.hpp"
@@ -10,9 +9,12 @@ namespace {
 
 constexpr auto kKind = exact::SumKind::float64;
 
+// What a loss is the mean of.
+enum class MeanOver { samples, labels };
+
 class Losses : public Family {
  public:
-  explicit Losses(MetricOptions options) : options_(std::move(options)) {}
+  Losses(MetricOptions options, MeanOver over) : options_(std::move(options)), over_(over) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     declare_sum("brier", "brier.sum", layout, brier_, counters.losses.brier);
@@ -38,10 +40,12 @@ class Losses : public Family {
     offset = sum.offset;
   }
 
-  static std::optional<double> mean(const exact::State& state, const exact::StateSpan& sum,
-                                    const Results& results) {
-    if (results.finite() == 0) return std::nullopt;
-    return exact::mean(state.of(sum), kKind, results.finite());
+  std::optional<double> mean(const exact::State& state, const exact::StateSpan& sum,
+                             const Results& results) const {
+    const std::int64_t count =
+        over_ == MeanOver::samples ? results.finite() : results.labels_with_scores;
+    if (count == 0) return std::nullopt;
+    return exact::mean(state.of(sum), kKind, count);
   }
 
   // With class weights: the sum of the samples' weights divides, as in torch.
@@ -57,25 +61,59 @@ class Losses : public Family {
   }
 
   MetricOptions options_;
+  MeanOver over_;
   exact::StateSpan loss_, brier_, hinge_, weighted_;
 };
 
+template <MeanOver over>
+FamilyEntry family_of(std::vector<MetricDescription> metrics) {
+  return {.metrics = std::move(metrics),
+          .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+            return std::make_unique<Losses>(options, over);
+          }};
+}
+
 }  // namespace
 
+HingeOn hinge_on(const MetricOptions& options) {
+  if (!contains(options.names, "hinge")) return HingeOn::nothing;
+  return options.definitions == Definitions::sklearn ? HingeOn::scores : HingeOn::probabilities;
+}
+
 FamilyEntry loss_family() {
-  return {.metrics = {{.name = "loss",
-                       .definition = "mean cross entropy of the scored samples, natural logarithm",
-                       .less_is_better = true},
-                      {.name = "brier",
-                       .definition = "mean over samples of the sum over classes of (p - truth)^2",
-                       .less_is_better = true},
-                      {.name = "hinge",
-                       .definition = "mean of max(0, 1 - margin over the best other class)",
-                       .standard = false,
-                       .less_is_better = true}},
-          .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
-            return std::make_unique<Losses>(options);
-          }};
+  return family_of<MeanOver::samples>(
+      {{.name = "loss",
+        .definition = "mean cross entropy of the scored samples, natural logarithm",
+        .less_is_better = true},
+       {.name = "brier",
+        .definition = "mean over samples of the sum over classes of (p - truth)^2",
+        .less_is_better = true},
+       {.name = "hinge",
+        .definition = "mean of max(0, 1 - margin over the best other class)",
+        .standard = false,
+        .less_is_better = true}});
+}
+
+FamilyEntry binary_loss_family() {
+  return family_of<MeanOver::labels>(
+      {{.name = "loss",
+        .definition = "mean binary cross entropy, natural logarithm",
+        .less_is_better = true},
+       {.name = "brier", .definition = "mean of (probability - truth)^2", .less_is_better = true},
+       {.name = "hinge",
+        .definition = "mean of max(0, 1 - margin)",
+        .standard = false,
+        .less_is_better = true}});
+}
+
+FamilyEntry multilabel_loss_family() {
+  return family_of<MeanOver::labels>(
+      {{.name = "loss",
+        .definition = "mean binary cross entropy of all labels, natural logarithm",
+        .less_is_better = true},
+       {.name = "brier",
+        .definition = "mean of (probability - truth)^2 over all labels",
+        .less_is_better = true}});
 }
 
 }  // namespace tally::metrics

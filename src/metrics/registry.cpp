@@ -13,7 +13,6 @@
 #include "coverage.hpp"
 #include "curves.hpp"
 #include "label_counts.hpp"
-#include "label_loss.hpp"
 #include "label_samples.hpp"
 #include "loss.hpp"
 #include "regression.hpp"

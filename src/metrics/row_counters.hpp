@@ -8,7 +8,6 @@
 #include "counters.hpp"
 #include "coverage.hpp"
 #include "label_counts.hpp"
-#include "label_loss.hpp"
 #include "label_samples.hpp"
 #include "loss.hpp"
 #include "regression.hpp"
@@ -25,7 +24,6 @@ struct RowCounters {
   CalibrationCounters calibration;
   ConfusionCounters confusion;
   LabelCounters labels;
-  LabelLossCounters label_losses;
   LabelSampleCounters label_samples;
   RegressionCounters regression;
 
@@ -58,7 +56,7 @@ struct RowCounters {
                           add);
     if (row.is_ignored()) return;
     labels.count_sample(sample, add);
-    label_losses.count_row(row, add);
+    losses.count_row(row, add);
     label_samples.count_row(row, add);
     if (!row.finite) return;
     // Kept of a single label only; it is taken for the second of two classes.

@@ -3,8 +3,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/names.hpp>
 
+#include "loss.hpp"
 #include "score_rows.hpp"
 
 namespace tally::metrics {
@@ -38,11 +38,8 @@ ScoreRules score_rules(const MetricOptions& options, OutputKind kind) {
   ScoreRules rules{.kind = kind,
                    .has_ignore_index = options.ignore_index.has_value(),
                    .ignore_index = options.ignore_index.value_or(0),
+                   .hinge = hinge_on(options),
                    .label_smoothing = options.label_smoothing};
-  if (contains(options.names, "hinge")) {
-    rules.hinge =
-        options.definitions == Definitions::sklearn ? HingeOn::scores : HingeOn::probabilities;
-  }
   if (!options.class_weights.empty()) rules.class_weights = options.class_weights.data();
   return rules;
 }
