@@ -65,10 +65,7 @@ std::vector<exact::State> count_replicates(const KeptSamples& kept, std::int64_t
     for (std::int64_t r = 0; r < count; ++r) {
       const metrics::PoissonWeights of_replicate(static_cast<std::uint64_t>(seed),
                                                  static_cast<std::uint64_t>(first + r));
-      auto index = static_cast<std::uint64_t>(kept.first_index + first_row);
-      for (std::uint8_t& weight : weights) {
-        weight = static_cast<std::uint8_t>(of_replicate.of(index++));
-      }
+      of_replicate.fill(static_cast<std::uint64_t>(kept.first_index + first_row), weights);
       rows.count(weights, states[to_size(r)]);
     }
   });

@@ -47,10 +47,8 @@ void ReplicateCounts::count(std::int64_t first_replicate, std::span<std::int64_t
 }
 
 void ReplicateCounts::count_kept(std::int64_t replicate, std::span<std::int64_t> counts) const {
-  const auto weights = weights_of(replicate);
   std::vector<std::uint8_t> weight_of_row(to_size(rows_.num_rows));
-  auto index = static_cast<std::uint64_t>(rows_.first_index);
-  for (auto& weight : weight_of_row) weight = static_cast<std::uint8_t>(weights.of(index++));
+  weights_of(replicate).fill(static_cast<std::uint64_t>(rows_.first_index), weight_of_row);
   placed_->count(weight_of_row, counts);
 }
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include <tally/base/sample_mix.hpp>
 
@@ -47,6 +48,11 @@ class PoissonWeights {
       ++weight;
     }
     return weight;
+  }
+
+  // Of samples first_index and on.
+  constexpr void fill(std::uint64_t first_index, std::span<std::uint8_t> weights) const {
+    for (std::uint8_t& weight : weights) weight = static_cast<std::uint8_t>(of(first_index++));
   }
 
  private:
