@@ -15,6 +15,12 @@ RowRange part_of(const RowRange& window, std::int64_t first, std::int64_t count)
 
 }  // namespace
 
+std::vector<std::int64_t> RowWindow::counts() const {
+  std::vector<std::int64_t> counts;
+  for (const RowRange& part : parts) counts.push_back(part.count);
+  return counts;
+}
+
 RowWindows::RowWindows(std::span<const std::int64_t> rows_per_rank, std::int64_t row_bytes,
                        std::int64_t window_bytes)
     : rows_per_rank_(rows_per_rank.begin(), rows_per_rank.end()),

@@ -10,12 +10,6 @@
 namespace tally::comm {
 namespace {
 
-std::vector<std::int64_t> counts_of(const RowWindow& window) {
-  std::vector<std::int64_t> counts;
-  for (const RowRange& part : window.parts) counts.push_back(part.count);
-  return counts;
-}
-
 void pass_on(const RowWindow& window, std::span<const std::byte> rows, std::int64_t row_bytes,
              const SharedRows& take) {
   for (std::size_t rank = 0; rank < window.parts.size(); ++rank) {
@@ -39,7 +33,7 @@ void share_in_turn(const Communicator& comm, std::span<const std::byte> mine,
     const RowRange& part = window->parts[to_size(comm.rank())];
     comm.all_gather_rows(
         mine.subspan(to_size(part.first * row_bytes), to_size(part.count * row_bytes)), row_bytes,
-        counts_of(*window), received);
+        window->counts(), received);
     agree_on(comm, [&] { pass_on(*window, received, row_bytes, take); });
   }
 }

@@ -26,12 +26,6 @@ std::vector<Bytes> read_part(const RowSource& source, const RowRange& part) {
   return columns;
 }
 
-std::vector<std::int64_t> counts_of(const RowWindow& window) {
-  std::vector<std::int64_t> counts;
-  for (const RowRange& part : window.parts) counts.push_back(part.count);
-  return counts;
-}
-
 // Passes rows on at rank 0; after a failure of the sink it keeps silent until the next agreement.
 class RootSink {
  public:
@@ -70,7 +64,7 @@ void gather_window(const Communicator& comm, const RowSource& source, const RowW
     }
   }
   agree(comm, failure);
-  const auto counts = counts_of(window);
+  const auto counts = window.counts();
   for (std::size_t c = 0; c < mine.size(); ++c) {
     if (comm.is_root()) received.resize(to_size(window.rows.count * source.row_bytes[c]));
     comm.gather_rows(mine[c], source.row_bytes[c], counts, received);

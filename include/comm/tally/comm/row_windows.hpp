@@ -17,6 +17,9 @@ struct RowRange {
 struct RowWindow {
   RowRange rows;                // global
   std::vector<RowRange> parts;  // per rank, counted from that rank's own first row; may be empty
+
+  // Of each part.
+  std::vector<std::int64_t> counts() const;
 };
 
 // The rows of rank 0 come first, then those of rank 1, and so on. Each window but the last holds as
