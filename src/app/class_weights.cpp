@@ -1,12 +1,12 @@
 #include "class_weights.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/parse_number.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 
@@ -21,10 +21,8 @@ Error refused(const std::string& path, const std::string& why) {
 }
 
 double weight_of(std::string_view word, const std::string& path) {
-  double weight = 0;
-  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), weight);
-  const bool is_number = failure == std::errc{} && end == word.data() + word.size();
-  if (is_number && std::isfinite(weight) && weight >= 0) return weight;
+  const auto weight = parse_number<double>(word);
+  if (weight && std::isfinite(*weight) && *weight >= 0) return *weight;
   throw refused(path, format("hold '{}'", printable(std::string(word.substr(0, 40)))));
 }
 

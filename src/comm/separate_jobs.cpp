@@ -1,8 +1,7 @@
-#include <charconv>
-#include <cstring>
 #include <string_view>
 
 #include <tally/base/format.hpp>
+#include <tally/base/parse_number.hpp>
 #include <tally/comm/runtime.hpp>
 
 namespace tally::comm {
@@ -13,11 +12,8 @@ constexpr std::string_view kAdvice =
     "MPI it was built with; TALLY_ALLOW_SEPARATE_JOBS=1 says that separate jobs are meant.";
 
 std::optional<int> number(const char* text) {
-  int value = 0;
   if (text == nullptr) return std::nullopt;
-  const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
-  if (error != std::errc{} || *end != '\0') return std::nullopt;
-  return value;
+  return parse_number<int>(text);
 }
 
 std::string sentence(std::string_view variable, int num_tasks) {

@@ -1,9 +1,9 @@
 #include "scoring_settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
+#include <tally/base/parse_number.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/exchange/curve_metrics.hpp>
 
@@ -16,10 +16,8 @@ constexpr std::int64_t kMaxBins = 1000;
 template <class Number>
 Number number_of(const SavedRun& run, std::string_view attribute, const std::string& text,
                  Number low, Number high) {
-  Number value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole_text = failure == std::errc{} && end == text.data() + text.size();
-  if (whole_text && value >= low && value <= high) return value;
+  const auto value = parse_number<Number>(text);
+  if (value && *value >= low && *value <= high) return *value;
   throw Error(ErrorKind::dataset,
               format("predictions file '{}', attribute {} = '{}', expected a number from {} to {}",
                      run.name(), attribute, printable(text), low, high));

@@ -68,7 +68,7 @@ Binding list(std::vector<std::string>& field,
 
 std::optional<std::int64_t> parse_bytes(std::string_view text) {
   const auto digits_end = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto number = parse_whole<std::int64_t>(text.substr(0, digits_end));
+  const auto number = parse_number<std::int64_t>(text.substr(0, digits_end));
   const std::string_view name = trimmed(text.substr(digits_end));
   if (!number) return std::nullopt;
   if (digits_end == text.size()) return number;
@@ -108,14 +108,11 @@ Binding one_of(std::string& field, Choices choices) {
 
 Binding number(double& field, double low, double high) {
   return {.set = [&field, low, high](std::string_view text) -> Complaint {
-            double value = 0;
-            const auto [end, failure] =
-                std::from_chars(text.data(), text.data() + text.size(), value);
-            const bool whole_text = failure == std::errc{} && end == text.data() + text.size();
-            if (!whole_text || !(value >= low && value < high)) {
+            const auto value = parse_number<double>(text);
+            if (!value || !(*value >= low && *value < high)) {
               return format("a number from {} to below {}", low, high);
             }
-            field = value;
+            field = *value;
             return std::nullopt;
           },
           .text = [&field] { return format("{}", field); }};

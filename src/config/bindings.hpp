@@ -1,7 +1,6 @@
 // Bindings of options to fields: what a value may be, and how it is written.
 #pragma once
 
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -10,19 +9,11 @@
 #include <vector>
 
 #include <tally/base/format.hpp>
+#include <tally/base/parse_number.hpp>
 
 #include "option_table.hpp"
 
 namespace tally::config {
-
-// A whole number without sign, blanks or anything behind it.
-template <std::integral T>
-std::optional<T> parse_whole(std::string_view text) {
-  T value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // "65536", "64KiB", "1 GiB", "2GB" in bytes; none if it is not of that form or above 2^63 - 1.
 std::optional<std::int64_t> parse_bytes(std::string_view text);
@@ -32,7 +23,7 @@ std::string bytes_text(std::int64_t bytes);
 template <std::integral T>
 Binding whole_number(T& field, T low, T high) {
   return {.set = [&field, low, high](std::string_view text) -> std::optional<std::string> {
-            const auto value = parse_whole<T>(text);
+            const auto value = parse_number<T>(text);
             if (!value || *value < low || *value > high) {
               return format("a whole number from {} to {}", low, high);
             }
