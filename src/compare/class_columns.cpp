@@ -13,8 +13,6 @@ namespace {
 using metrics::ClassRow;
 using metrics::OutputKind;
 
-constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
-
 struct Columns {
   std::vector<std::int64_t> label, prediction;
   std::vector<std::int32_t> label_rank;
@@ -68,11 +66,6 @@ class RowCheck {
 
   const SavedRun& run_;
   const ScoringSettings& settings_;
-};
-
-struct ScoreColumn {
-  std::string name;
-  OutputKind kind;
 };
 
 // The best there is.
@@ -160,39 +153,34 @@ ReadProbabilities probabilities_of(const SavedRun& run, const ScoringSettings& s
 void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 const metrics::MetricOptions& options, FromScores what,
                 std::vector<ClassRow>& rows) {
-  const auto [column, kind] = score_column(run, settings);
-  const bool must_round = what != FromScores::all && kind != OutputKind::probabilities;
-  const auto rules = metrics::score_rules(options, must_round ? OutputKind::probabilities : kind);
+  const ScoreColumn column = score_column(run, settings);
+  const bool must_round = what != FromScores::all && column.kind != OutputKind::probabilities;
+  const auto rules =
+      metrics::score_rules(options, must_round ? OutputKind::probabilities : column.kind);
   const std::int64_t classes = settings.num_classes;
-  const hdf5::Dataset scores = run.rows(column, column, {classes});
-  const std::int64_t window = std::max<std::int64_t>(1, kWindowBytes / scores.info().row_bytes());
-  std::vector<float> values;
   std::vector<std::int64_t> labels;
   metrics::RowFacts facts;
-  for (std::int64_t first = 0; first < run.num_samples(); first += window) {
-    const std::int64_t count = std::min(window, run.num_samples() - first);
+  const auto take_window = [&](std::int64_t first, std::int64_t count, std::span<float> values) {
     const auto in_window = std::span(rows).subspan(to_size(first), to_size(count));
-    values.resize(to_size(count * classes));
-    scores.read_rows(first, count, std::as_writable_bytes(std::span(values)));
     labels.clear();
     for (const ClassRow& row : in_window) {
       if (must_round) {
         const auto place = labels.size() * to_size(classes);
-        round_to_probabilities(kind, row.finite,
-                               std::span(values).subspan(place, to_size(classes)));
+        round_to_probabilities(column.kind, row.finite, values.subspan(place, to_size(classes)));
       }
       labels.push_back(row.label);
     }
     metrics::examine_rows(contiguous_view(values.data(), DType::f32, {count, classes}), first,
                           labels, rules, facts);
     if (facts.wrong_kind_row) {
-      run.refuse(column, to_size(first + *facts.wrong_kind_row), "values out of range",
+      run.refuse(column.name, to_size(first + *facts.wrong_kind_row), "values out of range",
                  metrics::name(rules.kind));
     }
     for (std::size_t i = 0; i < in_window.size(); ++i) {
-      take(run, column, to_size(first) + i, facts.rows[i], what, in_window[i]);
+      take(run, column.name, to_size(first) + i, facts.rows[i], what, in_window[i]);
     }
-  }
+  };
+  run.for_each_window(column.name, {classes}, take_window);
 }
 
 }  // namespace tally::compare

@@ -13,14 +13,8 @@ using metrics::LabelFacts;
 using metrics::LabelRow;
 using metrics::OutputKind;
 
-constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
 // Of a probability that was made of a rounded difference of two scores.
 constexpr float kRounding = 1e-6f;
-
-struct ScoreColumn {
-  std::string name;
-  OutputKind kind;
-};
 
 // The best there is, or what every file with scores has or can be brought to.
 ScoreColumn score_column(const LabelRun& labels, LossFrom loss) {
@@ -98,33 +92,27 @@ void add_scores(const LabelRun& labels, const metrics::MetricOptions& options, L
   rounded.kind = OutputKind::probabilities;
   const bool must_round = loss == LossFrom::column && column.kind != OutputKind::probabilities;
   const Taker taker(labels, column.name, loss);
-  const hdf5::Dataset scores = labels.run.rows(column.name, column.name, labels.row_shape);
-  const std::int64_t window = std::max<std::int64_t>(1, kWindowBytes / scores.info().row_bytes());
-  std::vector<float> values;
   LabelFacts found;
-  for (std::int64_t first = 0; first < labels.run.num_samples(); first += window) {
-    const std::int64_t count = std::min(window, labels.run.num_samples() - first);
+  const auto take_window = [&](std::int64_t first, std::int64_t count, std::span<float> values) {
     const Shape shape{count, labels.num_labels};
-    values.resize(to_size(num_elements(shape)));
-    scores.read_rows(first, count, std::as_writable_bytes(std::span(values)));
+    const TensorView scores = contiguous_view(values.data(), DType::f32, shape);
+    const TensorView targets =
+        contiguous_view(facts.targets.data() + first * labels.num_labels, DType::u8, shape);
     if (labels.is_binary) {
       bound_log_odds(std::span(facts.rows).subspan(to_size(first), to_size(count)), values);
     }
-    std::uint8_t* const targets = facts.targets.data() + first * labels.num_labels;
-    metrics::examine_labels(contiguous_view(values.data(), DType::f32, shape),
-                            contiguous_view(targets, DType::u8, shape), first, count, rules, found);
+    metrics::examine_labels(scores, targets, first, count, rules, found);
     if (found.wrong_kind_row) {
       labels.run.refuse(column.name, to_size(first + *found.wrong_kind_row), "values out of range",
                         metrics::name(rules.kind));
     }
     if (must_round) {
-      values = found.probabilities;
-      metrics::examine_labels(contiguous_view(values.data(), DType::f32, shape),
-                              contiguous_view(targets, DType::u8, shape), first, count, rounded,
-                              found);
+      std::ranges::copy(found.probabilities, values.begin());
+      metrics::examine_labels(scores, targets, first, count, rounded, found);
     }
     taker.take(to_size(first), found, facts);
-  }
+  };
+  labels.run.for_each_window(column.name, labels.row_shape, take_window);
 }
 
 }  // namespace tally::compare

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/printable.hpp>
 
 namespace tally::compare {
@@ -9,6 +10,7 @@ namespace {
 
 constexpr const char* kMark = "tally_predictions";
 constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
 
 std::filesystem::path predictions_of(const std::filesystem::path& given) {
   std::error_code ignored;
@@ -132,6 +134,19 @@ hdf5::Dataset SavedRun::rows(std::string_view column, std::string_view save,
   hdf5::Dataset dataset = open(column, save, row_shape);
   dataset.require_element(hdf5::Element::f32);
   return dataset;
+}
+
+void SavedRun::for_each_window(std::string_view column, const Shape& row_shape,
+                               const VisitRows& visit) const {
+  const hdf5::Dataset dataset = rows(column, column, row_shape);
+  const std::int64_t window = std::max<std::int64_t>(1, kWindowBytes / dataset.info().row_bytes());
+  std::vector<float> room(to_size(std::min(window, num_samples()) * num_elements(row_shape)));
+  for (std::int64_t first = 0; first < num_samples(); first += window) {
+    const std::int64_t count = std::min(window, num_samples() - first);
+    const auto values = std::span(room).first(to_size(count * num_elements(row_shape)));
+    dataset.read_rows(first, count, std::as_writable_bytes(values));
+    visit(first, count, values);
+  }
 }
 
 void SavedRun::refuse(std::string_view column, std::size_t row, std::string_view value,

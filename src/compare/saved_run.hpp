@@ -4,7 +4,9 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +48,10 @@ class SavedRun {
   }
   // The same, float32, to be read by and by.
   hdf5::Dataset rows(std::string_view name, std::string_view save, const Shape& row_shape) const;
+  // Reads all of them window by window. values: [count, row_shape], the visitor's to change.
+  using VisitRows =
+      std::function<void(std::int64_t first, std::int64_t count, std::span<float> values)>;
+  void for_each_window(std::string_view name, const Shape& row_shape, const VisitRows& visit) const;
 
   // Error(dataset) for one value: "…, /loss[17] = nan, expected …".
   [[noreturn]] void refuse(std::string_view column, std::size_t row, std::string_view value,

@@ -30,6 +30,12 @@ ScoringSettings scoring_settings(const SavedRun& run);
 // By which both runs are compared, without names of metrics.
 metrics::MetricOptions options_of(const std::string& task, const ScoringSettings& settings);
 
+// Scores of a run, and what they are.
+struct ScoreColumn {
+  std::string name;
+  metrics::OutputKind kind;
+};
+
 // One run and what is known of it before its rows are read.
 struct KnownRun {
   explicit KnownRun(const SavedRun& saved) : run(saved), settings(scoring_settings(saved)) {}
