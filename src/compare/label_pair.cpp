@@ -114,11 +114,6 @@ std::optional<Outcomes> LabelPair::outcomes() const {
   return outcomes;
 }
 
-Changes LabelPair::changes(std::int64_t most) const {
-  if (is_binary()) return class_changes(most);
-  return label_set_changes(most);
-}
-
 bool LabelPair::is_changed(std::size_t sample) const {
   if (a_.rows[sample].finite != b_.rows[sample].finite) return true;
   const LabelSample a = a_.view().sample(sample);
@@ -132,36 +127,37 @@ bool LabelPair::is_changed(std::size_t sample) const {
   return false;
 }
 
-ClassChanges LabelPair::class_changes(std::int64_t most) const {
-  const auto threshold = static_cast<float>(metrics_.options().threshold);
-  ClassChanges changes;
+template <class Made, class Change>
+Made LabelPair::list_changes(std::int64_t most, const Change& change_of) const {
+  Made changes;
   for (std::size_t i = 0; i < a_.rows.size(); ++i) {
     if (a_.rows[i].is_ignored() || !is_changed(i)) continue;
     changes.counts.add(is_right(a_.rows[i]), is_right(b_.rows[i]));
-    if (std::ssize(changes.first) >= most) continue;
-    changes.first.push_back({.index = static_cast<std::int64_t>(a_.rows[i].index),
-                             .label = a_.targets[i],
-                             .a = Predicted(a_.view().sample(i), threshold).as_class(),
-                             .b = Predicted(b_.view().sample(i), threshold).as_class()});
+    if (std::ssize(changes.first) < most) changes.first.push_back(change_of(i));
   }
   return changes;
 }
 
-LabelSetChanges LabelPair::label_set_changes(std::int64_t most) const {
+Changes LabelPair::changes(std::int64_t most) const {
   const auto threshold = static_cast<float>(metrics_.options().threshold);
-  LabelSetChanges changes;
-  for (std::size_t i = 0; i < a_.rows.size(); ++i) {
-    if (a_.rows[i].is_ignored() || !is_changed(i)) continue;
-    changes.counts.add(is_right(a_.rows[i]), is_right(b_.rows[i]));
-    if (std::ssize(changes.first) >= most) continue;
-    const LabelSample a = a_.view().sample(i);
-    changes.first.push_back({.index = static_cast<std::int64_t>(a_.rows[i].index),
-                             .scored = a.row.scored,
-                             .labels = labels_set(a),
-                             .a = Predicted(a, threshold).as_set(),
-                             .b = Predicted(b_.view().sample(i), threshold).as_set()});
+  const auto predicted = [&](const metrics::LabelFacts& facts, std::size_t i) {
+    return Predicted(facts.view().sample(i), threshold);
+  };
+  if (is_binary()) {
+    return list_changes<ClassChanges>(most, [&](std::size_t i) -> ClassChange {
+      return {.index = static_cast<std::int64_t>(a_.rows[i].index),
+              .label = a_.targets[i],
+              .a = predicted(a_, i).as_class(),
+              .b = predicted(b_, i).as_class()};
+    });
   }
-  return changes;
+  return list_changes<LabelSetChanges>(most, [&](std::size_t i) -> LabelSetChange {
+    return {.index = static_cast<std::int64_t>(a_.rows[i].index),
+            .scored = a_.rows[i].scored,
+            .labels = labels_set(a_.view().sample(i)),
+            .a = predicted(a_, i).as_set(),
+            .b = predicted(b_, i).as_set()};
+  });
 }
 
 }  // namespace tally::compare

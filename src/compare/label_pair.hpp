@@ -30,8 +30,9 @@ class LabelPair : public PairedSamples {
  private:
   bool is_binary() const { return metrics_.options().task == "binary"; }
   bool is_changed(std::size_t sample) const;
-  ClassChanges class_changes(std::int64_t most) const;
-  LabelSetChanges label_set_changes(std::int64_t most) const;
+  // change_of(sample): what is listed of it.
+  template <class Made, class Change>
+  Made list_changes(std::int64_t most, const Change& change_of) const;
 
   metrics::MetricSet metrics_;
   metrics::LabelFacts a_, b_;
