@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/evaluate/again.hpp>
 
+#include "kept_rows.hpp"
 #include "reduction.hpp"
 
 namespace tally::app {
@@ -34,7 +34,7 @@ void add_bootstrap(const comm::Communicator& comm, const Job& job, const LoopRes
   const std::int64_t all = job.config.bootstrap_replicas;
   const std::int64_t at_once =
       std::clamp<std::int64_t>(kMostBytes / job.task->layout_again()->num_bytes(), 1, all);
-  const evaluate::KeptSamples kept{*job.task, mine.kept, job.grid->samples_of(job.slice).first};
+  const evaluate::KeptSamples kept = kept_samples(job, mine);
   Replicates replicates;
   for (std::int64_t first = 0; first < all; first += at_once) {
     auto states =

@@ -1,12 +1,11 @@
 #include "curves.hpp"
 
-#include <tally/base/checked_cast.hpp>
-#include <tally/evaluate/again.hpp>
 #include <tally/exchange/curve_bootstrap.hpp>
 #include <tally/exchange/curve_metrics.hpp>
 #include <tally/exchange/curve_points.hpp>
 
 #include "bootstrap.hpp"
+#include "kept_rows.hpp"
 
 namespace tally::app {
 namespace {
@@ -26,11 +25,10 @@ std::vector<std::string> names_of(const Job& job) {
 }
 
 exchange::ScoreRows rows_of(const Job& job, const LoopResult& mine) {
-  const std::int64_t first_index = job.grid->samples_of(job.slice).first;
-  const evaluate::KeptSamples kept{*job.task, mine.kept, first_index};
-  return {.num_rows = mine.kept.num_rows(),
+  const evaluate::KeptSamples kept = kept_samples(job, mine);
+  return {.num_rows = kept.log.num_rows(),
           .num_classes = job.task->num_score_classes(),
-          .first_index = first_index,
+          .first_index = kept.first_index,
           .read = [kept](std::int64_t first, std::int64_t count, std::span<float> scores,
                          std::span<std::uint8_t> targets) {
             predictions::RecordBatch window;
@@ -52,16 +50,7 @@ std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& com
                                                    const std::vector<std::int32_t>& codes,
                                                    std::int32_t code) {
   exchange::ScoreRows rows = rows_of(job, mine);
-  rows.read = [&codes, code, all = rows.read](std::int64_t first, std::int64_t count,
-                                              std::span<float> scores,
-                                              std::span<std::uint8_t> targets) {
-    all(first, count, scores, targets);
-    const std::size_t classes = targets.size() / std::max<std::size_t>(to_size(count), 1);
-    for (std::size_t i = 0; i < to_size(count); ++i) {
-      if (codes[to_size(first) + i] == code) continue;
-      std::ranges::fill(targets.subspan(i * classes, classes), exchange::kNotCounted);
-    }
-  };
+  count_only(codes, code, exchange::kNotCounted, rows);
   return exchange::count_curves(comm, rows, keys_of(job));
 }
 

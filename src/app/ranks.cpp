@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include <tally/base/checked_cast.hpp>
-#include <tally/evaluate/again.hpp>
 #include <tally/metrics/names.hpp>
 
 #include "bootstrap.hpp"
+#include "kept_rows.hpp"
 
 namespace tally::app {
 namespace {
@@ -17,11 +16,10 @@ constexpr const char* kSpearman = "spearman";
 bool is_wanted(const Job& job) { return metrics::contains(job.task->metrics(), kSpearman); }
 
 exchange::PairRows rows_of(const Job& job, const LoopResult& mine) {
-  const std::int64_t first_index = job.grid->samples_of(job.slice).first;
-  const evaluate::KeptSamples kept{*job.task, mine.kept, first_index};
-  return {.num_rows = mine.kept.num_rows(),
+  const evaluate::KeptSamples kept = kept_samples(job, mine);
+  return {.num_rows = kept.log.num_rows(),
           .num_outputs = job.task->num_pair_outputs(),
-          .first_index = first_index,
+          .first_index = kept.first_index,
           .read = [kept](std::int64_t first, std::int64_t count, std::span<float> predictions,
                          std::span<float> targets) {
             predictions::RecordBatch window;
@@ -43,17 +41,7 @@ std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm, con
                                              const std::vector<std::int32_t>& codes,
                                              std::int32_t code) {
   exchange::PairRows rows = rows_of(job, mine);
-  rows.read = [&codes, code, all = rows.read](std::int64_t first, std::int64_t count,
-                                              std::span<float> predictions,
-                                              std::span<float> targets) {
-    all(first, count, predictions, targets);
-    const std::size_t outputs = targets.size() / std::max<std::size_t>(to_size(count), 1);
-    for (std::size_t i = 0; i < to_size(count); ++i) {
-      if (codes[to_size(first) + i] == code) continue;
-      std::ranges::fill(targets.subspan(i * outputs, outputs),
-                        std::numeric_limits<float>::quiet_NaN());
-    }
-  };
+  count_only(codes, code, std::numeric_limits<float>::quiet_NaN(), rows);
   return exchange::sum_ranks(comm, rows);
 }
 

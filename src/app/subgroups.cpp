@@ -7,9 +7,9 @@
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/groups.hpp>
-#include <tally/evaluate/again.hpp>
 
 #include "job.hpp"
+#include "kept_rows.hpp"
 #include "reduction.hpp"
 
 namespace tally::app {
@@ -94,9 +94,7 @@ std::vector<std::int32_t> group_codes(const Job& job, const Subgroups& groups) {
 std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,
                                           const LoopResult& mine, const Subgroups& groups,
                                           const std::vector<std::int32_t>& codes) {
-  const std::int64_t first_sample = job.grid->samples_of(job.slice).first;
-  auto states = evaluate::count_groups({*job.task, mine.kept, first_sample},
-                                       std::ssize(groups.values), codes);
+  auto states = evaluate::count_groups(kept_samples(job, mine), std::ssize(groups.values), codes);
   reduce_all(comm, job, states);
   return states;
 }
