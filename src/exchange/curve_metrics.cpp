@@ -13,28 +13,39 @@ namespace {
 using Value = std::optional<double>;
 using Curves = std::span<const CurveCounts>;
 
+struct Figure {
+  Value value;
+  std::optional<metrics::Threshold> threshold = std::nullopt;
+};
+
+Figure at_threshold(const std::optional<OperatingPoint>& point) {
+  if (!point) return {std::nullopt, metrics::Threshold{}};
+  return {point->value, metrics::Threshold{point->threshold}};
+}
+
 struct OfOneCurve {
   std::string_view form;
   CurveFigure figure;
   // `number` stands in the name; 1 where there is none.
-  Value (*value)(const CurveCounts& curve, double number);
+  Figure (*of)(const CurveCounts& curve, double number);
 };
 constexpr OfOneCurve kAuroc{"auroc", CurveFigure::auroc,
-                            [](const CurveCounts& curve, double) { return auroc(curve); }};
-constexpr OfOneCurve kPartialAuroc{"auroc_max_fpr_<x>", CurveFigure::auroc, partial_auroc};
+                            [](const CurveCounts& curve, double) { return Figure{auroc(curve)}; }};
+constexpr OfOneCurve kPartialAuroc{
+    "auroc_max_fpr_<x>", CurveFigure::auroc,
+    [](const CurveCounts& curve, double rate) { return Figure{partial_auroc(curve, rate)}; }};
 constexpr OfOneCurve kAveragePrecision{
     "average_precision", CurveFigure::average_precision,
-    [](const CurveCounts& curve, double) { return average_precision(curve); }};
+    [](const CurveCounts& curve, double) { return Figure{average_precision(curve)}; }};
 constexpr OfOneCurve kPrecisionAtRecall{"precision_at_recall_<x>", CurveFigure::operating_point,
-                                        [](const CurveCounts& curve, double recall) -> Value {
-                                          const auto point = precision_at_recall(curve, recall);
-                                          return point ? Value(point->value) : Value();
+                                        [](const CurveCounts& curve, double recall) {
+                                          return at_threshold(precision_at_recall(curve, recall));
                                         }};
-constexpr OfOneCurve kRecallAtPrecision{"recall_at_precision_<x>", CurveFigure::operating_point,
-                                        [](const CurveCounts& curve, double precision) -> Value {
-                                          const auto point = recall_at_precision(curve, precision);
-                                          return point ? Value(point->value) : Value();
-                                        }};
+constexpr OfOneCurve kRecallAtPrecision{
+    "recall_at_precision_<x>", CurveFigure::operating_point,
+    [](const CurveCounts& curve, double precision) {
+      return at_threshold(recall_at_precision(curve, precision));
+    }};
 
 struct Form {
   std::string_view name;
@@ -64,7 +75,7 @@ struct Asked {
   double number;
 
   std::string name_of_one() const { return metrics::filled(of_one->form, number); }
-  Value of(const CurveCounts& curve) const { return of_one->value(curve, number); }
+  Figure of(const CurveCounts& curve) const { return of_one->of(curve, number); }
 };
 
 std::optional<Asked> asked(std::string_view name) {
@@ -75,16 +86,20 @@ std::optional<Asked> asked(std::string_view name) {
   return std::nullopt;
 }
 
-Value value_of(Curves curves, std::string_view name, const CurveRules& rules) {
+Figure figure_of(Curves curves, std::string_view name, const CurveRules& rules) {
   const auto wanted = asked(name);
   if (!wanted || (!wanted->average && curves.size() != 1)) {
     throw Error(ErrorKind::internal, "a metric was asked of curves that have none such");
   }
   if (!wanted->average) return wanted->of(curves[0]);
   std::vector<Value> values;
-  for (const CurveCounts& curve : curves) values.push_back(wanted->of(curve));
-  return average_over_classes(curves, values, wanted->of_one->figure, *wanted->average,
-                              rules.targets, rules.definitions);
+  for (const CurveCounts& curve : curves) values.push_back(wanted->of(curve).value);
+  return {average_over_classes(curves, values, wanted->of_one->figure, *wanted->average,
+                               rules.targets, rules.definitions)};
+}
+
+metrics::MetricValue named(std::string name, const Figure& figure) {
+  return {.name = std::move(name), .value = figure.value, .threshold = figure.threshold};
 }
 
 // What each class has a figure of: the two that every curve has, and what was asked for.
@@ -114,7 +129,9 @@ std::vector<metrics::MetricValue> curve_metrics(Curves curves,
                                                 const std::vector<std::string>& names,
                                                 const CurveRules& rules) {
   std::vector<metrics::MetricValue> values;
-  for (const std::string& name : names) values.push_back({name, value_of(curves, name, rules)});
+  for (const std::string& name : names) {
+    values.push_back(named(name, figure_of(curves, name, rules)));
+  }
   return values;
 }
 
@@ -132,7 +149,7 @@ std::vector<metrics::MetricValue> replicate_metrics(Curves replicate, Curves who
     const auto wanted = asked(name);
     const bool is_weighted = wanted && wanted->average == Average::weighted;
     const bool is_lost = lost_negatives || (lost_positives && !is_weighted);
-    values.push_back({name, is_lost ? Value() : value_of(replicate, name, rules)});
+    values.push_back(named(name, is_lost ? Figure{} : figure_of(replicate, name, rules)));
   }
   return values;
 }
@@ -141,7 +158,7 @@ void add_class_figures(Curves curves, const std::vector<std::string>& names,
                        std::vector<metrics::ClassFigures>& classes) {
   for (const Asked& figure : figures_of_classes(names)) {
     for (std::size_t c = 0; c < curves.size() && c < classes.size(); ++c) {
-      classes[c].figures.push_back({figure.name_of_one(), figure.of(curves[c])});
+      classes[c].figures.push_back(named(figure.name_of_one(), figure.of(curves[c])));
     }
   }
 }

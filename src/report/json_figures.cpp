@@ -29,6 +29,8 @@ Json metrics_json(const metrics::Results& results) {
                            {"low", interval ? number_or_null(interval->low) : Json()},
                            {"high", interval ? number_or_null(interval->high) : Json()},
                            {"method", interval ? Json(interval->method) : Json()}};
+    if (metric.threshold)
+      object[metric.name]["threshold"] = number_or_null(metric.threshold->score);
   }
   return object;
 }
@@ -46,11 +48,14 @@ Json per_class_json(const RunReport& report) {
       row["correct"] = figures.correct;
     }
     Json intervals = Json::object();
+    Json thresholds = Json::object();
     for (const auto& figure : figures.figures) {
       row[figure.name] = number_or_null(figure.value);
       if (figure.interval) intervals[figure.name] = interval_json(*figure.interval);
+      if (figure.threshold) thresholds[figure.name] = number_or_null(figure.threshold->score);
     }
     row["intervals"] = std::move(intervals);
+    if (!thresholds.empty()) row["thresholds"] = std::move(thresholds);
     rows.push_back(std::move(row));
   }
   return rows;

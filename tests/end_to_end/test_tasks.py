@@ -96,13 +96,21 @@ def test_figures_are_those_of_other_packages(case: Case) -> None:
      "multilabel": check_multilabel, "regression": check_regression}[case.task](case)  # fmt: skip
 
 
-def check_curves_of_classes(case: Case, own: dict[str, torch.Tensor], labels: np.ndarray) -> None:
-    """Figures that torchmetrics has per class, and the area that only scikit-learn has."""
+def or_none(thresholds: torch.Tensor) -> list[float | None]:
+    return [None if threshold.isnan() else threshold.item() for threshold in thresholds.reshape(-1)]
+
+
+def check_curves_of_classes(case: Case, own: dict[str, torch.Tensor | tuple], labels: np.ndarray) -> None:
+    """Figures that torchmetrics has per class, some with thresholds, and the area that only scikit-learn has."""
     per_class = case.results[1].report["per_class"]
-    for name, values in own.items():
+    for name, found in own.items():
+        values, thresholds = found if isinstance(found, tuple) else (found, None)
         for figures, value in zip(per_class, values, strict=True):
             close(figures[name], value)
         close(case.value(f"{name}_macro"), values.mean())
+        assert "threshold" not in case.results[1].report["metrics"][f"{name}_macro"]
+        if thresholds is not None:
+            assert [figures["thresholds"][name] for figures in per_class] == or_none(thresholds)
     close(case.value("auroc_max_fpr_0.2_macro"), sklearn.metrics.roc_auc_score(
         labels, case.columns["probabilities"], average="macro", max_fpr=0.2))  # fmt: skip
 
@@ -126,8 +134,8 @@ def check_multiclass(case: Case) -> None:
         close(case.value(name), metric(scores, labels))
     check_curves_of_classes(case, {
         "auroc": tm.MulticlassAUROC(6, average="none")(scores, labels),
-        "precision_at_recall_0.7": tm.MulticlassPrecisionAtFixedRecall(6, 0.7)(scores, labels)[0],
-        "recall_at_precision_0.7": tm.MulticlassRecallAtFixedPrecision(6, 0.7)(scores, labels)[0],
+        "precision_at_recall_0.7": tm.MulticlassPrecisionAtFixedRecall(6, 0.7)(scores, labels),
+        "recall_at_precision_0.7": tm.MulticlassRecallAtFixedPrecision(6, 0.7)(scores, labels),
     }, np.eye(6)[labels])  # fmt: skip
     predictions = case.columns["prediction"]
     assert case.value("balanced_accuracy") == pytest.approx(
@@ -147,8 +155,11 @@ def check_binary(case: Case) -> None:
     }
     for name, metric in metrics.items():
         close(case.value(name), metric(scores, labels))
-    close(case.value("precision_at_recall_0.7"), tm.BinaryPrecisionAtFixedRecall(0.7)(scores, labels)[0])
-    close(case.value("recall_at_precision_0.7"), tm.BinaryRecallAtFixedPrecision(0.7)(scores, labels)[0])
+    for name, metric in (("precision_at_recall_0.7", tm.BinaryPrecisionAtFixedRecall(0.7)),
+                         ("recall_at_precision_0.7", tm.BinaryRecallAtFixedPrecision(0.7))):  # fmt: skip
+        value, threshold = metric(scores, labels)
+        close(case.value(name), value)
+        assert case.results[1].report["metrics"][name]["threshold"] == or_none(threshold)[0]
 
 
 def check_multilabel(case: Case) -> None:
@@ -167,8 +178,8 @@ def check_multilabel(case: Case) -> None:
         close(case.value(name), metric(scores, labels))
     check_curves_of_classes(case, {
         "auroc": tm.MultilabelAUROC(4, average="none")(scores, labels),
-        "precision_at_recall_0.7": tm.MultilabelPrecisionAtFixedRecall(4, 0.7)(scores, labels)[0],
-        "recall_at_precision_0.7": tm.MultilabelRecallAtFixedPrecision(4, 0.7)(scores, labels)[0],
+        "precision_at_recall_0.7": tm.MultilabelPrecisionAtFixedRecall(4, 0.7)(scores, labels),
+        "recall_at_precision_0.7": tm.MultilabelRecallAtFixedPrecision(4, 0.7)(scores, labels),
     }, case.columns["label"])  # fmt: skip
 
 

@@ -1,6 +1,8 @@
 #include <tally/exchange/curve_averages.hpp>
 #include <tally/exchange/curve_metrics.hpp>
 
+#include <algorithm>
+
 #include <tally/base/error.hpp>
 
 #include "curves.hpp"
@@ -143,6 +145,42 @@ TEST(ReplicateMetrics, AreUndefinedWhereAClassWasLost) {
       << "the third class had no positive to lose";
   EXPECT_EQ(defined(one_threshold(3, 2), one_threshold(0, 5)), (Found{false, true, false}));
   EXPECT_EQ(defined(one_threshold(4, 0), one_threshold(2, 3)), (Found{false, false, false}));
+}
+
+TEST(CurveMetrics, OperatingPointsHaveTheirThreshold) {
+  // Precision 1, 1/2, 2/3, 3/4 and recall 1/3, 1/3, 2/3, 1 from the largest score down.
+  const std::vector<CurveCounts> one{slow_counts({0.9F, 0.8F, 0.7F, 0.6F}, {1, 0, 1, 1})};
+  const auto found = curve_metrics(
+      one, {"precision_at_recall_0.4", "recall_at_precision_0.8", "auroc", "average_precision"},
+      {});
+  EXPECT_EQ(found[0].threshold.value().score, 0.6F);
+  EXPECT_EQ(found[1].threshold.value().score, 0.9F);
+  EXPECT_FALSE(found[2].threshold || found[3].threshold);
+}
+
+TEST(CurveMetrics, HaveNoThresholdWhereNothingMeetsTheCondition) {
+  const std::vector<CurveCounts> never{slow_counts({0.9F, 0.1F}, {0, 1})};
+  const std::vector<CurveCounts> no_positives{slow_counts({0.9F, 0.1F}, {0, 0})};
+  for (const auto& curves : {never, no_positives}) {
+    const auto found = curve_metrics(curves, {"recall_at_precision_0.9"}, {})[0];
+    EXPECT_EQ(found.value.value_or(0), 0);
+    EXPECT_EQ(found.threshold.value().score, std::nullopt);
+  }
+}
+
+TEST(CurveMetrics, ThresholdsAreThoseOfClassesAndNotOfAverages) {
+  const std::vector<CurveCounts> two{slow_counts({0.9F, 0.2F}, {1, 0}),
+                                     slow_counts({0.3F, 0.4F}, {1, 0})};
+  const std::vector<std::string> names{"auroc_macro", "precision_at_recall_0.5_macro"};
+  for (const auto& average : curve_metrics(two, names, {})) EXPECT_FALSE(average.threshold);
+  std::vector<metrics::ClassFigures> classes(2);
+  add_class_figures(two, names, classes);
+  const auto threshold_of = [&](std::size_t c, std::string_view name) {
+    return std::ranges::find(classes[c].figures, name, &metrics::MetricValue::name)->threshold;
+  };
+  EXPECT_EQ(threshold_of(0, "precision_at_recall_0.5").value().score, 0.9F);
+  EXPECT_EQ(threshold_of(1, "precision_at_recall_0.5").value().score, 0.3F);
+  EXPECT_FALSE(threshold_of(0, "auroc"));
 }
 
 }  // namespace

@@ -100,6 +100,16 @@ json by_name(const std::vector<metrics::MetricValue>& values) {
   return out;
 }
 
+json thresholds_of(const std::vector<metrics::MetricValue>& values) {
+  json out = json::object();
+  for (const auto& value : values) {
+    if (!value.threshold) continue;
+    const auto& score = value.threshold->score;
+    out[value.name] = score ? json(threshold(*score)) : json(nullptr);
+  }
+  return out;
+}
+
 // As a run has them, by the names that it was asked for.
 json averages_of(const std::vector<CurveCounts>& curves, const json& one) {
   const auto targets = one["task"] == "multiclass" ? Targets::multiclass : Targets::labels;
@@ -112,11 +122,14 @@ json averages_of(const std::vector<CurveCounts>& curves, const json& one) {
   return out;
 }
 
+// [class] {"values", "thresholds"}
 json class_figures_of(const std::vector<CurveCounts>& curves, const json& one) {
   std::vector<metrics::ClassFigures> classes(curves.size());
   add_class_figures(curves, one["metrics"], classes);
   json out = json::array();
-  for (const auto& figures : classes) out.push_back(by_name(figures.figures));
+  for (const auto& [index, support, predicted, correct, figures] : classes) {
+    out.push_back({{"values", by_name(figures)}, {"thresholds", thresholds_of(figures)}});
+  }
   return out;
 }
 

@@ -185,12 +185,15 @@ def test_operating_points_of_classes_are_torchmetrics(case):
     if for_torchmetrics(case) is None:
         return
     for name, bound in OPERATING_POINTS.items():
-        values, _ = by_torchmetrics(case, name.replace("_at_", "_at_fixed_"), **{bound: case.options[bound]})
-        values, own_name = np.atleast_1d(values.numpy()), case.figures()[name]
-        for c, value in enumerate(values):
-            found = case.result["class_figures"][c][own_name]
+        both = by_torchmetrics(case, name.replace("_at_", "_at_fixed_"), **{bound: case.options[bound]})
+        (values, thresholds), own_name = (np.atleast_1d(part.numpy()) for part in both), case.figures()[name]
+        for c, (value, threshold) in enumerate(zip(values, thresholds, strict=True)):
+            figures = case.result["class_figures"][c]
+            found = figures["values"][own_name]
             assert (found is None) == (case.result["per_class"][c]["positives"] == 0)  # 0 there
             assert near(found or 0.0, value)
+            if has_torchmetrics_averages(case):
+                assert figures["thresholds"][own_name] == (None if np.isnan(threshold) else threshold)
         for averages in case.result["averages"].values():
             assert near(averages[f"{own_name}_macro"], values.astype(float).mean())
 
@@ -210,7 +213,7 @@ def test_operating_points_of_classes_are_sklearns(case):
     for by, (name, bound) in enumerate(OPERATING_POINTS.items()):
         values = [best_of(curve, by, case.options[bound]) for curve in curves]
         own_name = case.figures()[name]
-        found = [figures[own_name] or 0.0 for figures in case.result["class_figures"]]
+        found = [figures["values"][own_name] or 0.0 for figures in case.result["class_figures"]]
         assert found == pytest.approx(values, abs=1e-12)
         for averages in case.result["averages"].values():
             assert same(averages[f"{own_name}_macro"], np.mean(values))
@@ -219,17 +222,27 @@ def test_operating_points_of_classes_are_sklearns(case):
 @for_each(CURVES)
 def test_classes_have_the_figures_that_are_averaged(case):
     partial = case.figures()["auroc_max_fpr"]
-    for figures, curve in zip(case.result["class_figures"], case.result["per_class"], strict=True):
+    for of_class, curve in zip(case.result["class_figures"], case.result["per_class"], strict=True):
+        figures = of_class["values"]
         assert set(figures) == set(case.figures().values())
+        assert set(of_class["thresholds"]) == {case.figures()[name] for name in OPERATING_POINTS}
         assert (figures["auroc"], figures["average_precision"]) == (curve["auroc"], curve["average_precision"])
         assert figures[partial] == curve["partial_auroc"]
 
 
 def test_a_single_class_zero_is_torchmetrics_exception():
-    """It leaves absent classes out of macro AP, but counts them as 0 where every sample is of class 0."""
+    """It leaves absent classes out of macro AP, but counts them as 0 where every sample is of class 0.
+
+    It also takes each recall for 1 there, so that class 0 has another threshold than as a binary problem.
+    """
     score = torch.tensor([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1]])
     ap = [classification.multiclass_average_precision(score, torch.full((2,), c), 3) for c in range(3)]
     assert ap == pytest.approx([1 / 3, 1, 1])
+    best, least = torch.tensor([0.6, 0.2])
+    zero = classification.multiclass_precision_at_fixed_recall(score, torch.zeros(2, dtype=int), 3, min_recall=0.9)
+    assert (zero[0][0], zero[1][0]) == (1, best)
+    one_of_two = classification.binary_precision_at_fixed_recall(score[:, 0], torch.ones(2, dtype=int), min_recall=0.9)
+    assert one_of_two == (1, least)
 
 
 @for_each(CURVES)
@@ -261,6 +274,9 @@ def test_cases_are_what_they_claim():
         assert sum(map(has_torchmetrics_averages, cases)) >= least
         assert sum(not case.counted.all() for case in cases) > least / 4
         assert len({case.options["slicing"] for case in cases}) == 4
+    thresholds = [f["thresholds"].values() for case in CURVES for f in case.result["class_figures"]]
+    assert sum(None in found for found in thresholds) > 100
+    assert sum(None not in found for found in thresholds) > 100
     partial = [f["partial_auroc"] for case in CURVES for f in case.result["per_class"]]
     assert sum(value is not None for value in partial) > 200
     assert len({case.result["digest"] for case in CURVES}) > 190

@@ -105,6 +105,27 @@ TEST(ReportJson, HoldsIntervalsTiesAndBins) {
   EXPECT_EQ(json["non_finite"], Json::parse(R"({"count": 2, "first_indices": [3, 8]})"));
 }
 
+TEST(ReportJson, HoldsThresholdsOfOperatingPointsOnly) {
+  RunReport report = small_report();
+  auto& results = report.results;
+  const auto point = [](std::optional<double> value, std::optional<float> score) {
+    return metrics::MetricValue{
+        .name = "recall_at_precision_0.9", .value = value, .threshold = metrics::Threshold{score}};
+  };
+  results.metrics.push_back(point(0.5, 0.7F));
+  results.per_class[0].figures.push_back(point(0.25, 0.1F));
+  results.per_class[1].figures.push_back(point(0, std::nullopt));
+
+  const Json json = json_of(report);
+  const Json entry = json["metrics"]["recall_at_precision_0.9"];
+  EXPECT_EQ(entry["value"], 0.5);
+  EXPECT_EQ(entry["threshold"].get<float>(), 0.7F);
+  EXPECT_FALSE(json["metrics"]["accuracy"].contains("threshold"));
+  EXPECT_EQ(json["per_class"][0]["thresholds"]["recall_at_precision_0.9"].get<float>(), 0.1F);
+  EXPECT_TRUE(json["per_class"][1]["thresholds"]["recall_at_precision_0.9"].is_null());
+  EXPECT_FALSE(json["per_class"][2].contains("thresholds"));
+}
+
 TEST(ReportJson, HoldsSubgroupsAndWhereTheyAreWorst) {
   RunReport report = small_report();
   const auto of_group = [](std::int32_t value, double accuracy, double loss) {

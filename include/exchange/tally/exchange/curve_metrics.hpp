@@ -23,7 +23,7 @@ struct CurveRules {
 // averages over classes: the same with _macro behind, the first three also with _weighted.
 std::vector<std::string> curve_metric_names(const std::vector<std::string>& names);
 
-// Pure. One value for each of these names.
+// Pure. One value for each of these names; operating points of one curve with their threshold.
 std::vector<metrics::MetricValue> curve_metrics(std::span<const CurveCounts> curves,
                                                 const std::vector<std::string>& names,
                                                 const CurveRules& rules);

@@ -10,12 +10,20 @@
 
 namespace tally::metrics {
 
+// Of an operating point.
+struct Threshold {
+  // A sample with at least this score (a probability) counts as positive then; none where no score
+  // meets the condition.
+  std::optional<float> score;
+};
+
 struct MetricValue {
   std::string name;             // "precision_macro"
   std::optional<double> value;  // a fraction, not a percentage; none where it is undefined
   // Where the value is a share of independent samples: of how many, and how many of them.
   std::optional<Proportion> proportion = std::nullopt;
   std::optional<Interval> interval = std::nullopt;
+  std::optional<Threshold> threshold = std::nullopt;  // only what is read at one
 };
 
 struct ClassFigures {
