@@ -162,4 +162,4 @@ def run(folder, cases: list[Case]) -> None:
 def _output(folder, ranks: int) -> str:
     program = os.environ["TALLY_EXCHANGE_CASES"]
     command = [os.environ["TALLY_MPIEXEC"], "-n", str(ranks), program, str(folder)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=100).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
