@@ -73,7 +73,8 @@ class Cluster:
     def must_run_on(self, job: str) -> None:
         """What waits for a job's doing learns at once, and why, that the job has ended instead."""
         if self.is_over(job):
-            raise AssertionError(f"job {job} has ended: {self.wait(job)}")
+            ends = "\n".join(f"{end.state}, exit {end.code}\n{end.output}" for end in self.wait(job))
+            raise AssertionError(f"job {job} has ended: {ends}")
 
     def wait(self, job: str, limit_s: float = LIMIT_S) -> list[Job]:
         """The ends of a job's tasks (of one task, where it is no array), in order."""

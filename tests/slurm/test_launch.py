@@ -41,8 +41,9 @@ def test_result_is_named_after_the_job(cluster: Cluster, tiny: Case, tmp_path: P
 
 def test_ranks_wait_for_each_other_as_they_start(cluster: Cluster, tmp_path: Path) -> None:
     """Slurm's default barrier lets ranks go too early: one MPI_Init of 507 crashed."""
+    barriers = Path(__file__).parent / "barriers.py"
     job = cluster.batch(
-        "--nodes=3", "--ntasks-per-node=2", CPU, "--x", cwd=tmp_path, TALLY_BIN=Path(__file__).parent / "barriers.py"
+        "--nodes=3", "--ntasks-per-node=2", CPU, "--x", cwd=tmp_path, TALLY_BIN=barriers, LAUNCHER="srun --mpi=pmix"
     ).must_complete()
     assert job.output.count(": 0 of 500 barriers") == 6
 
