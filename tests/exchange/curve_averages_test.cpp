@@ -161,11 +161,13 @@ TEST(CurveMetrics, OperatingPointsHaveTheirThreshold) {
 TEST(CurveMetrics, HaveNoThresholdWhereNothingMeetsTheCondition) {
   const std::vector<CurveCounts> never{slow_counts({0.9F, 0.1F}, {0, 1})};
   const std::vector<CurveCounts> no_positives{slow_counts({0.9F, 0.1F}, {0, 0})};
-  for (const auto& curves : {never, no_positives}) {
-    const auto found = curve_metrics(curves, {"recall_at_precision_0.9"}, {})[0];
-    EXPECT_EQ(found.value.value_or(0), 0);
-    EXPECT_EQ(found.threshold.value().score, std::nullopt);
-  }
+  const auto found_in = [](const std::vector<CurveCounts>& curves) {
+    return curve_metrics(curves, {"recall_at_precision_0.9"}, {})[0];
+  };
+  EXPECT_EQ(found_in(never).value, 0.0);
+  EXPECT_EQ(found_in(never).threshold.value().score, std::nullopt);
+  EXPECT_EQ(found_in(no_positives).value, std::nullopt);
+  EXPECT_EQ(found_in(no_positives).threshold.value().score, std::nullopt);
 }
 
 TEST(CurveMetrics, ThresholdsAreThoseOfClassesAndNotOfAverages) {
