@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/evaluate/again.hpp>
 
 #include "kept_rows.hpp"
 #include "reduction.hpp"

@@ -7,6 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/groups.hpp>
+#include <tally/evaluate/again.hpp>
 
 #include "job.hpp"
 #include "kept_rows.hpp"

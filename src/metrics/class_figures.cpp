@@ -94,14 +94,14 @@ class ClassCounts : public Family {
   }
 
   // Precision and recall of all classes count each sample once, as a proportion must, and where
-  // every sample is predicted as some class any F-beta equals them. In the others, and in F-beta
-  // else, a wrong prediction counts for two classes or more.
+  // every sample is predicted as some class any F-beta equals them. Otherwise F-beta, and the other
+  // figures always, count a wrong prediction for two classes or more.
   static MetricValue micro_of(const std::string& figure, const Counts& counts,
                               const std::vector<Ratio>& ratios) {
-    const ClassCount total = sum_of(counts);
-    if (is_f_beta(figure) && total.predicted == total.support) {
+    if (is_f_beta(figure)) {
+      const ClassCount total = sum_of(counts);
       const Proportion right{total.correct, total.support};
-      return {figure + "_micro", right.value(), right};
+      if (total.predicted == total.support) return {figure + "_micro", right.value(), right};
     }
     MetricValue made = figure_of(figure + "_micro", micro(ratios));
     if (figure != "precision" && figure != "recall") made.proportion.reset();
