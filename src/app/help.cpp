@@ -108,9 +108,9 @@ std::string command_help(std::string_view command) {
 }
 
 void refuse_command(std::string_view command) {
-  throw Error(
-      ErrorKind::usage, format("'{}' is no command of tally", printable(command)),
-      did_you_mean(command, {"evaluate", "check", "inspect", "compare"}, "See 'tally --help'."));
+  throw Error(ErrorKind::usage, format("'{}' is no command of tally", printable(command)),
+              did_you_mean(command, {"evaluate", "check", "inspect", "compare", "help"},
+                           "See 'tally --help'."));
 }
 
 }  // namespace tally::app

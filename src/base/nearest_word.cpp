@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
 
 #include <tally/base/format.hpp>
 
@@ -11,17 +12,19 @@ namespace {
 
 constexpr std::size_t kMaxLetters = 64;
 
-// Levenshtein's, row by row of the table.
+// Letters that are missing, too many, wrong, or swapped with their neighbour (optimal string
+// alignment), row by row of the table.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> two_up, up, row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    two_up = std::exchange(up, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool same = a[i - 1] == b[j - 1];
+      row[j] = std::min({up[j - 1] + (same ? 0 : 1), up[j] + 1, row[j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], two_up[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -36,11 +39,11 @@ std::string folded(std::string_view word) {
   return result;
 }
 
-// Of folded words. A beginning may be farther than any typing error.
+// Of folded words, in half letters: a beginning is nearer than any typing error.
 std::size_t distance(std::string_view word, std::string_view name) {
   const std::size_t edits = edit_distance(word, name);
   const bool abbreviates = word.size() >= 2 && name.starts_with(word);
-  return abbreviates ? std::min<std::size_t>(edits, 1) : edits;
+  return abbreviates ? std::min<std::size_t>(2 * edits, 1) : 2 * edits;
 }
 
 }  // namespace
@@ -48,7 +51,8 @@ std::size_t distance(std::string_view word, std::string_view name) {
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& known) {
   const std::string wanted = folded(word);
-  std::size_t least = 2 + wanted.size() / 4;  // too far
+  const std::size_t edits = wanted.size() < 3 ? 0 : std::max<std::size_t>(1, wanted.size() / 4);
+  std::size_t least = 2 * (edits + 1);  // too far
   std::optional<std::string> nearest;
   for (const std::string& name : known) {
     const std::size_t found = distance(wanted, folded(name));

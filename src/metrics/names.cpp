@@ -1,6 +1,7 @@
 #include <tally/metrics/names.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -56,10 +57,14 @@ std::optional<double> number_in(std::string_view name, std::string_view pattern)
 std::optional<std::string> well_spelled(std::string_view name, std::string_view pattern) {
   const auto number = number_written(name, pattern);
   if (!number) return std::nullopt;
-  std::string right = filled(pattern, *number);
-  // A very large or small number would be written with an exponent.
-  if (!number_in(right, pattern)) return std::nullopt;
-  return right;
+  return filled(pattern, *number);
+}
+
+bool is_form(std::string_view pattern) { return split(pattern).has_value(); }
+
+std::string_view placeholder(std::string_view pattern) {
+  const auto parts = split(pattern);
+  return parts ? pattern.substr(parts->before.size(), parts->what.size() + 2) : std::string_view();
 }
 
 bool matches(std::string_view name, std::string_view pattern) {
@@ -76,9 +81,17 @@ std::vector<double> numbers_asked(const std::vector<std::string>& names, std::st
   return numbers;
 }
 
-std::string filled(std::string_view pattern, double number) {
+std::string filled(std::string_view pattern, std::string_view text) {
   const auto parts = split(pattern);
-  return parts ? format("{}{}{}", parts->before, number, parts->behind) : std::string(pattern);
+  return parts ? format("{}{}{}", parts->before, text, parts->behind) : std::string(pattern);
+}
+
+// The fewest digits that are this number, never with an exponent.
+std::string filled(std::string_view pattern, double number) {
+  std::array<char, 512> digits;  // 5e-324 has 326
+  const auto written =
+      std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::fixed);
+  return filled(pattern, std::string_view(digits.data(), written.ptr));
 }
 
 }  // namespace tally::metrics

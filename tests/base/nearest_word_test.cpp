@@ -9,18 +9,20 @@ namespace {
 const std::vector<std::string> kWords{"accuracy", "f1_macro", "f1_micro", "loss", "batch-size"};
 
 TEST(NearestWord, CountsLettersThatAreMissingTooManyOrWrong) {
-  for (const char* word : {"acuracy", "accuracyy", "accurazy", "acucracy", "accuracy"}) {
+  for (const char* word :
+       {"acuracy", "accuracyy", "accurazy", "acucracy", "accruacy", "accuracy"}) {
     EXPECT_EQ(nearest_word(word, kWords), "accuracy") << word;
   }
   EXPECT_EQ(nearest_word("los", kWords), "loss");
 }
 
-TEST(NearestWord, IsNoneWhereMoreThanAQuarterAndOneDiffer) {
+TEST(NearestWord, IsNoneWhereMoreThanAQuarterDiffers) {
   const std::vector<std::string> one{"abcdefgh"};
-  EXPECT_TRUE(nearest_word("xyzdefgh", one));   // 3 of 8
-  EXPECT_FALSE(nearest_word("xyzuefgh", one));  // 4 of 8
-  EXPECT_TRUE(nearest_word("a", {"ab"}));
-  EXPECT_FALSE(nearest_word("a", {"abc"}));
+  EXPECT_TRUE(nearest_word("xycdefgh", one));   // 2 of 8
+  EXPECT_FALSE(nearest_word("xyzdefgh", one));  // 3 of 8
+  EXPECT_TRUE(nearest_word("xbcd", {"abcd"}));
+  EXPECT_TRUE(nearest_word("xbc", {"abc"}));
+  EXPECT_FALSE(nearest_word("xb", {"ab"}));  // too short to be sure of
   EXPECT_FALSE(nearest_word("perplexity", kWords));
 }
 
@@ -33,6 +35,7 @@ TEST(NearestWord, PassesOverCaseDashesAndUnderlines) {
 TEST(NearestWord, TakesABeginning) {
   EXPECT_EQ(nearest_word("f1", kWords), "f1_macro");
   EXPECT_EQ(nearest_word("batch", kWords), "batch-size");
+  EXPECT_EQ(nearest_word("f1", {"f1_macro", "f1"}), "f1");
   EXPECT_FALSE(nearest_word("b", kWords));
 }
 

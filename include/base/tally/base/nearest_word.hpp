@@ -9,9 +9,10 @@
 namespace tally {
 
 // The word of `known` nearest to `word`, of equally near ones the first; none if all differ in more
-// than a quarter of its letters and one. Compared without regard to case and to '-' or '_', by
-// Levenshtein's edit distance; the beginning of a known word, from two letters on, is near it.
-// Leading dashes of `word` and what follows its 64th letter do not count.
+// than a quarter of its letters, of three to seven in more than one, of fewer in any. Compared
+// without regard to case and to '-' or '_', by edit distance; the beginning of a known word, from
+// two letters on, is near it. Leading dashes of `word` and what follows its 64th letter do not
+// count.
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& known);
 
