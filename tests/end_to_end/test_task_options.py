@@ -39,6 +39,8 @@ def test_two_classes_may_be_read_as_either_task(
     ("multiclass", ("--curves", "bf16"), "--curves changes nothing"),
     ("multiclass", ("--metrics", "accuracy", "--calibration-bins", 20), "--calibration-bins changes nothing"),
     ("multiclass", ("--metrics", "accuracy", "--save", "none", "--label-smoothing", 0.1), "--label-smoothing changes"),
+    ("multiclass", ("--seed", 3), "--seed changes nothing"),
+    ("multiclass", ("--bootstrap-replicas", 50), "--bootstrap-replicas changes nothing"),
     ("regression", ("--confusion-max-classes", 3), "--confusion-max-classes changes nothing"),
 ])  # fmt: skip
 def test_an_idle_option_is_told(evaluate: Evaluate, tmp_path: Path, task: str, options: tuple, says: str) -> None:
