@@ -62,7 +62,7 @@ std::optional<std::string> well_spelled(std::string_view name, std::string_view 
 
 bool is_form(std::string_view pattern) { return split(pattern).has_value(); }
 
-std::string_view placeholder(std::string_view pattern) {
+std::string_view number_mark(std::string_view pattern) {
   const auto parts = split(pattern);
   return parts ? pattern.substr(parts->before.size(), parts->what.size() + 2) : std::string_view();
 }

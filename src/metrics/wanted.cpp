@@ -47,7 +47,7 @@ std::optional<std::string_view> numeral_in(std::string_view name) {
 
 // "whole number from 1" for <k>.
 std::string wanted_in(std::string_view form) {
-  const auto place = placeholder(form);
+  const auto place = number_mark(form);
   return format("a {} in place of {}", place == "<k>" ? "whole number from 1" : "number above 0",
                 place);
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <charconv>
-#include <concepts>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -12,8 +11,7 @@ namespace tally {
 // The number that the whole text is, as std::from_chars() reads it: no blanks and no "+". None for
 // anything else, and for what the type cannot hold.
 template <class Number>
-requires std::integral<Number> || std::floating_point<Number> std::optional<Number> parse_number(
-    std::string_view text) {
+std::optional<Number> parse_number(std::string_view text) {
   Number value{};
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;

@@ -27,7 +27,7 @@ std::optional<std::string> well_spelled(std::string_view name, std::string_view 
 // Whether names of this pattern have a number in them.
 bool is_form(std::string_view pattern);
 // "<k>" of "accuracy_top<k>"; empty if it is no form.
-std::string_view placeholder(std::string_view pattern);
+std::string_view number_mark(std::string_view pattern);
 
 // The name with a number, or any text, in place of <…>: "f0.5_macro". What is no form stays as it
 // is.
