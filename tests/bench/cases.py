@@ -1,0 +1,52 @@
+"""The networks and data sets that are measured: real ones where they are at hand, else made from a seed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from commands import Case
+from prepared import Prepared
+from tally_data import DataSetWriter, ImageEncoding
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGENET = ImageEncoding("RGB", 1 / 255, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+SIZE = 224
+CLASSES = 1000
+
+
+class Cases:
+    def __init__(self, data_dir: Path | None, cache: Path) -> None:
+        cache.mkdir(parents=True, exist_ok=True)
+        self.cache = cache
+        self.real = Prepared(data_dir, cache) if data_dir else None
+
+    def random_images(self, num_samples: int, checksums: bool = True) -> Path:
+        path = self.cache / f"random-{num_samples}{'' if checksums else '-unchecked'}.h5"
+        if not path.exists():
+            rng = np.random.default_rng(0)
+            with DataSetWriter(path, task="multiclass", num_classes=CLASSES, num_samples=num_samples,
+                               checksums=checksums, overwrite=True) as out:  # fmt: skip
+                images = rng.integers(0, 256, (num_samples, SIZE, SIZE, 3), dtype=np.uint8)
+                out.add_image("image", height=SIZE, width=SIZE, encoding=IMAGENET, data=images)
+                out.add_target("label", rng.integers(0, CLASSES, num_samples))
+        return path
+
+    def resnet18(self, num_samples: int = 512) -> Case:
+        model = self.cache / "resnet18.pt"
+        if not model.exists():
+            self._export(model, f"{Path(__file__).parent / 'networks.py'}:resnet18")
+        return Case("resnet18", model, self.random_images(num_samples), 32)
+
+    def for_commands(self) -> list[Case]:
+        if self.real is None:
+            return []
+        batches = {"mnist_convnet": 256, "squeezenet1_1": 32}
+        return [Case(name, self.real.trained_model(name), self.real.data_of(name), batch, self.real.weights(name, ".pth"))
+                for name, batch in batches.items()]  # fmt: skip
+
+    @staticmethod
+    def _export(path: Path, source: str) -> None:
+        tool = ROOT / "data_tools" / "export_model.py"
+        words = [sys.executable, tool, "--model", source, "--input-shape", f"3,{SIZE},{SIZE}", "--output", path]
+        subprocess.run(list(map(str, words)), check=True, capture_output=True)

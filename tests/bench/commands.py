@@ -1,0 +1,111 @@
+"""Whole commands, ours and a PyTorch user's, and the figures that they leave."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# Debian's libtcmalloc-minimal4 and libjemalloc2: what those preload who know that it doubles their speed.
+ALLOCATORS = ("libtcmalloc_minimal.so.4", "libjemalloc.so.2")
+
+
+@dataclass(frozen=True)
+class Layout:
+    processes: int
+    threads: int
+
+    def __str__(self) -> str:
+        return f"{self.processes} x {self.threads}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network over a data set."""
+
+    network: str
+    model: Path  # for Tally
+    data: Path
+    batch_size: int
+    weights: Path | None = None  # for PyTorch
+
+
+def environment(**more: str) -> dict[str, str]:
+    """As a user has it: nothing set for Tally, nor for threads."""
+    dropped = ("TALLY_", "OMP_", "MKL_", "MALLOC_", "LD_PRELOAD")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return kept | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
+
+
+def timed(command: list[object], env: dict[str, str]) -> tuple[str, float]:
+    begin = time.perf_counter()
+    ended = subprocess.run(list(map(str, command)), env=env, capture_output=True, text=True)
+    wall_s = time.perf_counter() - begin
+    if ended.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}")
+    return ended.stdout, wall_s
+
+
+class Tally:
+    def __init__(self, program: Path, folder: Path) -> None:
+        self.program, self.folder = program, folder
+
+    def command(self, case: Case, layout: Layout) -> list[object]:
+        return ["mpirun", "-n", layout.processes, self.program, "evaluate", "--model", case.model, "--data", case.data,
+                "--batch-size", case.batch_size, "--threads", layout.threads]  # fmt: skip
+
+    def run(self, case: Case, layout: Layout, *options: object) -> dict[str, float]:
+        output = self.folder / "tally"
+        shutil.rmtree(output, ignore_errors=True)
+        command = [*self.command(case, layout), "--output", output, "--progress", "off", *options]
+        _, wall_s = timed(command, environment())
+        report = json.loads((output / "report.json").read_text())
+        timing, total = report["timing"], report["samples"]["total"]
+        return {
+            "wall_s": wall_s, "loop_s": timing["phases"]["evaluate_s"]["max"], "startup_s": timing["startup_s"],
+            "per_s": timing["steady_samples_per_s"] or 0.0,
+            "correct": round(report["metrics"]["accuracy"]["value"] * total),
+        }  # fmt: skip
+
+
+def allocator() -> Path:
+    for name in ALLOCATORS:
+        for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"):
+            if (Path(folder) / name).exists():
+                return Path(folder) / name
+    sys.exit(f"tuned rivals preload one of {', '.join(ALLOCATORS)}; none is here (Debian: libtcmalloc-minimal4)")
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One way to write the evaluation in PyTorch."""
+
+    name: str
+    style: str = "tuned"
+    form: str = "eager"
+    preload: bool = True  # an allocator that keeps freed memory
+
+    def command(self, case: Case, layout: Layout) -> list[object]:
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", layout.processes]
+        start = torchrun if layout.processes > 1 or self.style == "common" else [sys.executable]
+        words = [*start, HERE / "pytorch_eval.py", "--network", case.network, "--data", case.data, "--batch-size",
+                 case.batch_size, "--threads", layout.threads, "--style", self.style, "--form", self.form]  # fmt: skip
+        return words if case.weights is None else [*words, "--weights", case.weights]
+
+    def run(self, case: Case, layout: Layout, *options: object) -> dict[str, float]:
+        env = environment(OMP_NUM_THREADS=str(layout.threads), **({"LD_PRELOAD": str(allocator())} if self.preload else {}))
+        out, wall_s = timed([*self.command(case, layout), *options], env)
+        return json.loads(out.splitlines()[-1]) | {"wall_s": wall_s}
+
+
+COMMON = Rival("as most write it", style="common", preload=False)
+TUNED = [
+    Rival("eager, channels-last"),
+    Rival("torch.compile, frozen", form="compile"),
+    Rival("TorchScript, optimize_for_inference", form="torchscript"),
+    Rival("TorchScript, oneDNN Graph", form="llga"),
+]

@@ -1,0 +1,31 @@
+"""What a benchmark ran on, for its table."""
+
+import datetime
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import torch
+import torchmetrics
+
+
+def facts(tally: Path) -> dict[str, str]:
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores, {torch.backends.cpu.get_cpu_capability()}",
+        "system": f"{platform.freedesktop_os_release()['PRETTY_NAME']}, glibc {platform.libc_ver()[1]}",
+        "tally": _first_line(tally, "--version"),
+        "torch": torch.__version__,
+        "torchmetrics": torchmetrics.__version__,
+        "mpi": _first_line("mpirun", "--version"),
+    }
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+
+
+def _first_line(*command: object) -> str:
+    return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout.splitlines()[0]

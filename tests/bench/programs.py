@@ -1,0 +1,37 @@
+"""Measurements that are programs of their own, built by the target tally_bench."""
+
+import statistics
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5py
+from commands import Case, environment
+
+
+def _rows(*command: object) -> Iterator[list[float]]:
+    ended = subprocess.run(list(map(str, command)), env=environment(), check=True, capture_output=True, text=True)
+    for line in ended.stdout.splitlines():
+        yield [float(word) for word in line.split()]
+
+
+def forward_share(build: Path, case: Case, rounds: int) -> list[float]:
+    """Shares of the loop's time: bare forward passes, preparation, metrics and records, waiting for data."""
+    program = build / "tests" / "bench" / "step_share"
+    rows = _rows(program, case.model, case.data, case.batch_size, 1, rounds)
+    shares = [[part / loop_s for part in parts] for loop_s, *parts in rows]
+    return [statistics.median(column) for column in zip(*shares, strict=True)]
+
+
+def read_speed(build: Path, data: Path, batch: int, rounds: int) -> list[object]:
+    """GB/s of Tally and of pread; ours as a share of pread's, and of that of pread with checksums."""
+    with h5py.File(data) as file:
+        offset = file["/inputs/image"].id.get_offset()
+    found = list(_rows(build / "tests" / "bench" / "read_speed", data, "image", offset, batch, 3, rounds))
+    checked = [ours / other for ours, _, other in found if other]
+    return [
+        statistics.median(ours for ours, *_ in found) / 1e9,
+        statistics.median(plain for _, plain, _ in found) / 1e9,
+        statistics.median(ours / plain for ours, plain, _ in found),
+        statistics.median(checked) if checked else "",
+    ]

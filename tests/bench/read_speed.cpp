@@ -1,0 +1,98 @@
+// Times reading a column: what a run does for each batch, and pread into the same buffers.
+//
+//   read_speed FILE COLUMN OFFSET BATCH SLOTS ROUNDS
+//
+// OFFSET is where the column's rows begin in the file. For each round a line with the bytes per
+// second of: Tally's read, pread, pread and CRC-32C of each of the column's checksum blocks (0
+// where it has none).
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/digest/digest.hpp>
+
+namespace {
+
+using namespace tally;
+
+using ReadBatch = std::function<void(std::int64_t first, std::int64_t count, std::span<std::byte>)>;
+
+// All rows, batch after batch, into slots that are used in turn.
+double bytes_per_s(const data::DataSet& set, const data::ColumnInfo& column, std::int64_t batch,
+                   std::vector<std::vector<std::byte>>& slots, const ReadBatch& read) {
+  const std::int64_t rows = set.info().num_samples;
+  std::size_t turn = 0;
+  const Stopwatch watch;
+  for (std::int64_t first = 0; first < rows; first += batch) {
+    const std::int64_t count = std::min(batch, rows - first);
+    read(first, count,
+         std::span(slots[turn++ % slots.size()]).first(to_size(count * column.row_bytes())));
+  }
+  return static_cast<double>(rows * column.row_bytes()) / watch.elapsed_s();
+}
+
+void pread_all(int file, std::int64_t offset, std::span<std::byte> out) {
+  while (!out.empty()) {
+    const auto got = ::pread(file, out.data(), out.size(), offset);
+    if (got <= 0) throw Error(ErrorKind::dataset, "the file ends early");
+    offset += got;
+    out = out.subspan(to_size(got));
+  }
+}
+
+volatile std::uint32_t seen;  // keeps the checksums from being optimised away
+
+int run(const std::vector<std::string>& words) {
+  data::DataSet set(words.at(0));
+  const auto& inputs = set.info().inputs;
+  const auto found = std::ranges::find(inputs, words.at(1), &data::ColumnInfo::name);
+  if (found == inputs.end()) throw Error(ErrorKind::usage, "no such column");
+  const data::ColumnInfo& column = *found;
+  const std::int64_t offset = std::stoll(words.at(2));
+  const std::int64_t batch = std::stoll(words.at(3));
+  std::vector<std::vector<std::byte>> slots(
+      std::stoull(words.at(4)), std::vector<std::byte>(to_size(batch * column.row_bytes())));
+  const int file = ::open(words.at(0).c_str(), O_RDONLY | O_CLOEXEC);
+  const ReadBatch by_tally = [&](auto first, auto count, auto out) {
+    set.read_rows(column, first, count, out);
+  };
+  const ReadBatch by_pread = [&](auto first, auto, auto out) {
+    pread_all(file, offset + first * column.row_bytes(), out);
+  };
+  const ReadBatch with_checksums = [&](auto first, auto, auto out) {
+    pread_all(file, offset + first * column.row_bytes(), out);
+    const auto block = to_size(column.rows_per_checksum * column.row_bytes());
+    for (std::size_t at = 0; at < out.size(); at += block) {
+      seen = digest::crc32c(out.subspan(at, std::min(block, out.size() - at)));
+    }
+  };
+  for (int round = 0; round < std::stoi(words.at(5)); ++round) {
+    const double ours = bytes_per_s(set, column, batch, slots, by_tally);
+    const double plain = bytes_per_s(set, column, batch, slots, by_pread);
+    const double checked = column.rows_per_checksum == 0
+                               ? 0.0
+                               : bytes_per_s(set, column, batch, slots, with_checksums);
+    std::printf("%.6g %.6g %.6g\n", ours, plain, checked);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "read_speed: %s\n", error.what());
+    return 2;
+  }
+}
