@@ -1,8 +1,14 @@
 """The networks of the benchmarks: those of the end-to-end tests, and torchvision's with seeded weights."""
 
-import models
+import sys
+from pathlib import Path
+
 import torch
 import torchvision
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+import models  # noqa: E402
 
 
 def make(name: str) -> torch.nn.Module:
