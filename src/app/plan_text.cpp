@@ -68,7 +68,7 @@ std::string plan_text(const Job& job, int world_size) {
                                grid.balance(world_size)));
   text += line("device", format("{} ({}), {} thread(s) per rank", name(job.device.kind),
                                 job.device.model, job.config.threads));
-  text += line("precision", format("{} ({})", job.config.precision, form_of(job.model)));
+  text += line("precision", format("{} ({})", job.config.precision, form_of(job)));
   for (const auto& place : device::placement_lines(job.placement.table)) {
     text += line("placement", place);
   }

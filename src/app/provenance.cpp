@@ -45,6 +45,7 @@ std::string digest_class(const Job& job) {
   line("precision", job.config.precision);
   line("batch size", job.config.batch_size);
   line("threads", job.config.threads);
+  line("form", form_of(job));
   line("model", job.model.model.digest);
   line("weights", job.model.weights ? job.model.weights->digest : "");
   line("data", job.data.file.digest);
@@ -74,10 +75,10 @@ std::string digest_class(const Job& job) {
   return digest::sha256_hex(text);
 }
 
-std::string form_of(const LoadedModel& model) {
-  const auto& card = model.predictor->card();
-  if (!card || !card->package) return "TorchScript";
-  return format("compiled package, {}", card->package->precision);
+std::string form_of(const Job& job) {
+  const auto& card = job.model.predictor->card();
+  if (card && card->package) return format("compiled package, {}", card->package->precision);
+  return job.device.kind == DeviceKind::cpu ? "TorchScript, convolutions fused" : "TorchScript";
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm) {

@@ -187,7 +187,7 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
   fill_ranks(report, values, hosts, devices, job.placement.table);
   report.reduction = {std::string(job.reducer->name()), job.config.check_reduction};
   report.environment = environment_of(comm);
-  report.environment.emplace_back("model_form", form_of(job.model));
+  report.environment.emplace_back("model_form", form_of(job));
   for (auto& fact : device_facts(job)) report.environment.push_back(std::move(fact));
   if (!report.comparable) {
     report.notes.emplace_back(

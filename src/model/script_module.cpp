@@ -12,6 +12,7 @@
 #include <tally/base/format.hpp>
 #include <tally/model/model_file.hpp>
 
+#include "fuse_convolutions.hpp"
 #include "memory_reader.hpp"
 #include "refusal.hpp"
 #include "tensors.hpp"
@@ -82,10 +83,34 @@ at::Tensor single_tensor(const c10::IValue& value, const std::string& model) {
 
 struct ScriptModule::Impl {
   torch::jit::Module module;
+  // From freezing to the first batch, where operations were fused: what was there before.
+  std::optional<torch::jit::Module> plain;
+
+  void fuse(Sums sums) {
+    module = plain->clone();
+    fuse_convolutions(*module.get_method("forward").graph(), sums);
+  }
+
+  c10::IValue forward(const std::vector<at::Tensor>& inputs) {
+    if (plain) return first_forward(inputs);
+    return module.forward({inputs.begin(), inputs.end()});
+  }
+
+  c10::IValue first_forward(const std::vector<at::Tensor>& inputs) {
+    try {
+      auto scores = module.forward({inputs.begin(), inputs.end()});
+      plain.reset();
+      return scores;
+    } catch (...) {
+      fuse(Sums::left_alone);
+      plain.reset();
+      return forward(inputs);
+    }
+  }
 };
 
 ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
-    : name_(file.name) {
+    : name_(file.name), on_cpu_(device.kind == DeviceKind::cpu) {
   const auto kind = probe(file.bytes);
   if (kind != FileKind::torchscript) throw model_refusal(file, kind);
   torch::jit::ExtraFilesMap extra{{kCardEntry, ""}};
@@ -94,7 +119,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
     auto module =
         torch::jit::load(std::make_shared<MemoryReader>(file.bytes), torch_device(device), extra);
     module.eval();
-    impl_ = std::make_unique<Impl>(Impl{std::move(module)});
+    impl_ = std::make_unique<Impl>(Impl{std::move(module), std::nullopt});
   } catch (...) {
     throw torch_error(format("model '{}' cannot be loaded", file.name),
                       "Export it again with data_tools/export_model.py.");
@@ -141,6 +166,9 @@ void ScriptModule::freeze() {
     const c10::InferenceMode guard;
     replace_tensors(impl_->module, to_channels_last);
     impl_->module = torch::jit::freeze(impl_->module);
+    if (!on_cpu_) return;
+    impl_->plain = impl_->module;
+    impl_->fuse(Sums::fused);
   } catch (...) {
     throw torch_error(format("model '{}' cannot be prepared", name_),
                       "Export it again with data_tools/export_model.py.");
@@ -153,8 +181,7 @@ at::Tensor ScriptModule::run(std::vector<at::Tensor> inputs) {
     // The optimizing executor rewrites the graph after its first run: later batches could then
     // differ from the first in their last bits. Only here: freezing needs the optimizer.
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
-    std::vector<c10::IValue> arguments(inputs.begin(), inputs.end());
-    return single_tensor(impl_->module.forward(std::move(arguments)), name_);
+    return single_tensor(impl_->forward(inputs), name_);
   } catch (...) {
     throw torch_error(format("model '{}' failed", name_),
                       "Check that the data set's inputs are what the model takes.");

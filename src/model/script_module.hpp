@@ -33,7 +33,8 @@ class ScriptModule final : public Network {
   // Rounds or widens all floating-point parameters and buffers.
   void cast(c10::ScalarType type);
 
-  // Puts four-dimensional weights into channels-last order and turns all weights into constants.
+  // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
+  // the CPU convolutions take over what follows them (fuse_convolutions.hpp).
   // Afterwards there are no parameters and no buffers.
   void freeze();
 
@@ -43,6 +44,7 @@ class ScriptModule final : public Network {
  private:
   struct Impl;
   std::string name_;
+  bool on_cpu_;
   std::optional<ModelCard> card_;
   std::unique_ptr<Impl> impl_;
 };

@@ -96,8 +96,13 @@ class Fixtures:
         self.raw("tied.f32", tied(self.inputs))
         self.script("matmul_tree.pt", nets.MatmulTree())
         for name in ("Raises", "OneTuple", "OneList", "TwoTuple", "ReturnsDict", "WrongRows", "Scalar", "Classes",
-                     "MakesNan", "Doubles", "TwoInputs"):
+                     "MakesNan", "Doubles", "TwoInputs", "NanInFirstLayer"):
             self.script(f"{name}.pt", getattr(nets, name)())
+        for name in ("Residual", "SharedSums", "BroadcastSum", "OverwrittenInput", "ReluLast", "HiddenRelu"):
+            torch.manual_seed(5)
+            net = getattr(nets, name)().eval()
+            self.script(f"{name}.pt", net)
+            self.expect(name, net)
 
     def weights(self) -> None:
         state = self.other.state_dict()

@@ -103,3 +103,106 @@ class Doubles(nn.Module):
 class TwoInputs(nn.Module):
     def forward(self, ids: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
         return ids.to(torch.float32) * scale
+
+
+class Residual(nn.Module):
+    """Sums with the outcome of a convolution, as in residual networks: [N, 3, 12, 12] -> [N, 10]."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.second = nn.Conv2d(8, 8, 3, padding=1)
+        self.shortcut = nn.Conv2d(8, 10, 1, stride=2)
+        self.third = nn.Conv2d(8, 10, 3, stride=2, padding=1, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu_(self.first(x))
+        x = torch.relu_(self.second(x).add_(x))
+        x = torch.relu(self.shortcut(x) + self.third(x))
+        return x.mean((2, 3))
+
+
+class SharedSums(nn.Module):
+    """Sums whose other side is needed again, read by the convolution itself, given, or a weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 1)
+        self.offset = nn.Parameter(torch.randn(16, 3, 12, 12))
+        self.fc = nn.Linear(432, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        given = x + self.conv(x)
+        itself = torch.relu(given)
+        itself = self.conv(itself) + itself
+        needed = torch.sigmoid(itself)
+        summed = torch.relu(self.conv(itself) + needed)
+        later = summed * needed[:, :, :1]
+        weight = self.conv(later) + self.offset
+        return self.fc(torch.flatten(weight + x, 1))
+
+
+class BroadcastSum(nn.Module):
+    """A sum of two shapes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 10, 3)
+        self.gate = nn.Conv2d(3, 10, 12)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.conv(x) + self.gate(x).neg()).mean((2, 3))
+
+
+class OverwrittenInput(nn.Module):
+    """What the convolution read is written over before its ReLU; a branch decides on the rest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 10, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        own = x * 2
+        found = self.conv(own)
+        own.zero_()
+        found = torch.relu(found)
+        if x.size(0) > 1:
+            found = torch.relu(self.conv(x)) + found
+        return found.mean((2, 3))
+
+
+class NanInFirstLayer(nn.Module):
+    """Diverged: each output is NaN, as long as no layer hides it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 10, 3)
+        nn.init.constant_(self.first.weight, float("nan"))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.second(torch.relu(self.first(x)))).mean((2, 3))
+
+
+class ReluLast(nn.Module):
+    """Most scores are exactly zero, as a SqueezeNet's may be: ties."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 10, 10)
+        nn.init.constant_(self.second.bias, -0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.second(torch.relu(self.first(x)))).mean((2, 3))
+
+
+class HiddenRelu(nn.Module):
+    """Shows a fused ReLU by what it leaves below zero, which no outcome of a network can show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 10, 12, bias=False)
+        self.fc = nn.Linear(10, 10, bias=False)
+        nn.init.eye_(self.fc.weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc(torch.flatten(torch.relu(self.conv(x)), 1))

@@ -1,0 +1,21 @@
+// Convolutions of a TorchScript graph on the CPU become those of oneDNN that write each result once.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+namespace tally::model {
+
+// Sums are fused where both sides have one shape, which only a batch can show: a graph that fails
+// on its first one is to be fused again without them.
+enum class Sums { fused, left_alone };
+
+// For a frozen graph on the CPU. Two-dimensional convolutions with constant weights take over what
+// follows them: a ReLU, or the sum with a tensor that nothing else needs any more. Other graphs,
+// types and LibTorchs stay as they are.
+//
+// The fused ReLU has a slope of 1e-30 below zero: oneDNN's own turns NaN into 0, which would hide a
+// network that has diverged. What is left below zero vanishes in the sums of later layers; a ReLU
+// that no such sum follows keeps its zeros.
+void fuse_convolutions(torch::jit::Graph& graph, Sums sums);
+
+}  // namespace tally::model
