@@ -1,4 +1,5 @@
-// Convolutions of a TorchScript graph on the CPU become those of oneDNN that write each result once.
+// Convolutions of a TorchScript graph on the CPU become those of oneDNN that write each result
+// once.
 #pragma once
 
 #include <torch/csrc/jit/ir/ir.h>

@@ -72,8 +72,13 @@ Setup set_up(const std::vector<std::string>& words) {
   auto task = tasks::make_task(options);
   evaluate::warm_up(set.info(), batch_size, routes.routes, *predictor, *task, stream);
   const plan::BatchGrid grid(set.info().num_samples, batch_size);
-  Setup setup{std::move(set),  std::move(stream), std::move(predictor), std::move(routes),
-              std::move(task), grid,              {}};
+  Setup setup{std::move(set),
+              std::move(stream),
+              std::move(predictor),
+              std::move(routes),
+              std::move(task),
+              grid,
+              {}};
   for (int slot = 0; slot < kSlots; ++slot) {
     setup.memory.emplace_back(data::slot_bytes(setup.set.info(), batch_size),
                               setup.stream.device());
