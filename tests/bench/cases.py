@@ -40,10 +40,10 @@ class Cases:
 
     def for_commands(self) -> list[Case]:
         if self.real is None:
-            return []
+            return [self.resnet18()]
         batches = {"mnist_convnet": 256, "squeezenet1_1": 32}
         return [Case(name, self.real.trained_model(name), self.real.data_of(name), batch, self.real.weights(name, ".pth"))
-                for name, batch in batches.items()]  # fmt: skip
+                for name, batch in batches.items()] + [self.resnet18()]  # fmt: skip
 
     @staticmethod
     def _export(path: Path, source: str) -> None:

@@ -22,6 +22,11 @@ def facts(tally: Path) -> dict[str, str]:
     }
 
 
+def precisions() -> list[str]:
+    """bf16 only where the processor multiplies in it: elsewhere it is slower for everybody."""
+    return ["fp32", "bf16"] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else ["fp32"]
+
+
 def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))

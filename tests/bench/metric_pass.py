@@ -100,6 +100,7 @@ def by_tally(program: Path, arrays: Path, rows: int, classes: int, names: str) -
 
 
 def measure(program: Path, classes: int, rounds: int, folder: Path) -> list[dict]:
+    torch.set_num_threads(1)
     rows = 6400 if classes == 1000 else 64000
     random = np.random.default_rng(0)
     labels = random.integers(0, classes, rows)
@@ -131,7 +132,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         results = [one for classes in SIZES for one in measure(options.program, classes, options.rounds, Path(folder))]
     print(f"{platform.machine()}, torch {torch.__version__}, torchmetrics {torchmetrics.__version__}, one thread")

@@ -15,6 +15,11 @@ def make(name: str) -> torch.nn.Module:
     return models.ALL[name]() if name in models.ALL else _seeded(name)
 
 
+def normalisation(name: str) -> dict | None:
+    card = getattr(make(name), "tally_card", None)
+    return card["normalisation"] if card else None
+
+
 def _seeded(name: str) -> torch.nn.Module:
     torch.manual_seed(models.SEED)
     return torchvision.models.get_model(name, weights=None)

@@ -2,10 +2,12 @@
 
 import statistics
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
+import metric_pass as metric_pass_program
 from commands import Case, environment
 
 
@@ -35,3 +37,19 @@ def read_speed(build: Path, data: Path, batch: int, rounds: int) -> list[object]
         statistics.median(ours / plain for ours, plain, _ in found),
         statistics.median(checked) if checked else "",
     ]
+
+
+def metric_pass(build: Path, folder: Path, rounds: int) -> list[dict]:
+    program = build / "tests" / "bench" / "metric_pass"
+    return [one for classes in metric_pass_program.SIZES
+            for one in metric_pass_program.measure(program, classes, rounds, folder)]  # fmt: skip
+
+
+# The second of two: the first one makes connections and takes memory from the system.
+def gather_speed(build: Path, rows: int) -> dict[str, float]:
+    return {"s": list(_rows("mpirun", "-n", 2, build / "tests" / "bench" / "gather_speed", rows, 2))[1][0]}
+
+
+def pytorch_gather(rows: int) -> dict[str, float]:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", 2]
+    return {"s": list(_rows(*launcher, Path(__file__).with_name("pytorch_gather.py"), rows, 2))[1][0]}

@@ -94,14 +94,17 @@ def make_loader(file: h5py.File, first: int, end: int) -> DataLoader:
     return DataLoader(Samples(file, first, end), batch_size=OPTIONS.batch_size)
 
 
-def make_normaliser(attributes: h5py.AttributeManager) -> Callable[[torch.Tensor], torch.Tensor]:
+def make_normaliser(file: h5py.AttributeManager) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What the network was trained with, where that is known, else what the file says."""
+    attributes = networks.normalisation(OPTIONS.network) or file
+    swaps, order = attributes["channels"] != file["channels"], [2, 1, 0]
     scale = float(attributes["scale"])
     mean = torch.tensor(attributes["mean"], dtype=torch.float32).view(1, -1, 1, 1)
     std = torch.tensor(attributes["std"], dtype=torch.float32).view(1, -1, 1, 1)
     factor, shift = scale / std, mean / std
 
     def normalise(images: torch.Tensor) -> torch.Tensor:
-        stored = images.permute(0, 3, 1, 2)
+        stored = (images[..., order] if swaps else images).permute(0, 3, 1, 2)
         return stored.to(torch.float32, memory_format=FORMAT).mul_(factor).sub_(shift).to(DTYPE)
 
     return normalise
@@ -198,7 +201,7 @@ def main() -> None:
         dist.all_reduce(rates)
         dist.destroy_process_group()
     if rank == 0:
-        print(json.dumps({"startup_s": startup_s, "loop_s": min(one["loop_s"] for one in passes),
+        print(json.dumps({"samples": total, "startup_s": startup_s, "loop_s": min(one["loop_s"] for one in passes),
                           "per_s": rates.item(), "wall_s": process_age_s(), "metrics": values}))  # fmt: skip
 
 

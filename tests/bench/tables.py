@@ -1,0 +1,123 @@
+"""What is measured, a table each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import programs
+from cases import Cases
+from commands import COMMON, EAGER, SCRIPTED, TUNED, UNTUNED, Case, Layout, Rival, Tally
+from rounds import in_turn, median, median_ratio
+
+
+@dataclass
+class Table:
+    name: str
+    title: str
+    columns: list[str]
+    rows: list[list[object]] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        lines = [f"## {self.title}", "", "| " + " | ".join(self.columns) + " |", "|---" * len(self.columns) + "|"]
+        return "\n".join(lines + ["| " + " | ".join(map(_text, row)) + " |" for row in self.rows]) + "\n"
+
+
+def _text(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@dataclass
+class Setup:
+    build: Path
+    folder: Path
+    rounds: int
+    cases: Cases
+    precisions: list[str]
+
+    @property
+    def tally(self) -> Tally:
+        return Tally(self.build / "tally", self.folder)
+
+
+def loop(setup: Setup) -> Table:
+    """Steady state of ResNet-18 against every rival."""
+    table = Table("loop", "ResNet-18, 512 images of 224 x 224, batch 32: images per second in the loop",
+                  ["processes x threads", "precision", "rival", "Tally", "rival's", "Tally / rival"])  # fmt: skip
+    case = setup.cases.resnet18()
+    for precision in setup.precisions:
+        for layout in (Layout(1, 2), Layout(2, 1)):
+            by_default = precision == "fp32"
+            rivals = [UNTUNED, *TUNED] if by_default else TUNED
+            found = compare(setup, case, layout, rivals, *([] if by_default else ["--precision", precision]))
+            ours = found.pop("tally")
+            for name, figures in found.items():
+                table.rows.append([str(layout), precision, name, median(ours, "per_s"), median(figures, "per_s"),
+                                   median_ratio(ours, figures, "per_s")])  # fmt: skip
+    return table
+
+
+def command(setup: Setup) -> Table:
+    """From the launch to the result."""
+    table = Table("command", "Whole command on 2 ranks: seconds from launch to exit",
+                  ["network", "rival", "Tally", "rival's", "rival / Tally", "rival / Tally, loop",
+                   "correct, Tally and rival"])  # fmt: skip
+    for case in setup.cases.for_commands():
+        found = compare(setup, case, Layout(2, 1), [COMMON, EAGER, SCRIPTED[case.network]])
+        ours = found.pop("tally")
+        for name, figures in found.items():
+            correct = f"{median(ours, 'correct'):.0f}, {median(figures, 'correct'):.0f}"
+            table.rows.append([case.network, name, median(ours, "wall_s"), median(figures, "wall_s"),
+                               median_ratio(figures, ours, "wall_s"), median_ratio(figures, ours, "loop_s"),
+                               correct])  # fmt: skip
+    return table
+
+
+def compare(setup: Setup, case: Case, layout: Layout, rivals: list[Rival], *options: object) -> dict:
+    works = {"tally": lambda: setup.tally.run(case, layout, *options)}
+    works |= {rival.name: (lambda rival=rival: rival.run(case, layout, *options)) for rival in rivals}
+    return in_turn(works, setup.rounds)
+
+
+def forward(setup: Setup) -> Table:
+    table = Table("forward", "The loop against the bare forward pass of the same model in the same process, one thread",
+                  ["network", "batch", "bare forward / loop", "prepare", "metrics and records", "waiting for data"])  # fmt: skip
+    for case in setup.cases.for_commands():
+        table.rows.append([case.network, case.batch_size, *programs.forward_share(setup.build, case, setup.rounds)])
+    return table
+
+
+def read(setup: Setup) -> Table:
+    table = Table("read", "Reading images of 224 x 224 in batches, from the page cache: GB/s",
+                  ["checksums", "batch", "Tally", "pread", "of pread", "of pread and CRC-32C"])  # fmt: skip
+    for checksums in (False, True):
+        for batch in (32, 256):
+            data = setup.cases.random_images(3000, checksums)
+            table.rows.append(["yes" if checksums else "no", batch, *programs.read_speed(setup.build, data, batch, setup.rounds)])
+    return table
+
+
+def metrics(setup: Setup) -> Table:
+    """The pass over the scores alone, against torchmetrics over the same ones."""
+    table = Table("metrics", "Metrics alone: processor time per sample, one thread",
+                  ["classes", "metrics", "Tally, ns", "torchmetrics, ns", "torchmetrics / Tally", "share of ResNet-18"])  # fmt: skip
+    for one in programs.metric_pass(setup.build, setup.folder, setup.rounds):
+        table.rows.append([one["classes"], one["set"], one["tally_ns"], one["torchmetrics_ns"], one["times_faster"],
+                           one["share"]])  # fmt: skip
+    return table
+
+
+def gather(setup: Setup) -> Table:
+    table = Table("gather", "The columns of predictions.h5 from 2 ranks: seconds",
+                  ["rows", "MPI_Gatherv by window", "all_gather_object", "all_gather_object / ours"])  # fmt: skip
+    for rows in (10_000, 1_000_000):
+        works = {"ours": lambda rows=rows: programs.gather_speed(setup.build, rows),
+                 "theirs": lambda rows=rows: programs.pytorch_gather(rows)}  # fmt: skip
+        found = in_turn(works, setup.rounds)
+        table.rows.append([rows, median(found["ours"], "s"), median(found["theirs"], "s"),
+                           median_ratio(found["theirs"], found["ours"], "s")])  # fmt: skip
+    return table
+
+
+BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
+    one.__name__: one for one in (loop, forward, command, read, metrics, gather)
+}
