@@ -41,6 +41,7 @@ void note_idle_options(Job& job) {
   note(!given.class_weights.empty(), has_losses, "class-weights", "loss is asked for or saved");
   note(given.confusion_max_classes != defaults.confusion_max_classes, job.task_name == "multiclass",
        "confusion-max-classes", format("matrix of many classes in the task {}", job.task_name));
+  note(given.tune, job.device.kind == DeviceKind::cuda, "tune", "GPU computes");
   const bool has_replicates = given.intervals == "bootstrap";
   note(given.seed != defaults.seed, has_replicates, "seed", "bootstrap is asked for (--intervals)");
   note(given.bootstrap_replicas != defaults.bootstrap_replicas, has_replicates,

@@ -67,6 +67,7 @@ LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
   options.device = stream.device();
   options.stream = stream.handle();
   options.precision = model::precision_from_name(config.precision);
+  options.tune = config.tune;
   options.weights_key = config.weights_key;
   if (card) options.card = card->named();
   if (weights) options.weights = weights->named();

@@ -15,6 +15,7 @@
 #include <tally/config/options.hpp>
 #include <tally/digest/digest.hpp>
 
+#include "batch_size.hpp"
 #include "class_weights.hpp"
 #include "output_folder.hpp"
 #include "reduction.hpp"
@@ -167,6 +168,9 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     if (!job.task->columns().empty() || !job.task->kept_columns().empty()) {
       check_spill_folder(job.config);
     }
+  });
+  settle_batch_size(comm, job);
+  comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {
       job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device);
       evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor, *job.task,

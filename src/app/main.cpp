@@ -24,8 +24,8 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const int code = tally::app::run_command(arguments, argc, argv);
-  // Everything is written and MPI is left. What LibTorch does at exit frees memory, for a tenth of a
-  // second.
+  // Everything is written and MPI is left. What LibTorch does at exit frees memory, for a tenth of
+  // a second.
   std::fflush(nullptr);
   std::_Exit(code);
 }

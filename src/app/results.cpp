@@ -189,7 +189,10 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
   report.environment = environment_of(comm);
   report.environment.emplace_back("model_form", form_of(job));
   for (auto& fact : device_facts(job)) report.environment.push_back(std::move(fact));
-  if (!report.comparable) {
+  if (job.config.tune && job.device.kind == DeviceKind::cuda) {
+    report.comparable = false;
+    report.notes.emplace_back("--tune: cuDNN may choose other algorithms in another run");
+  } else if (!report.comparable) {
     report.notes.emplace_back(
         "the ranks differ in what the digests depend on (processor, libraries or environment): "
         "the digests are not comparable with other runs");

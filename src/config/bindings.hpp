@@ -33,6 +33,24 @@ Binding whole_number(T& field, T low, T high) {
           .text = [&field] { return format("{}", field); }};
 }
 
+// What `binding` of the same field takes, and `word`, which stands for `value`.
+template <std::integral T>
+Binding or_word(std::string_view word, T value, T& field, Binding binding) {
+  return {.set = [=, &field, set = std::move(binding.set)](
+                     std::string_view text) -> std::optional<std::string> {
+            if (text == word) {
+              field = value;
+              return std::nullopt;
+            }
+            const auto complaint = set(text);
+            return complaint ? format("{} or '{}'", *complaint, word) : complaint;
+          },
+          .text =
+              [=, &field, plain = std::move(binding.text)] {
+                return field == value ? std::string(word) : plain();
+              }};
+}
+
 // A decimal number from `low` up to, but not including, `high`.
 Binding number(double& field, double low, double high);
 

@@ -52,7 +52,7 @@ WeightTargets targets_of(const ScriptModule& module) {
 
 std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorOptions& options) {
   if (options.device.kind == DeviceKind::cuda) load_cuda_support(options.device);
-  set_gpu_arithmetic(options.precision, options.device);
+  set_gpu_arithmetic(options.precision, options.tune, options.device);
   // Also what is done to the weights: no other stream waits for it.
   const StreamScope on_stream(options.device, options.stream);
   auto module = std::make_unique<ScriptModule>(model, options.device);
@@ -98,7 +98,7 @@ std::unique_ptr<Predictor> load_package(const NamedBytes& model, const Predictor
     throw frozen_weights(model.name,
                          "Export it again with export_model.py --format pt2 --swappable.");
   }
-  set_gpu_arithmetic(options.precision, options.device);
+  set_gpu_arithmetic(options.precision, options.tune, options.device);
   auto module = std::make_unique<PackageModule>(package, options.device);
   wait_for(options.device);  // its constants were copied on another stream than ours
   warn_if_slow(scalar_type(card.inputs.front().dtype), options.device);

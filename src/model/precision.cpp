@@ -60,14 +60,15 @@ std::optional<c10::ScalarType> floating_type(Precision precision) {
   throw Error(ErrorKind::internal, "an unknown precision");
 }
 
-void set_gpu_arithmetic(Precision precision, const device::Device& device) {
+void set_gpu_arithmetic(Precision precision, bool tune, const device::Device& device) {
   const bool tf32 = precision == Precision::tf32;
   if (device.kind == DeviceKind::cpu) {
     if (!tf32) return;
     throw Error(ErrorKind::environment, "--precision tf32: only GPUs have it, this run is on a CPU",
                 "Use --precision fp32, or --device cuda.");
   }
-  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setDeterministicCuDNN(!tune);
+  at::globalContext().setBenchmarkCuDNN(tune);
   const auto mode = tf32 ? at::Float32Precision::TF32 : at::Float32Precision::IEEE;
   for (const auto op : {at::Float32Op::CONV, at::Float32Op::RNN, at::Float32Op::MATMUL}) {
     at::globalContext().setFloat32Precision(at::Float32Backend::CUDA, op, mode);

@@ -22,7 +22,7 @@ TEST(Help, GroupsStandInOrderAndDefaultsComeFromTheStruct) {
   EXPECT_LT(help.find("Files:"), help.find("What is computed:"));
   EXPECT_LT(help.find("What is computed:"), help.find("How:"));
   EXPECT_LT(help.find("How:"), help.find("Results:"));
-  EXPECT_THAT(help, HasSubstr("samples per rank and step (default: 64)"));
+  EXPECT_THAT(help, HasSubstr("--threads N                threads per rank"));
   EXPECT_THAT(help, HasSubstr("(default: 64MiB)"));
   EXPECT_THAT(help, HasSubstr("TorchScript model, .pt or .ts, or .pt2 package; required"));
 }
@@ -33,7 +33,7 @@ TEST(Help, FitsNinetyColumns) {
 }
 
 TEST(Help, HidesWhatDoesNotWorkYet) {
-  for (const char* name : {"resume", "stall-limit", "checkpoint-every", "tune"}) {
+  for (const char* name : {"resume", "stall-limit", "checkpoint-every"}) {
     EXPECT_THAT(run_options_help(), ::testing::Not(HasSubstr(name)));
   }
 }

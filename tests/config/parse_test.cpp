@@ -107,6 +107,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"limit", "0"},
                                                                   {"batch-size", "32"},
                                                                   {"precision", "model"},
+                                                                  {"tune", "false"},
                                                                   {"device", "auto"},
                                                                   {"reduce", "auto"},
                                                                   {"check-reduction", "false"},

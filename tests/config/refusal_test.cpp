@@ -54,17 +54,23 @@ const std::vector<Refusal> kOnCommandLine{
     {{"--limit", "3", "--limit=4"},
      "option --limit is given twice: '3' (command line) and '4' (command line)"},
     {{"--batch-size", "12x"},
-     "option --batch-size = '12x' (command line), expected a whole number from 1 to 16777216"},
+     "option --batch-size = '12x' (command line), expected a whole number from 1 to 16777216 or "
+     "'auto'"},
     {{"--batch-size", " 12"},
-     "option --batch-size = ' 12' (command line), expected a whole number from 1 to 16777216"},
+     "option --batch-size = ' 12' (command line), expected a whole number from 1 to 16777216 or "
+     "'auto'"},
     {{"--batch-size", "0"},
-     "option --batch-size = '0' (command line), expected a whole number from 1 to 16777216"},
+     "option --batch-size = '0' (command line), expected a whole number from 1 to 16777216 or "
+     "'auto'"},
     {{"--batch-size", "-1"},
-     "option --batch-size = '-1' (command line), expected a whole number from 1 to 16777216"},
+     "option --batch-size = '-1' (command line), expected a whole number from 1 to 16777216 or "
+     "'auto'"},
     {{"--batch-size", "1e3"},
-     "option --batch-size = '1e3' (command line), expected a whole number from 1 to 16777216"},
+     "option --batch-size = '1e3' (command line), expected a whole number from 1 to 16777216 or "
+     "'auto'"},
     {{"--batch-size", "16777217"},
-     "option --batch-size = '16777217' (command line), expected a whole number from 1 to 16777216"},
+     "option --batch-size = '16777217' (command line), expected a whole number from 1 to 16777216 "
+     "or 'auto'"},
     {{"--limit", "9223372036854775808"},
      "option --limit = '9223372036854775808' (command line), expected a whole number from 0 to "
      "9223372036854775807"},
@@ -128,7 +134,7 @@ TEST(Refusal, RequiredOptions) {
 }
 
 TEST(Refusal, NamesOfLaterWorkAreUnknown) {
-  for (const char* name : {"--resume", "--checkpoint-every", "--stall-limit", "--tune", "--help"}) {
+  for (const char* name : {"--resume", "--checkpoint-every", "--stall-limit", "--help"}) {
     EXPECT_THAT(complaint(with_required({name})), StartsWith("unknown option"));
   }
 }
@@ -136,7 +142,7 @@ TEST(Refusal, NamesOfLaterWorkAreUnknown) {
 TEST(Refusal, InTheEnvironment) {
   EXPECT_EQ(complaint(with_required({}), {"TALLY_BATCH_SIZE=12x"}),
             "option --batch-size = '12x' (environment variable TALLY_BATCH_SIZE), expected a whole "
-            "number from 1 to 16777216");
+            "number from 1 to 16777216 or 'auto'");
   EXPECT_EQ(complaint(with_required({"--limit", "3"}), {"TALLY_LIMIT=-2"}),
             "option --limit = '-2' (environment variable TALLY_LIMIT), expected a whole number "
             "from 0 to 9223372036854775807");
@@ -153,9 +159,9 @@ struct FileRefusal {
 const std::vector<FileRefusal> kInFile{
     {"\n# x\nbatchsize = 3\n", "unknown option 'batchsize' ('", "':3). Did you mean 'batch-size'?"},
     {"batch-size = 12x\n", "option --batch-size = '12x' ('",
-     "':1), expected a whole number from 1 to 16777216"},
+     "':1), expected a whole number from 1 to 16777216 or 'auto'"},
     {"batch-size =\n", "option --batch-size = '' ('",
-     "':1), expected a whole number from 1 to 16777216"},
+     "':1), expected a whole number from 1 to 16777216 or 'auto'"},
     {"overwrite =\n", "option --overwrite = '' ('", "':1), expected true or false"},
     {"limit = 1\nlimit = 1\n", "option --limit is given twice: '1' ('", "':2)"},
     {"just words\n", "'just words' ('",

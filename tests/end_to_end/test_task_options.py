@@ -41,6 +41,7 @@ def test_two_classes_may_be_read_as_either_task(
     ("multiclass", ("--metrics", "accuracy", "--save", "none", "--label-smoothing", 0.1), "--label-smoothing changes"),
     ("multiclass", ("--seed", 3), "--seed changes nothing"),
     ("multiclass", ("--bootstrap-replicas", 50), "--bootstrap-replicas changes nothing"),
+    ("multiclass", ("--tune",), "--tune changes nothing"),
     ("regression", ("--confusion-max-classes", 3), "--confusion-max-classes changes nothing"),
 ])  # fmt: skip
 def test_an_idle_option_is_told(evaluate: Evaluate, tmp_path: Path, task: str, options: tuple, says: str) -> None:
@@ -51,6 +52,20 @@ def test_an_idle_option_is_told(evaluate: Evaluate, tmp_path: Path, task: str, o
     notes = evaluate(model, tmp_path / "set.h5", *options).report["notes"]
     assert any(says in note for note in notes), notes
     assert not any("changes nothing" in note for note in evaluate(model, tmp_path / "set.h5").report["notes"])
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_batch_size_that_was_found_repeats_the_run(evaluate: Evaluate, tmp_path: Path, ranks: int) -> None:
+    with DataSetWriter(tmp_path / "set.h5", task="multiclass", num_classes=3, num_samples=600) as out:
+        out.add_input("x", dtype="float32", shape=(3,)).append(np.eye(3, dtype=np.float32).repeat(200, 0))
+        out.add_target("label").append([0, 1, 2] * 200)
+    model = linear_model(np.eye(3, dtype=np.float32), tmp_path / "model.pt")
+    found = evaluate(model, tmp_path / "set.h5", "--batch-size", "auto", ranks=ranks)
+    size = found.report["plan"]["batch_size"]
+    assert 16 <= size <= 600 // (4 * ranks)
+    assert any(f"--batch-size auto chose {size}" in note for note in found.report["notes"])
+    again = evaluate(model, tmp_path / "set.h5", "--batch-size", size, ranks=ranks)
+    assert again.digests == found.digests
 
 
 def test_the_matrix_alone_leaves_subgroups_without_metrics(evaluate: Evaluate, tmp_path: Path) -> None:

@@ -8,6 +8,9 @@
 
 namespace tally::config {
 
+// The batch size is to be found by trying.
+inline constexpr std::int64_t kAutoBatchSize = 0;
+
 struct RunConfig {
   // Files
   std::string model;    // TorchScript file or .pt2 package
@@ -32,8 +35,9 @@ struct RunConfig {
   std::int64_t limit = 0;        // first N samples; 0: all
 
   // How
-  std::int64_t batch_size = 64;
+  std::int64_t batch_size = 64;  // or kAutoBatchSize
   std::string precision = "model";  // model, fp32, tf32, bf16, fp16
+  bool tune = false;
   std::string device = "auto";      // auto, cpu, cuda
   std::string reduce = "auto";      // auto, nccl, mpi
   bool check_reduction = false;

@@ -51,6 +51,7 @@ struct PredictorOptions {
   device::Device device;
   void* stream = nullptr;  // cudaStream_t of that device; outlives the predictor
   Precision precision = Precision::model;
+  bool tune = false;  // GPUs: cuDNN times its algorithms, and may choose others in each process
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
   std::optional<NamedBytes> weights;  // state_dict or safetensors, replaces the model's weights

@@ -1,0 +1,14 @@
+// --batch-size auto.
+#pragma once
+
+#include <tally/comm/communicator.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+
+// Collective. Where the batch size was left open: the model card's fixed one, else the one that
+// rank 0 finds fastest, while the other ranks wait. Model, data set and task are there.
+void settle_batch_size(const comm::Communicator& comm, Job& job);
+
+}  // namespace tally::app
