@@ -11,6 +11,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/host.hpp>
 #include <tally/comm/runtime.hpp>
+#include <tally/trace/span.hpp>
 
 namespace tally::comm {
 namespace {
@@ -60,6 +61,7 @@ std::string failure_line(const Error& error, int rank, int world_size, std::stri
 }
 
 void agree(const Communicator& comm, const std::optional<Error>& mine) {
+  const trace::Span span(trace::Kind::collective, "agree");
   // The lowest failing rank has the largest value; 0 says that nobody failed.
   const std::int64_t ranks_from_end = comm.world_size() - comm.rank();
   const std::int64_t worst =

@@ -9,6 +9,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/trace/span.hpp>
 
 #include "mpi_handles.hpp"
 
@@ -25,6 +26,7 @@ void in_pieces(std::int64_t num_elements, std::int64_t max_piece, const Step& st
 
 template <class Bytes>  // a string or a vector of bytes
 void broadcast_resizing(const Communicator& comm, const Communicator::Body& body, Bytes& bytes) {
+  const trace::Span span(trace::Kind::collective, "broadcast");
   auto num_bytes = checked_cast<std::int64_t>(bytes.size());
   body.check(MPI_Bcast(&num_bytes, 1, MPI_INT64_T, 0, body.comm.get()), "MPI_Bcast");
   agree_on(comm, [&] { bytes.resize(to_size(num_bytes)); });
@@ -53,6 +55,7 @@ std::string Communicator::broadcast(std::string text) const {
 }
 
 void Communicator::sum_in_place(std::span<std::int64_t> values) const {
+  const trace::Span span(trace::Kind::collective, "all_reduce");
   in_pieces(std::ssize(values), body_->max_piece, [&](std::int64_t offset, int count) {
     body_->check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_INT64_T, MPI_SUM,
                                body_->comm.get()),
@@ -61,6 +64,7 @@ void Communicator::sum_in_place(std::span<std::int64_t> values) const {
 }
 
 std::int64_t Communicator::max(std::int64_t value) const {
+  const trace::Span span(trace::Kind::collective, "all_reduce");
   body_->check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, body_->comm.get()),
                "MPI_Allreduce");
   return value;
@@ -68,6 +72,7 @@ std::int64_t Communicator::max(std::int64_t value) const {
 
 std::optional<std::int64_t> Communicator::max_unless(std::int64_t value,
                                                      const std::function<bool()>& give_up) const {
+  const trace::Span span(trace::Kind::collective, "all_reduce");
   // On the heap: after giving up MPI may still write there.
   auto largest = std::make_unique<std::int64_t>(value);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -86,7 +91,10 @@ std::optional<std::int64_t> Communicator::max_unless(std::int64_t value,
   }
 }
 
-void Communicator::barrier() const { body_->check(MPI_Barrier(body_->comm.get()), "MPI_Barrier"); }
+void Communicator::barrier() const {
+  const trace::Span span(trace::Kind::collective, "barrier");
+  body_->check(MPI_Barrier(body_->comm.get()), "MPI_Barrier");
+}
 
 int Communicator::claim_failure(int code) const {
   if (body_->failure_code == nullptr) return 0;

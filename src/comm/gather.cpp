@@ -7,6 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/row_windows.hpp>
+#include <tally/trace/span.hpp>
 
 #include "mpi_handles.hpp"
 
@@ -54,6 +55,7 @@ std::int64_t checked_rows(const Communicator& comm, std::string_view call, std::
 }  // namespace
 
 std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
+  const trace::Span span(trace::Kind::collective, "all_gather");
   std::vector<std::int64_t> values(to_size(world_size()));
   body_->check(
       MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, body_->comm.get()),
@@ -64,6 +66,7 @@ std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
 void Communicator::gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
                                std::span<const std::int64_t> rows_per_rank,
                                std::span<std::byte> received) const {
+  const trace::Span span(trace::Kind::collective, "gather");
   const std::int64_t num_rows =
       checked_rows(*this, "gather_rows", std::ssize(mine), row_bytes, rows_per_rank,
                    is_root() ? std::optional<std::int64_t>(std::ssize(received)) : std::nullopt);
@@ -85,6 +88,7 @@ void Communicator::gather_rows(std::span<const std::byte> mine, std::int64_t row
 void Communicator::all_gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
                                    std::span<const std::int64_t> rows_per_rank,
                                    std::span<std::byte> received) const {
+  const trace::Span span(trace::Kind::collective, "all_gather");
   const std::int64_t num_rows = checked_rows(*this, "all_gather_rows", std::ssize(mine), row_bytes,
                                              rows_per_rank, std::ssize(received));
   if (num_rows * row_bytes == 0) return;

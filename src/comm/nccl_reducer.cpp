@@ -13,6 +13,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/comm/runtime.hpp>
 #include <tally/device/gpus.hpp>
+#include <tally/trace/span.hpp>
 
 namespace tally::comm {
 namespace {
@@ -99,6 +100,7 @@ void NcclReducer::make_communicator() {
 }
 
 void NcclReducer::sum(std::span<std::int64_t> values) {
+  const trace::Span span(trace::Kind::collective, "reduce");
   // Waiting for a slow peer here is no fault of NCCL's.
   agree_on(comm_, [&] {
     const auto num_bytes =

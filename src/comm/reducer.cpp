@@ -4,6 +4,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/trace/span.hpp>
 
 #include "nccl_calls.hpp"
 #include "nccl_reducer.hpp"
@@ -15,7 +16,10 @@ class MpiReducer final : public Reducer {
  public:
   explicit MpiReducer(const Communicator& comm) : comm_(comm) {}
 
-  void sum(std::span<std::int64_t> values) override { comm_.sum_in_place(values); }
+  void sum(std::span<std::int64_t> values) override {
+    const trace::Span span(trace::Kind::collective, "reduce");
+    comm_.sum_in_place(values);
+  }
   std::string_view name() const override { return "mpi"; }
   std::string description() const override { return "mpi"; }
 

@@ -8,6 +8,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/row_windows.hpp>
+#include <tally/trace/span.hpp>
 
 namespace tally::comm {
 namespace {
@@ -76,6 +77,7 @@ void gather_window(const Communicator& comm, const RowSource& source, const RowW
 
 void gather_in_order(const Communicator& comm, const RowSource& source, std::int64_t window_bytes,
                      const RowSink& sink) {
+  const trace::Span span(trace::Kind::collective, "gather_in_order");
   const std::int64_t all_bytes =
       std::accumulate(source.row_bytes.begin(), source.row_bytes.end(), std::int64_t{0});
   RowWindows windows(comm.all_gather(source.num_rows), all_bytes, window_bytes);
