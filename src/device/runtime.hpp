@@ -24,10 +24,13 @@ bool is_done(void* stream);
 void synchronize(void* stream);
 
 void* make_event(int device);
+void* make_timed_event(int device);
 void destroy_event(void* event) noexcept;
 void record(void* event, void* stream);
 bool has_happened(void* event);
 void wait(void* event);
+// Of two timed events that have happened.
+double milliseconds_between(void* first, void* second);
 
 void check_launch(std::string_view kernel);
 

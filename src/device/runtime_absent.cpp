@@ -26,10 +26,12 @@ bool is_done(void*) { refuse(); }
 void synchronize(void*) { refuse(); }
 
 void* make_event(int) { refuse(); }
+void* make_timed_event(int) { refuse(); }
 void destroy_event(void*) noexcept {}
 void record(void*, void*) { refuse(); }
 bool has_happened(void*) { refuse(); }
 void wait(void*) { refuse(); }
+double milliseconds_between(void*, void*) { refuse(); }
 
 void check_launch(std::string_view) { refuse(); }
 

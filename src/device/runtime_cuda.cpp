@@ -39,6 +39,14 @@ bool over(cudaError_t code, std::string_view call) {
   return true;
 }
 
+cudaEvent_t make_event(int device, unsigned flags) {
+  choose(device);
+  cudaEvent_t event = nullptr;
+  // A waiting host sleeps: the core belongs to the reader.
+  check(cudaEventCreateWithFlags(&event, flags | cudaEventBlockingSync), "cudaEventCreate");
+  return event;
+}
+
 }  // namespace
 
 std::byte* allocate_pinned(std::size_t num_bytes, int device) {
@@ -96,14 +104,8 @@ bool is_done(void* stream) { return over(cudaStreamQuery(as_stream(stream)), "wo
 
 void synchronize(void* stream) { check(cudaStreamSynchronize(as_stream(stream)), "work"); }
 
-void* make_event(int device) {
-  choose(device);
-  cudaEvent_t event = nullptr;
-  // A waiting host sleeps: the core belongs to the reader.
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
-        "cudaEventCreate");
-  return event;
-}
+void* make_event(int device) { return make_event(device, cudaEventDisableTiming); }
+void* make_timed_event(int device) { return make_event(device, cudaEventDefault); }
 
 void destroy_event(void* event) noexcept { static_cast<void>(cudaEventDestroy(as_event(event))); }
 
@@ -114,6 +116,12 @@ void record(void* event, void* stream) {
 bool has_happened(void* event) { return over(cudaEventQuery(as_event(event)), "work"); }
 
 void wait(void* event) { check(cudaEventSynchronize(as_event(event)), "work"); }
+
+double milliseconds_between(void* first, void* second) {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, as_event(first), as_event(second)), "timing");
+  return milliseconds;
+}
 
 void check_launch(std::string_view kernel) {
   check(cudaGetLastError(), format("the launch of kernel '{}'", kernel));

@@ -49,10 +49,10 @@ void Stream::synchronize() const {
   if (stream_) cuda::synchronize(handle());
 }
 
-Event::Event(const Device& device) {
-  if (device.kind == DeviceKind::cuda) {
-    event_ = UniqueHandle<EventTraits>(cuda::make_event(device.index));
-  }
+Event::Event(const Device& device, Timing timing) {
+  if (device.kind == DeviceKind::cpu) return;
+  event_ = UniqueHandle<EventTraits>(timing == Timing::on ? cuda::make_timed_event(device.index)
+                                                          : cuda::make_event(device.index));
 }
 
 void Event::record(const Stream& stream) const {

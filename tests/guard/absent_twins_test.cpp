@@ -7,7 +7,9 @@
 #include <tally/device/buffer.hpp>
 #include <tally/device/gpus.hpp>
 #include <tally/device/launch.hpp>
+#include <tally/device/ranges.hpp>
 #include <tally/device/stream.hpp>
+#include <tally/device/timeline.hpp>
 
 #include "../../src/comm/nccl_calls.hpp"
 #include "../../src/metrics/label_rows.hpp"
@@ -24,6 +26,8 @@ TEST(WithoutCuda, ThereIsNoGpuAndAReason) {
   EXPECT_THAT(inventory.why_none, testing::HasSubstr("built without CUDA"));
   EXPECT_EQ(device::cuda_header_version(), 0);
   EXPECT_NO_THROW(device::make_current(device::Device{}));
+  device::begin_range("a range that nobody sees");
+  device::end_range();
 }
 
 TEST(WithoutCuda, TheCpuWorks) {
@@ -38,6 +42,10 @@ TEST(WithoutCuda, WhatNeedsItRefuses) {
   const device::Device gpu{DeviceKind::cuda, 0, "a GPU"};
   EXPECT_THROW(device::Stream{gpu}, Error);
   EXPECT_THROW(device::Event{gpu}, Error);
+  EXPECT_THROW(device::Event(gpu, device::Timing::on), Error);
+  const device::Device cpu;
+  const device::Timeline timeline{device::Stream(cpu)};
+  EXPECT_THROW(timeline.when_ns(device::Event(cpu)), Error);
   EXPECT_THROW(device::DeviceBuffer(64, gpu), Error);
   EXPECT_THROW(device::HostBuffer(64, gpu), Error);
   EXPECT_THROW(device::check_launch("a kernel"), Error);

@@ -52,10 +52,12 @@ class Stream {
   UniqueHandle<StreamTraits> stream_;
 };
 
-// A point in a stream's work. Done until it is recorded.
+enum class Timing { off, on };
+
+// A point in a stream's work. Done until it is recorded. Timing::on: for a Timeline.
 class Event {
  public:
-  explicit Event(const Device& device);
+  explicit Event(const Device& device, Timing timing = Timing::off);
 
   void record(const Stream& stream) const;
   bool is_done() const;

@@ -1,0 +1,12 @@
+// Named ranges of time on the calling thread's line of NVIDIA's profilers (NVTX). Without a
+// profiler they cost next to nothing, in a build without CUDA they do nothing. Twins:
+// ranges_cuda.cpp, ranges_absent.cpp.
+#pragma once
+
+namespace tally::device {
+
+// Ranges of a thread nest.
+void begin_range(const char* name) noexcept;
+void end_range() noexcept;
+
+}  // namespace tally::device
