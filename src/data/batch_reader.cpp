@@ -12,6 +12,7 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/trace/span.hpp>
 
 #include "slot_layout.hpp"
 
@@ -81,6 +82,7 @@ BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
 }
 
 void BatchReader::Body::run(const std::stop_token& stop) {
+  trace::set_track(trace::kReaderTrack);
   try {
     for (std::int64_t i = 0; i < slice.count; ++i) {
       if (!wait_for_free_slot(stop)) return;
@@ -89,6 +91,7 @@ void BatchReader::Body::run(const std::stop_token& stop) {
       Batch& batch = batches[slot];
       batch.index = slice.first + i;
       batch.samples = grid.samples_of(batch.index);
+      const trace::Span span(trace::Kind::data, "read", {batch.index, batch.samples.count});
       if (!fill(batch, slots[slot], stop)) return;
       const std::lock_guard lock(mutex);
       read_s += watch.elapsed_s();
@@ -104,6 +107,7 @@ void BatchReader::Body::run(const std::stop_token& stop) {
 
 // False when asked to stop.
 bool BatchReader::Body::wait_for_free_slot(const std::stop_token& stop) {
+  const trace::Span span(trace::Kind::data, "wait_for_slot", {slice.first + num_filled});
   std::unique_lock lock(mutex);
   return slot_freed.wait(lock, stop, [&] { return num_filled - num_freed < std::ssize(slots); }) &&
          !stop.stop_requested();

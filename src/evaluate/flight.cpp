@@ -26,9 +26,11 @@ Flight::Flight(const device::Device& device, std::int64_t slot_bytes,
 
 data::Batch Flight::bring(const data::Batch& batch, const device::Stream& copies,
                           const device::Stream& compute) {
-  num_samples = batch.samples.count;
+  of_batch = {batch.index, batch.samples.count};
   if (compute.device().kind == DeviceKind::cpu) return batch;
+  mark(DeviceMarks::copy_begins, copies);
   copies.copy_to_device(memory.data(), batch.memory);
+  mark(DeviceMarks::copy_ends, copies);
   copied.record(copies);
   compute.wait_for(copied);
   data::Batch brought = batch;

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/tasks/task.hpp>
+#include <tally/trace/event.hpp>
+
+#include "device_marks.hpp"
 
 namespace tally::evaluate {
 
@@ -22,11 +26,17 @@ struct Flight {
   data::Batch bring(const data::Batch& batch, const device::Stream& copies,
                     const device::Stream& compute);
 
+  // For a trace; nothing without marks.
+  void mark(DeviceMarks::Point point, const device::Stream& stream) const {
+    if (marks) marks->mark(point, stream);
+  }
+
   std::unique_ptr<tasks::BatchScorer> scorer;
   device::DeviceBuffer memory;  // empty on the CPU
   device::Event copied;
   device::Event done;  // everything, the records included
-  std::int64_t num_samples = 0;
+  trace::OfBatch of_batch;
+  std::optional<DeviceMarks> marks;
 };
 
 }  // namespace tally::evaluate

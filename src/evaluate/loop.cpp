@@ -1,10 +1,13 @@
 #include <tally/evaluate/loop.hpp>
 
+#include <optional>
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/format.hpp>
+#include <tally/device/timeline.hpp>
+#include <tally/trace/span.hpp>
 
 #include "flight.hpp"
 
@@ -14,18 +17,8 @@ namespace {
 // Enough to hide the host's work on one batch and the copy of another behind the device's.
 constexpr int kBatchesInFlightOnGpu = 4;
 
-// Adds the time it lives to a sum.
-class Lap {
- public:
-  explicit Lap(double& sum_s) : sum_s_(sum_s) {}
-  ~Lap() { sum_s_ += watch_.elapsed_s(); }
-  Lap(const Lap&) = delete;
-  Lap& operator=(const Lap&) = delete;
-
- private:
-  double& sum_s_;
-  Stopwatch watch_;
-};
+using trace::Kind;
+using trace::Span;
 
 // The batches in flight: they land in the order in which they started.
 class Pipeline {
@@ -37,6 +30,20 @@ class Pipeline {
       ring_.emplace_back(device, parts.slot_bytes,
                          parts.task.make_scorer(parts.batch_size, device));
     }
+    if (trace::recorder() != nullptr && device.kind == DeviceKind::cuda) mark_on(device);
+  }
+
+  // Batches in flight come before the one that cannot be read: so do their failures.
+  const data::Batch* next_batch() {
+    try {
+      Span span(Kind::loop, "wait_for_data", {}, &findings_.wait_s);
+      const data::Batch* batch = parts_.source.next();
+      if (batch != nullptr) span.set_batch({batch->index, batch->samples.count});
+      return batch;
+    } catch (...) {
+      land_all();
+      throw;
+    }
   }
 
   void make_room() {
@@ -45,21 +52,26 @@ class Pipeline {
 
   void start(const data::Batch& batch) {
     Flight& flight = ring_[started_++ % ring_.size()];
+    const trace::OfBatch of_batch{batch.index, batch.samples.count};
     data::Batch brought;
     std::vector<TensorView> prepared;
     TensorView output;
     {
-      const Lap lap(findings_.prepare_s);
+      const Span span(Kind::loop, "prepare", of_batch, &findings_.prepare_s);
       brought = flight.bring(batch, copies_, parts_.stream);
+      flight.mark(DeviceMarks::prepare_begins, parts_.stream);
       prepared = prepare(brought, parts_.routes, parts_.stream);
     }
     {
-      const Lap lap(findings_.predict_s);
+      const Span span(Kind::loop, "forward", of_batch, &findings_.predict_s);
+      flight.mark(DeviceMarks::forward_begins, parts_.stream);
       output = parts_.predictor.predict(prepared);
+      flight.mark(DeviceMarks::metrics_begin, parts_.stream);
     }
-    const Lap lap(findings_.score_s);
+    const Span span(Kind::loop, "metrics", of_batch, &findings_.score_s);
     flight.scorer->enqueue({batch.samples.first, batch.samples.count, output, brought.targets},
                            counts_);
+    flight.mark(DeviceMarks::metrics_end, parts_.stream);
     flight.done.record(parts_.stream);
     counts_.batch_enqueued(batch.samples.count);
   }
@@ -76,27 +88,34 @@ class Pipeline {
   }
 
  private:
+  void mark_on(const device::Device& device) {
+    timeline_.emplace(parts_.stream);
+    for (Flight& flight : ring_) flight.marks.emplace(device);
+  }
+
   Flight& oldest() { return ring_[landed_ % ring_.size()]; }
 
   void land() {
     Flight& flight = oldest();
     {
-      const Lap lap(findings_.device_wait_s);
+      const Span span(Kind::loop, "wait_for_device", flight.of_batch, &findings_.device_wait_s);
       flight.done.wait();
     }
+    if (flight.marks) flight.marks->record(*timeline_, flight.of_batch);
     {
-      const Lap lap(findings_.score_s);
+      const Span span(Kind::loop, "records", flight.of_batch, &findings_.score_s);
       flight.scorer->collect(collected_);
       parts_.log.append(collected_.records);
       parts_.kept.append(collected_.kept);
     }
     note_not_finite();
     ++landed_;
-    findings_.samples += flight.num_samples;
+    findings_.samples += flight.of_batch.samples;
     if (findings_.first_batch_samples == 0) {
-      findings_.first_batch_samples = flight.num_samples;
+      findings_.first_batch_samples = flight.of_batch.samples;
       findings_.first_batch_s = watch_.elapsed_s();
     }
+    const Span span(Kind::loop, "progress", flight.of_batch);
     parts_.observer.batch_done(findings_.samples, counts_.state());
   }
 
@@ -113,22 +132,13 @@ class Pipeline {
   device::Stream copies_;
   metrics::DeviceCounts counts_;
   std::vector<Flight> ring_;
+  std::optional<device::Timeline> timeline_;  // of a traced run on a GPU
   std::size_t started_ = 0;
   std::size_t landed_ = 0;
   tasks::CollectedBatch collected_;
   LoopFindings findings_;
   Stopwatch watch_;
 };
-
-// Batches in flight come before the one that cannot be read: so do their failures.
-const data::Batch* next_batch(BatchSource& source, Pipeline& pipeline) {
-  try {
-    return source.next();
-  } catch (...) {
-    pipeline.land_all();
-    throw;
-  }
-}
 
 }  // namespace
 
@@ -151,7 +161,7 @@ LoopFindings run(const Parts& parts, exact::State& state) {
   for (;;) {
     // First, since the source may use the oldest batch's memory again.
     pipeline.make_room();
-    const data::Batch* batch = next_batch(parts.source, pipeline);
+    const data::Batch* batch = pipeline.next_batch();
     if (batch == nullptr) return pipeline.finish();
     pipeline.start(*batch);
   }

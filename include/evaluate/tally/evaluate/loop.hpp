@@ -64,6 +64,7 @@ struct NotFinite {
 
 struct LoopFindings {
   std::int64_t samples = 0;
+  double wait_s = 0;  // for the source
   // On a GPU the next three are the time to enqueue.
   double prepare_s = 0;      // copy, normalise and cast
   double predict_s = 0;      // the model

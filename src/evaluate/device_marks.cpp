@@ -1,0 +1,42 @@
+#include "device_marks.hpp"
+
+#include <tally/trace/recorder.hpp>
+#include <tally/trace/span.hpp>
+
+namespace tally::evaluate {
+namespace {
+
+struct Part {
+  const char* name;
+  std::int32_t track;
+  DeviceMarks::Point begin, end;
+};
+
+constexpr Part kParts[] = {
+    {"copy", trace::kCopyTrack, DeviceMarks::copy_begins, DeviceMarks::copy_ends},
+    {"prepare", trace::kDeviceTrack, DeviceMarks::prepare_begins, DeviceMarks::forward_begins},
+    {"forward", trace::kDeviceTrack, DeviceMarks::forward_begins, DeviceMarks::metrics_begin},
+    {"metrics", trace::kDeviceTrack, DeviceMarks::metrics_begin, DeviceMarks::metrics_end},
+};
+
+}  // namespace
+
+DeviceMarks::DeviceMarks(const device::Device& device) {
+  for (int point = copy_begins; point <= metrics_end; ++point) {
+    events_.emplace_back(device, device::Timing::on);
+  }
+}
+
+void DeviceMarks::record(const device::Timeline& timeline, trace::OfBatch of_batch) const {
+  trace::Recorder* const recorder = trace::recorder();
+  if (recorder == nullptr) return;
+  for (const Part& part : kParts) {
+    auto event =
+        trace::make_event(trace::Kind::device, part.name, timeline.when_ns(events_[part.begin]),
+                          timeline.when_ns(events_[part.end]), of_batch);
+    event.track = part.track;
+    recorder->add(event);
+  }
+}
+
+}  // namespace tally::evaluate
