@@ -3,15 +3,19 @@
 
 #include <tally/base/clock.hpp>
 #include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/report/progress.hpp>
 #include <tally/report/run_report.hpp>
+#include <tally/trace/span.hpp>
+#include <tally/trace/trace_file.hpp>
 
 #include "commands.hpp"
 #include "job.hpp"
 #include "output_folder.hpp"
 #include "results.hpp"
+#include "tracing.hpp"
 #include "watcher.hpp"
 
 namespace tally::app {
@@ -21,10 +25,12 @@ namespace {
 struct RootSide {
   OutputFolder folder;
   std::optional<report::EventLog> events;
+  std::optional<trace::TraceFile> trace;
 
-  explicit RootSide(const Job& job) : folder(job.output, job.config.overwrite) {
+  explicit RootSide(const Job& job) : folder(job.output, job.config.overwrite, job.config.trace) {
     folder.create();
     events.emplace(folder.events());
+    if (job.tracing) trace.emplace(folder.trace());
   }
 };
 
@@ -41,15 +47,33 @@ LoopResult loop_with_progress(Job& job, RootSide* root) {
   return result;
 }
 
+// Collective. What happened until now goes to rank 0.
+void gather_trace(const comm::Communicator& comm, Job& job, Phases& phases, RootSide* root,
+                  report::RunReport& report) {
+  phases.done("report");
+  job.tracing->gather(comm, phases, job.config.gather_window_bytes,
+                      root != nullptr ? &*root->trace : nullptr);
+  if (job.tracing->num_dropped() == 0) return;
+  report.notes.push_back(
+      format("the trace lacks {} spans, for which there was no room", job.tracing->num_dropped()));
+  log::note(report.notes.back());
+}
+
 // The report comes last: where it lies, the result is complete.
-void publish(const Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
-             RootSide& root) {
+void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
+             Phases& phases, RootSide& root) {
   root.folder.begin_publishing();
   if (predictions) {
+    const trace::Span span(trace::Kind::step, "publish_predictions");
     report.predictions_digest = predictions->digest;
     predictions->writer.publish(prediction_attributes(job, predictions->digest));
   }
-  report::write_metrics_file(report, root.folder.metrics());
+  {
+    const trace::Span span(trace::Kind::step, "write_metrics");
+    report::write_metrics_file(report, root.folder.metrics());
+  }
+  phases.done("publish");
+  if (job.tracing) job.tracing->publish(phases, *root.trace);
   report.wall_s = process_age_s();
   root.events->finished("complete");
   write_file_atomically(root.folder.report(), report::to_json(report));
@@ -80,13 +104,15 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   phases.done("gather");
   auto report = make_report(comm, job, loop, figures, phases);
   report.startup_s = startup_s;
-  if (mine != nullptr) publish(job, report, std::move(predictions), *mine);
+  if (job.tracing) gather_trace(comm, job, phases, mine, report);
+  if (mine != nullptr) publish(job, report, std::move(predictions), phases, *mine);
 }
 
 }  // namespace
 
 void run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
                   const std::vector<std::string>& arguments) {
+  show_spans_to_profilers();
   Phases phases;
   phases.add("launch", process_age_s());
   Job job = prepare_job(comm, arguments, phases);

@@ -6,6 +6,7 @@
 #include <tally/base/files.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
+#include <tally/trace/span.hpp>
 
 namespace tally::app {
 namespace {
@@ -22,6 +23,7 @@ SharedFile read_once(const comm::Communicator& comm, const std::string& path,
                      std::string_view what) {
   SharedFile shared;
   comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "read_file");
     if (comm.is_root()) shared.bytes = read_file(path, ErrorKind::model, what);
   });
   comm.broadcast(shared.bytes);
@@ -71,7 +73,10 @@ LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
   options.weights_key = config.weights_key;
   if (card) options.card = card->named();
   if (weights) options.weights = weights->named();
-  comm::agree_on(comm, [&] { loaded.predictor = model::load_predictor(model.named(), options); });
+  comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "build_model");
+    loaded.predictor = model::load_predictor(model.named(), options);
+  });
   loaded.model = model.file;
   if (weights) loaded.weights = weights->file;
   if (card) loaded.card_digest = card->file.digest;

@@ -14,6 +14,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/config/options.hpp>
 #include <tally/digest/digest.hpp>
+#include <tally/trace/span.hpp>
 
 #include "batch_size.hpp"
 #include "class_weights.hpp"
@@ -48,7 +49,7 @@ config::RunConfig read_settings(const comm::Communicator& comm,
 std::string choose_output(const comm::Communicator& comm, const config::RunConfig& config) {
   auto output = comm.broadcast(config.output.empty() ? default_output_name() : config.output);
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) OutputFolder(output, config.overwrite);
+    if (comm.is_root()) OutputFolder(output, config.overwrite, config.trace);
   });
   return output;
 }
@@ -172,6 +173,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   settle_batch_size(comm, job);
   comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {
+      const trace::Span span(trace::Kind::step, "warm_up_batch");
       job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device);
       evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor, *job.task,
                         *job.stream);
@@ -191,6 +193,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
                 Phases& phases) {
   Job job;
   job.config = read_settings(comm, arguments);
+  if (!job.config.trace.empty()) job.tracing = std::make_unique<Tracing>(comm);
   job.output = choose_output(comm, job.config);
   place_ranks(comm, job);
   comm::agree_on(comm, [&] { job.stream.emplace(job.device); });

@@ -25,6 +25,7 @@
 #include "inputs.hpp"
 #include "phases.hpp"
 #include "subgroups.hpp"
+#include "tracing.hpp"
 
 namespace tally::app {
 
@@ -32,7 +33,8 @@ namespace tally::app {
 // they may depend on each other.
 struct Job {
   config::RunConfig config;
-  std::string output;  // folder, the same on every rank
+  std::unique_ptr<Tracing> tracing;  // with --trace
+  std::string output;                // folder, the same on every rank
   device::Device device;
   device::GpuInventory gpus;  // not looked for where the CPU was asked for
   comm::Placement placement;

@@ -13,6 +13,8 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
+#include "trace_path.hpp"
+
 namespace tally::app {
 namespace {
 
@@ -41,12 +43,13 @@ std::string default_output_name() {
   return format("tally-{}-{}", utc_now_compact(), job ? job : std::to_string(::getpid()));
 }
 
-OutputFolder::OutputFolder(fs::path path, bool overwrite)
-    : path_(std::move(path)), overwrite_(overwrite) {
+OutputFolder::OutputFolder(fs::path path, bool overwrite, fs::path trace)
+    : path_(std::move(path)), overwrite_(overwrite), trace_(std::move(trace)) {
   std::error_code ignored;
   if (fs::exists(path_, ignored) && !fs::is_directory(path_, ignored)) {
     refuse(path_, "is a file", "Name a folder with --output.");
   }
+  if (!trace_.empty()) check_trace_path(trace_, path_, overwrite_);
   if (overwrite_) return;
   for (const auto& file : {report(), predictions(), metrics()}) {
     if (fs::exists(file, ignored)) {
@@ -69,10 +72,17 @@ OutputFolder::~OutputFolder() {
   remove_on_interrupt({}, {});
 }
 
+std::vector<fs::path> OutputFolder::published_files() const {
+  std::vector<fs::path> files{report(), metrics(), predictions()};
+  if (!trace_.empty()) files.push_back(trace_);
+  return files;
+}
+
 std::vector<fs::path> OutputFolder::unfinished_files() const {
-  std::vector<fs::path> files{events(), partial_path(report()), partial_path(predictions()),
-                              partial_path(metrics())};
-  if (publishing_) files.insert(files.end(), {report(), predictions(), metrics()});
+  const auto published = published_files();
+  std::vector<fs::path> files{events()};
+  for (const auto& file : published) files.push_back(partial_path(file));
+  if (publishing_) files.insert(files.end(), published.begin(), published.end());
   return files;
 }
 
@@ -121,7 +131,7 @@ void OutputFolder::remove_leftovers() {
   for (const auto& entry : fs::directory_iterator(path_, ignored)) {
     const fs::path& file = entry.path();
     if (is_partial_of(file, kEarlierEvents)) fs::rename(file, events(), ignored);
-    for (const auto& name : {report(), predictions(), metrics()}) {
+    for (const auto& name : published_files()) {
       if (is_partial_of(file, name)) fs::remove(file, ignored);
     }
   }
@@ -158,7 +168,7 @@ void OutputFolder::give_way() {
 
 void OutputFolder::begin_publishing() {
   std::error_code error;
-  for (const auto& file : {report(), metrics(), predictions()}) {
+  for (const auto& file : published_files()) {
     if (!fs::remove(file, error) && error) {
       refuse(path_,
              format("holds '{}', which cannot be replaced ({})", file.filename().string(),

@@ -17,8 +17,9 @@ std::string default_output_name();
 class OutputFolder {
  public:
   // Refuses a path that holds a result (unless `overwrite`) or that cannot be a folder; creates
-  // nothing. Throws Error(output).
-  OutputFolder(std::filesystem::path path, bool overwrite);
+  // nothing. `trace`: another file of the result, which may lie elsewhere; empty: none. Throws
+  // Error(output).
+  OutputFolder(std::filesystem::path path, bool overwrite, std::filesystem::path trace = {});
   // Removes what this run left, unless keep() was reached.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
@@ -39,6 +40,7 @@ class OutputFolder {
   std::filesystem::path report() const { return path_ / "report.json"; }
   std::filesystem::path predictions() const { return path_ / "predictions.h5"; }
   std::filesystem::path metrics() const { return path_ / "metrics.h5"; }
+  const std::filesystem::path& trace() const { return trace_; }
   std::filesystem::path events() const { return path_ / "events.jsonl"; }
 
  private:
@@ -51,11 +53,14 @@ class OutputFolder {
   [[noreturn]] void give_way();
   // The events of the earlier result, set aside until it is replaced.
   std::vector<Rename> earlier_events() const;
+  // What is published; of these, the report comes first.
+  std::vector<std::filesystem::path> published_files() const;
   // The files of a run that is not complete.
   std::vector<std::filesystem::path> unfinished_files() const;
 
   std::filesystem::path path_;
   bool overwrite_;
+  std::filesystem::path trace_;
   bool unfinished_ = false;
   bool publishing_ = false;
   bool earlier_events_aside_ = false;

@@ -1,19 +1,38 @@
 #include "phases.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include <tally/base/checked_cast.hpp>
 
 namespace tally::app {
 
+Phases::Phases() : begin_ns_(trace::now_ns()) {}
+
+double Phases::Step::seconds() const { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
+
 void Phases::done(std::string name) {
-  steps_.emplace_back(std::move(name), watch_.elapsed_s());
-  watch_ = Stopwatch();
+  const std::int64_t now_ns = trace::now_ns();
+  steps_.push_back({std::move(name), begin_ns_, now_ns});
+  begin_ns_ = now_ns;
 }
 
 void Phases::add(std::string name, double seconds) {
-  steps_.emplace_back(std::move(name), seconds);
+  const std::int64_t took_ns = std::llround(seconds * 1e9);
+  steps_.push_back({std::move(name), begin_ns_ - took_ns, begin_ns_});
+}
+
+double Phases::seconds_of(std::string_view name) const {
+  const auto found = std::ranges::find(steps_, name, &Step::name);
+  return found == steps_.end() ? 0.0 : found->seconds();
+}
+
+void Phases::record(trace::Recorder& recorder) {
+  for (; num_recorded_ < steps_.size(); ++num_recorded_) {
+    const Step& step = steps_[num_recorded_];
+    recorder.add(trace::make_event(trace::Kind::phase, step.name, step.begin_ns, step.end_ns));
+  }
 }
 
 std::vector<double> gather_values(const comm::Communicator& comm,
@@ -28,12 +47,12 @@ std::vector<double> gather_values(const comm::Communicator& comm,
 
 std::vector<report::PhaseTime> Phases::over_ranks(const comm::Communicator& comm) const {
   std::vector<double> mine;
-  for (const auto& [name, seconds] : steps_) mine.push_back(seconds);
+  for (const Step& step : steps_) mine.push_back(step.seconds());
   const auto all = gather_values(comm, mine);
   if (!comm.is_root()) return {};
   std::vector<report::PhaseTime> phases;
   for (std::size_t step = 0; step < steps_.size(); ++step) {
-    report::PhaseTime time{steps_[step].first, mine[step], 0, mine[step]};
+    report::PhaseTime time{steps_[step].name, mine[step], 0, mine[step]};
     for (std::size_t at = step; at < all.size(); at += steps_.size()) {
       time.min_s = std::min(time.min_s, all[at]);
       time.max_s = std::max(time.max_s, all[at]);

@@ -1,29 +1,40 @@
 // How long each step of a run took, on this rank and over all.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <tally/base/clock.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/report/run_report.hpp>
+#include <tally/trace/recorder.hpp>
 
 namespace tally::app {
 
 // Steps follow one another and have the same names in the same order on every rank.
 class Phases {
  public:
+  Phases();
   // Ends the step that began with the last call (or with this object) and names it.
   void done(std::string name);
-  // Adds a time that was measured elsewhere.
+  // Adds what took these seconds before the step that is under way.
   void add(std::string name, double seconds);
+  // How long the step of this name took, on this rank; 0 where there was none.
+  double seconds_of(std::string_view name) const;
   // Collective. Over all ranks, on rank 0; empty elsewhere.
   std::vector<report::PhaseTime> over_ranks(const comm::Communicator& comm) const;
+  // Passes on the steps that ended since the last call.
+  void record(trace::Recorder& recorder);
 
  private:
-  std::vector<std::pair<std::string, double>> steps_;
-  Stopwatch watch_;
+  struct Step {
+    std::string name;
+    std::int64_t begin_ns = 0, end_ns = 0;  // steady clock
+    double seconds() const;
+  };
+  std::vector<Step> steps_;
+  std::int64_t begin_ns_;  // of the step under way
+  std::size_t num_recorded_ = 0;
 };
 
 // Collective. The same number of values from every rank, rank after rank, on rank 0.

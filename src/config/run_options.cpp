@@ -103,6 +103,8 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
       {kResults, "progress", "STYLE",
        "bar, log (a line every 10 s), off; auto: a bar on a terminal, else log", "",
        one_of(run.progress, {"auto", "bar", "log", "off"})},
+      {kResults, "trace", "FILE", "what every rank did when, as JSON for ui.perfetto.dev", "none",
+       words(run.trace)},
       {kFiles, kConfigOption, "FILE", "options as lines 'batch-size = 32'", "none",
        words(config_file)},
   };

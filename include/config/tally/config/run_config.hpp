@@ -51,6 +51,7 @@ struct RunConfig {
   std::int64_t gather_window_bytes = 64 << 20;
   std::string spill_dir;          // empty: $TMPDIR, else /tmp
   std::string progress = "auto";  // auto, bar, log, off
+  std::string trace;              // file of the trace; empty: none
 
   // All settings as (option name, text), in table order, for agreement and the report.
   std::vector<std::pair<std::string, std::string>> settings;

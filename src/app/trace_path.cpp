@@ -1,0 +1,65 @@
+#include "trace_path.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/trace/trace_file.hpp>
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& trace, std::string_view why, std::string_view next_step) {
+  throw Error(ErrorKind::output, format("trace '{}' {}", trace.string(), why), next_step);
+}
+
+bool is_trace(const fs::path& file) {
+  std::string start(trace::kTraceBegins.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(start.data(), std::ssize(start));
+  return start == trace::kTraceBegins;
+}
+
+// "out", "./out" and "out/" are one.
+fs::path plain(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+}  // namespace
+
+void check_trace_path(const fs::path& trace, const fs::path& output, bool overwrite) {
+  std::error_code ignored;
+  if (fs::exists(trace, ignored)) {
+    if (!is_trace(trace)) refuse(trace, "is there and is no trace", "Name another file.");
+    if (!overwrite) {
+      refuse(trace, "is there already", "Name another file, or replace it with --overwrite.");
+    }
+  }
+  if (!trace.has_filename()) refuse(trace, "is a folder", "Name a file in it with --trace.");
+  const fs::path folder = plain(trace).parent_path();
+  if (folder == plain(output)) {
+    for (const std::string_view taken :
+         {"report.json", "metrics.h5", "predictions.h5", "events.jsonl"}) {
+      if (trace.filename() == taken)
+        refuse(trace, "is another file of the result", "Name another file.");
+    }
+    return;
+  }
+  if (!fs::is_directory(folder, ignored)) {
+    refuse(trace, "cannot be written (its folder does not exist)", "Create the folder.");
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    refuse(trace, format("cannot be written ({})", errno_text(errno)),
+           "Name a file in a folder that is writable.");
+  }
+}
+
+}  // namespace tally::app
