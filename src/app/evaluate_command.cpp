@@ -6,6 +6,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/device/energy.hpp>
 #include <tally/report/progress.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/trace/span.hpp>
@@ -61,7 +62,7 @@ void gather_trace(const comm::Communicator& comm, Job& job, Phases& phases, Root
 
 // The report comes last: where it lies, the result is complete.
 void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
-             Phases& phases, RootSide& root) {
+             Phases& phases, const Stopwatch& publishing, RootSide& root) {
   root.folder.begin_publishing();
   if (predictions) {
     const trace::Span span(trace::Kind::step, "publish_predictions");
@@ -75,6 +76,7 @@ void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions
   phases.done("publish");
   if (job.tracing) job.tracing->publish(phases, *root.trace);
   report.wall_s = process_age_s();
+  report.publish_s = publishing.elapsed_s();
   root.events->finished("complete");
   write_file_atomically(root.folder.report(), report::to_json(report));
   root.folder.keep();
@@ -90,9 +92,12 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   const double startup_s = process_age_s();
   phases.done("create_output");
   if (mine != nullptr) mine->events->phase("evaluate");
+  const device::EnergyMeter energy(job.device);
   auto loop = loop_with_progress(job, mine);
   phases.done("evaluate");
   comm.barrier();
+  // Others may compute on the same GPU until here.
+  loop.energy_j = energy.joules();
   phases.done("wait_for_ranks");
   auto figures = merge_results(comm, job, loop);
   phases.done("reduce");
@@ -102,10 +107,11 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   auto predictions =
       gather_predictions(comm, job, loop, mine != nullptr ? mine->folder.predictions() : "");
   phases.done("gather");
+  const Stopwatch publishing;
   auto report = make_report(comm, job, loop, figures, phases);
   report.startup_s = startup_s;
   if (job.tracing) gather_trace(comm, job, phases, mine, report);
-  if (mine != nullptr) publish(job, report, std::move(predictions), phases, *mine);
+  if (mine != nullptr) publish(job, report, std::move(predictions), phases, publishing, *mine);
 }
 
 }  // namespace

@@ -7,6 +7,20 @@
 #include <tally/base/checked_cast.hpp>
 
 namespace tally::app {
+namespace {
+
+// Collective. The same number of values from every rank, rank after rank, on rank 0.
+std::vector<double> gather_values(const comm::Communicator& comm,
+                                  const std::vector<double>& values) {
+  const std::vector<std::int64_t> one_row_each(to_size(comm.world_size()), 1);
+  std::vector<double> all(comm.is_root() ? values.size() * to_size(comm.world_size()) : 0);
+  comm.gather_rows(std::as_bytes(std::span(values)),
+                   checked_cast<std::int64_t>(values.size() * sizeof(double)), one_row_each,
+                   std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+}  // namespace
 
 Phases::Phases() : begin_ns_(trace::now_ns()) {}
 
@@ -33,16 +47,6 @@ void Phases::record(trace::Recorder& recorder) {
     const Step& step = steps_[num_recorded_];
     recorder.add(trace::make_event(trace::Kind::phase, step.name, step.begin_ns, step.end_ns));
   }
-}
-
-std::vector<double> gather_values(const comm::Communicator& comm,
-                                  const std::vector<double>& values) {
-  const std::vector<std::int64_t> one_row_each(to_size(comm.world_size()), 1);
-  std::vector<double> all(comm.is_root() ? values.size() * to_size(comm.world_size()) : 0);
-  comm.gather_rows(std::as_bytes(std::span(values)),
-                   checked_cast<std::int64_t>(values.size() * sizeof(double)), one_row_each,
-                   std::as_writable_bytes(std::span(all)));
-  return all;
 }
 
 std::vector<report::PhaseTime> Phases::over_ranks(const comm::Communicator& comm) const {

@@ -37,8 +37,4 @@ class Phases {
   std::size_t num_recorded_ = 0;
 };
 
-// Collective. The same number of values from every rank, rank after rank, on rank 0.
-std::vector<double> gather_values(const comm::Communicator& comm,
-                                  const std::vector<double>& values);
-
 }  // namespace tally::app

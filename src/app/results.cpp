@@ -6,7 +6,6 @@
 #include <tally/base/build_info.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/windowed_gather.hpp>
@@ -15,6 +14,7 @@
 #include <tally/predictions/writer.hpp>
 
 #include "provenance.hpp"
+#include "rank_figures.hpp"
 #include "reduction.hpp"
 #include "scoring_attributes.hpp"
 
@@ -62,36 +62,6 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
   }
   all.first_indices.resize(std::min(all.first_indices.size(), evaluate::NotFinite::kListed));
   return all;
-}
-
-// One rank's numbers, in the order in which `fill_ranks` takes them.
-std::vector<double> rank_values(const LoopResult& mine) {
-  const auto& times = mine.findings;
-  return {static_cast<double>(times.samples),
-          mine.read_s,
-          times.prepare_s + times.predict_s + times.score_s + times.device_wait_s,
-          mine.wait_s,
-          static_cast<double>(times.first_batch_samples),
-          times.first_batch_s,
-          times.total_s};
-}
-
-void fill_ranks(report::RunReport& report, const std::vector<double>& values,
-                const std::vector<std::string>& hosts, const std::vector<std::string>& devices,
-                const std::vector<device::RankPlace>& places) {
-  double later_samples = 0;
-  double longest_s = 0;
-  const std::size_t stride = values.size() / hosts.size();
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const double* v = values.data() + rank * stride;
-    report.ranks.push_back({static_cast<int>(rank), hosts[rank], devices[rank],
-                            static_cast<std::int64_t>(v[0]), v[1], v[2], v[3],
-                            places[rank].choice.device.uuid});
-    later_samples += v[0] - v[4];
-    longest_s = std::max(longest_s, v[6] - v[5]);
-  }
-  // Of one batch per rank no steady rate can be told.
-  if (later_samples > 0 && longest_s > 0) report.steady_samples_per_s = later_samples / longest_s;
 }
 
 void fill_inputs(report::RunReport& report, const Job& job) {
@@ -166,9 +136,8 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
                               const Phases& phases) {
   report::RunReport report;
   report.phases = phases.over_ranks(comm);
-  const auto values = gather_values(comm, rank_values(mine));
-  const auto hosts = comm.gather(host_name());
-  const auto devices = comm.gather(format("{}: {}", name(job.device.kind), job.device.model));
+  if (comm.is_root()) fill_inputs(report, job);
+  add_ranks(comm, job, mine, phases, report);
   const auto classes = comm.gather(digest_class(job));
   if (!comm.is_root()) return report;
 
@@ -183,8 +152,6 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
   report.comparable = std::all_of(classes.begin(), classes.end(),
                                   [&](const auto& other) { return other == classes[0]; });
   report.balance = job.grid->balance(comm.world_size());
-  fill_inputs(report, job);
-  fill_ranks(report, values, hosts, devices, job.placement.table);
   report.reduction = {std::string(job.reducer->name()), job.config.check_reduction};
   report.environment = environment_of(comm);
   report.environment.emplace_back("model_form", form_of(job));

@@ -65,6 +65,7 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
       {},
       0,
       0};
+  const std::int64_t bytes_before = job.data.set->bytes_read();
   data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots, held);
   ReaderSource source(reader);
   evaluate::Parts parts{
@@ -75,6 +76,7 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
   result.findings = evaluate::run(parts, result.state);
   result.read_s = reader.read_s();
   result.wait_s = reader.wait_s();
+  result.bytes_read = job.data.set->bytes_read() - bytes_before;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <tally/base/build_info.hpp>
 #include <tally/base/format.hpp>
 #include <tally/report/run_report.hpp>
+#include <tally/report/waste.hpp>
 
 #include "json_figures.hpp"
 #include "json_text.hpp"
@@ -42,6 +43,26 @@ Json digests_json(const RunReport& report) {
           {"comparable", report.comparable}};
 }
 
+Json waste_json(const RunReport& report) {
+  const auto waste = waste_of(report);
+  if (!waste) return {};
+  return {{"rank_seconds", number_or_null(waste->rank_seconds)},
+          {"startup", number_or_null(waste->startup)},
+          {"wait_for_data", number_or_null(waste->wait_for_data)},
+          {"wait_for_slowest_rank", number_or_null(waste->wait_for_slowest_rank)},
+          {"publishing", number_or_null(waste->publishing)},
+          {"useful", number_or_null(waste->useful)}};
+}
+
+Json stragglers_json(const std::vector<RankFigures>& ranks) {
+  Json rows = Json::array();
+  for (const auto& slow : stragglers_of(ranks)) {
+    rows.push_back(
+        {{"rank", slow.rank}, {"host", slow.host}, {"factor", number_or_null(slow.factor)}});
+  }
+  return rows;
+}
+
 Json timing_json(const RunReport& report) {
   Json phases = Json::object();
   for (const auto& phase : report.phases) {
@@ -49,10 +70,32 @@ Json timing_json(const RunReport& report) {
                                  {"mean", number_or_null(phase.mean_s)},
                                  {"max", number_or_null(phase.max_s)}};
   }
+  const auto energy = energy_j(report.ranks);
+  std::optional<double> per_sample;
+  if (energy) per_sample = *energy / static_cast<double>(report.results.count);
   return {{"wall_s", number_or_null(report.wall_s)},
           {"startup_s", number_or_null(report.startup_s)},
           {"steady_samples_per_s", number_or_null(report.steady_samples_per_s)},
-          {"phases", std::move(phases)}};
+          {"overall_samples_per_s", number_or_null(overall_samples_per_s(report))},
+          {"phases", std::move(phases)},
+          {"waste", waste_json(report)},
+          {"stragglers", stragglers_json(report.ranks)},
+          {"energy_j", number_or_null(energy)},
+          {"energy_j_per_sample", number_or_null(per_sample)}};
+}
+
+// Of the loop's time; they add up to 1.
+Json loop_shares_json(const LoopTimes& loop) {
+  if (!(loop.total_s > 0)) return {};
+  const double named_s =
+      loop.wait_s + loop.prepare_s + loop.forward_s + loop.metrics_s + loop.device_wait_s;
+  const auto share = [&](double seconds) { return number_or_null(seconds / loop.total_s); };
+  return {{"wait_for_data", share(loop.wait_s)},
+          {"prepare", share(loop.prepare_s)},
+          {"forward", share(loop.forward_s)},
+          {"metrics", share(loop.metrics_s)},
+          {"wait_for_device", share(loop.device_wait_s)},
+          {"other", share(loop.total_s - named_s)}};
 }
 
 Json ranks_json(const std::vector<RankFigures>& ranks) {
@@ -65,7 +108,14 @@ Json ranks_json(const std::vector<RankFigures>& ranks) {
                     {"samples", rank.samples},
                     {"read_s", number_or_null(rank.read_s)},
                     {"compute_s", number_or_null(rank.compute_s)},
-                    {"wait_s", number_or_null(rank.wait_s)}});
+                    {"wait_s", number_or_null(rank.wait_s)},
+                    {"loop_s", number_or_null(rank.loop.total_s)},
+                    {"loop_shares", loop_shares_json(rank.loop)},
+                    {"read_share", number_or_null(rank.read_s / rank.loop.total_s)},
+                    {"wait_for_ranks_s", number_or_null(rank.wait_for_ranks_s)},
+                    {"bytes_read", rank.bytes_read},
+                    {"bytes_needed", rank.bytes_needed},
+                    {"energy_j", number_or_null(rank.energy_j)}});
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/report/run_report.hpp>
+#include <tally/report/waste.hpp>
 
 #include "figures.hpp"
 #include "worst_groups.hpp"
@@ -143,6 +144,23 @@ std::string time_line(const RunReport& report) {
   return text + format("; {} rank{}\n", num_ranks, num_ranks == 1 ? "" : "s");
 }
 
+// Where the time went that no model used, and what the GPUs took.
+std::string waste_lines(const RunReport& report) {
+  std::string text;
+  if (const auto waste = waste_of(report)) {
+    text += format(
+        "          lost: {:.0f} % start-up, {:.0f} % waiting for data, {:.0f} % for the slowest "
+        "rank, {:.0f} % publishing\n",
+        100 * waste->startup, 100 * waste->wait_for_data, 100 * waste->wait_for_slowest_rank,
+        100 * waste->publishing);
+  }
+  if (const auto energy = energy_j(report.ranks)) {
+    text += format("Energy    {} J, {:.3g} J per sample\n", grouped(std::llround(*energy)),
+                   *energy / static_cast<double>(report.results.count));
+  }
+  return text;
+}
+
 std::string digest_line(const RunReport& report) {
   std::string text = format("Digests   state {}…", short_digest(report.state_digest));
   if (report.predictions_digest) {
@@ -160,7 +178,7 @@ std::string result_lines(const RunReport& report, const std::filesystem::path& f
 
 std::string to_table(const RunReport& report, const std::filesystem::path& folder) {
   return title(report) + metric_lines(report.results) + class_lines(report) + sample_lines(report) +
-         group_lines(report) + time_line(report) + digest_line(report) +
+         group_lines(report) + time_line(report) + waste_lines(report) + digest_line(report) +
          result_lines(report, folder);
 }
 

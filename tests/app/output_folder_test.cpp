@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 
 namespace tally::app {
 namespace {
@@ -44,6 +45,44 @@ TEST_F(OutputFolderTest, AnUnfinishedRunLeavesNothing) {
   }
   EXPECT_FALSE(fs::exists(root_ / "a"));
   EXPECT_TRUE(fs::exists(root_));
+}
+
+TEST_F(OutputFolderTest, AnUnfinishedRunLeavesNoTraceElsewhere) {
+  const fs::path trace = root_ / "trace.json";
+  {
+    OutputFolder folder(root_ / "run", false, trace);
+    folder.create();
+    put(partial_path(trace));
+  }
+  EXPECT_FALSE(fs::exists(partial_path(trace)));
+  {
+    OutputFolder folder(root_ / "run", false, trace);
+    folder.create();
+    folder.begin_publishing();
+    put(trace);
+  }
+  EXPECT_FALSE(fs::exists(trace));
+}
+
+TEST_F(OutputFolderTest, OnlyAnEarlierTraceIsReplaced) {
+  const auto refuses = [&](const fs::path& trace, bool overwrite) {
+    try {
+      OutputFolder(root_ / "run", overwrite, trace);
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::output;
+    }
+    return false;
+  };
+  put(root_ / "data.h5");
+  std::ofstream(root_ / "old.json") << "{\"traceEvents\":[\n]}";
+  EXPECT_TRUE(refuses(root_ / "data.h5", true));
+  EXPECT_TRUE(refuses(root_ / "old.json", false));
+  EXPECT_FALSE(refuses(root_ / "old.json", true));
+  EXPECT_FALSE(refuses(root_ / "new.json", false));
+  EXPECT_FALSE(refuses(root_ / "run" / "new.json", false)) << "in a folder that the run creates";
+  EXPECT_TRUE(refuses(root_ / "run" / "report.json", true));
+  EXPECT_TRUE(refuses(root_ / "none" / "new.json", true));
+  EXPECT_TRUE(refuses(root_, true));
 }
 
 TEST_F(OutputFolderTest, AFinishedRunStays) {

@@ -119,6 +119,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"gather-window", "64KiB"},
                                                                   {"spill-dir", ""},
                                                                   {"progress", "auto"},
+                                                                  {"trace", ""},
                                                                   {"config", ""}};
   EXPECT_EQ(settings, expected);
 }

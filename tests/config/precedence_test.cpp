@@ -43,6 +43,7 @@ const std::vector<Case> kCases{
     {"gather-window", "1KiB", "2MiB", "3GiB", "64MiB"},
     {"spill-dir", "f", "e", "c", ""},
     {"progress", "bar", "log", "off", "auto"},
+    {"trace", "f", "e", "c", ""},
 };
 
 std::string variable(std::string name) {

@@ -59,13 +59,20 @@ TEST(ReportJson, HoldsTheFigures) {
     "plan": {"batch_size": 4, "batches": 3, "balance": 0.75},
     "reduction": {"by": "mpi", "checked": true},
     "timing": {"wall_s": 1.5, "startup_s": 0.25, "steady_samples_per_s": 33333.333333333336,
+      "overall_samples_per_s": 6.666666666666667,
       "phases": {"load_model_s": {"min": 0.1, "mean": 0.2, "max": 0.3},
-        "evaluate_s": {"min": 1.0, "mean": 2.0, "max": 3.0}}},
+        "evaluate_s": {"min": 1.0, "mean": 2.0, "max": 3.0}},
+      "waste": null, "stragglers": [], "energy_j": null, "energy_j_per_sample": null},
     "ranks": [
       {"rank": 0, "host": "node1", "device": "cpu: EPYC", "gpu": null, "samples": 8, "read_s": 0.1,
-       "compute_s": 0.2, "wait_s": 0.3},
+       "compute_s": 0.2, "wait_s": 0.3, "loop_s": 2.0,
+       "loop_shares": {"wait_for_data": 0.25, "prepare": 0.0625, "forward": 0.5, "metrics": 0.125,
+         "wait_for_device": 0.0, "other": 0.0625},
+       "read_share": 0.05, "wait_for_ranks_s": 0.75, "bytes_read": 4096, "bytes_needed": 4000,
+       "energy_j": null},
       {"rank": 1, "host": "node2", "device": "cuda: H200", "gpu": "GPU-1", "samples": 2, "read_s": 0.0,
-       "compute_s": 0.0, "wait_s": 0.0}],
+       "compute_s": 0.0, "wait_s": 0.0, "loop_s": 0.0, "loop_shares": null, "read_share": null,
+       "wait_for_ranks_s": 0.0, "bytes_read": 0, "bytes_needed": 0, "energy_j": 20.0}],
     "config": {"model": "m.pt", "batch-size": "4"},
     "environment": {"libtorch": "2.11.0"},
     "inputs": {"model": {"path": "m.pt", "bytes": 1000, "sha256": "D"},
@@ -78,7 +85,29 @@ TEST(ReportJson, HoldsTheFigures) {
   expected["digests"]["class"] = std::string(64, 'c');
   expected["inputs"]["model"]["sha256"] = std::string(64, 'd');
   expected["inputs"]["data"]["identity"] = std::string(64, 'e');
+  expected["timing"]["waste"] = json_of(small_report())["timing"]["waste"];
   EXPECT_EQ(to_json(small_report()), expected.dump(2) + "\n");
+}
+
+TEST(ReportJson, HoldsWhereTheTimeWent) {
+  const Json expected = Json::parse(R"({"rank_seconds": 5.0, "startup": 0.08, "wait_for_data": 0.12,
+    "wait_for_slowest_rank": 0.0, "publishing": 0.12, "useful": 0.68})");
+  const Json waste = json_of(small_report())["timing"]["waste"];
+  EXPECT_EQ(keys(waste), keys(expected));
+  for (const auto& [name, value] : expected.items()) {
+    EXPECT_NEAR(waste[name].get<double>(), value.get<double>(), 1e-12) << name;
+  }
+}
+
+TEST(ReportJson, NamesSlowRanksAndEnergy) {
+  RunReport report = small_report();
+  report.ranks[1].samples = 8;
+  report.ranks[1].loop.total_s = 6;
+  for (auto& rank : report.ranks) rank.gpu = "GPU-1";
+  const Json timing = json_of(report)["timing"];
+  EXPECT_EQ(timing["stragglers"], Json::parse(R"([{"rank": 1, "host": "node2", "factor": 1.5}])"));
+  EXPECT_EQ(timing["energy_j"], 20.0);
+  EXPECT_EQ(timing["energy_j_per_sample"], 2.0);
 }
 
 TEST(ReportJson, HoldsIntervalsTiesAndBins) {

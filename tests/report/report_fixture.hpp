@@ -55,8 +55,15 @@ inline RunReport small_report() {
   report.startup_s = 0.25;
   report.steady_samples_per_s = 1e5 / 3.0;
   report.phases = {{"load_model", 0.1, 0.2, 0.3}, {"evaluate", 1, 2, 3}};
+  report.publish_s = 0.3;
   report.ranks = {{0, "node1", "cpu: EPYC", 8, 0.1, 0.2, 0.3},
                   {1, "node2", "cuda: H200", 2, 0, 0, 0, "GPU-1"}};
+  report.ranks[0].loop = {2.0, 0.5, 0.125, 1.0, 0.25, 0.0};
+  report.ranks[0].wait_for_ranks_s = 0.75;
+  report.ranks[0].bytes_read = 4096;
+  report.ranks[0].bytes_needed = 4000;
+  report.ranks[1].loop.wait_s = 0.1;
+  report.ranks[1].energy_j = 20.0;
   report.reduction = {"mpi", true};
   report.settings = {{"model", "m.pt"}, {"batch-size", "4"}};
   report.environment = {{"libtorch", "2.11.0"}};

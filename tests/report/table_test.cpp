@@ -26,6 +26,8 @@ TEST(Table, ReadsLikeThis) {
             "          2 with a tie between the true class and another\n"
             "          data unchecked: the data set has no checksums\n"
             "Time      1.50 s, of it 0.25 s start-up; 33,333/s steady; 2 ranks\n"
+            "          lost: 8 % start-up, 12 % waiting for data, 0 % for the slowest rank, "
+            "12 % publishing\n"
             "Digests   state aaaaaaaaaaaaaaaa…, predictions bbbbbbbbbbbbbbbb…\n"
             "Results   runs/one\n"
             "          report.json, metrics.h5, predictions.h5, events.jsonl\n");
@@ -75,6 +77,15 @@ TEST(Table, IsAsWideAsTheLongestNameOfAMetric) {
                         "  precision_macro                  undefined\n"
                         "  auroc_max_fpr_0.125_weighted      0.500000\n"
                         "  recall_at_precision_0.95_macro    0.250000    25.00 %\n"));
+}
+
+TEST(Table, SaysWhatTheGpusTook) {
+  RunReport report = small_report();
+  EXPECT_THAT(to_table(report, "out"), Not(HasSubstr("Energy")));
+  report.ranks[0].gpu = "GPU-0";
+  report.ranks[0].energy_j = 1000.4;
+  report.ranks[1].energy_j = 234.0;
+  EXPECT_THAT(to_table(report, "out"), HasSubstr("Energy    1,234 J, 123 J per sample\n"));
 }
 
 TEST(Table, SaysLoudlyWhenSamplesWereLost) {

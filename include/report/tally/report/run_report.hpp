@@ -26,6 +26,14 @@ struct PhaseTime {
   double min_s = 0, mean_s = 0, max_s = 0;  // over ranks
 };
 
+// Seconds of a rank's loop; but for the total they follow one another on its thread.
+struct LoopTimes {
+  double total_s = 0;
+  double wait_s = 0;  // for data
+  double prepare_s = 0, forward_s = 0, metrics_s = 0;
+  double device_wait_s = 0;
+};
+
 struct RankFigures {
   int rank = 0;
   std::string host;
@@ -33,6 +41,12 @@ struct RankFigures {
   std::int64_t samples = 0;
   double read_s = 0, compute_s = 0, wait_s = 0;
   std::string gpu = {};  // UUID; empty on the CPU
+  LoopTimes loop = {};
+  double wait_for_ranks_s = 0;  // after the loop
+  // From the data set, during the loop: blocks with a checksum are read whole.
+  std::int64_t bytes_read = 0, bytes_needed = 0;
+  // Of its GPU, until all ranks were through their loops; the first of those that share one has it.
+  std::optional<double> energy_j = {};
 };
 
 // How the ranks' counters were added up.
@@ -88,6 +102,7 @@ struct RunReport {
   Reduction reduction;
 
   double wall_s = 0, startup_s = 0;
+  double publish_s = 0;  // of `wall_s`, after the phases
   std::optional<double> steady_samples_per_s;
   std::vector<PhaseTime> phases;
   std::vector<RankFigures> ranks;

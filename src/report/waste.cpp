@@ -1,0 +1,101 @@
+#include <tally/report/waste.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+namespace tally::report {
+namespace {
+
+constexpr std::size_t kMostNamed = 3;
+
+// Mean seconds of the phases before `name`.
+double seconds_before(const std::vector<PhaseTime>& phases, std::string_view name) {
+  double sum = 0;
+  for (const PhaseTime& phase : phases) {
+    if (phase.name == name) return sum;
+    sum += phase.mean_s;
+  }
+  return sum;
+}
+
+double seconds_of(const std::vector<PhaseTime>& phases, std::string_view name) {
+  const auto found = std::ranges::find(phases, name, &PhaseTime::name);
+  return found == phases.end() ? 0.0 : found->mean_s;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace
+
+std::optional<Waste> waste_of(const RunReport& report) {
+  if (report.ranks.empty()) return std::nullopt;
+  const auto num_ranks = static_cast<double>(report.ranks.size());
+  double wait_s = 0;
+  for (const RankFigures& rank : report.ranks) wait_s += rank.loop.wait_s / num_ranks;
+  double total_s = report.publish_s;
+  for (const PhaseTime& phase : report.phases) total_s += phase.mean_s;
+  if (!(total_s > 0)) return std::nullopt;
+  Waste waste;
+  waste.rank_seconds = total_s * num_ranks;
+  waste.startup = seconds_before(report.phases, "evaluate") / total_s;
+  waste.wait_for_data = wait_s / total_s;
+  waste.wait_for_slowest_rank = seconds_of(report.phases, "wait_for_ranks") / total_s;
+  waste.publishing = (seconds_of(report.phases, "gather") + report.publish_s) / total_s;
+  waste.useful =
+      1 - waste.startup - waste.wait_for_data - waste.wait_for_slowest_rank - waste.publishing;
+  return waste;
+}
+
+std::vector<Straggler> stragglers_of(const std::vector<RankFigures>& ranks) {
+  std::map<std::int64_t, std::vector<double>> by_samples;
+  for (const RankFigures& rank : ranks) by_samples[rank.samples].push_back(rank.loop.total_s);
+  std::vector<Straggler> slow;
+  for (const RankFigures& rank : ranks) {
+    const double usual_s = median(by_samples[rank.samples]);
+    const bool is_slow = rank.loop.total_s > kSlowFactor * usual_s &&
+                         rank.loop.total_s - usual_s >= kSlowSeconds && usual_s > 0;
+    if (is_slow) slow.push_back({rank.rank, rank.host, rank.loop.total_s / usual_s});
+  }
+  return slow;
+}
+
+std::string stragglers_note(const std::vector<Straggler>& stragglers) {
+  if (stragglers.empty()) return {};
+  auto slowest = stragglers;
+  std::ranges::stable_sort(slowest, std::ranges::greater(), &Straggler::factor);
+  std::string text = "slow ranks: ";
+  for (std::size_t i = 0; i < std::min(kMostNamed, slowest.size()); ++i) {
+    text += format("{}{} on {} ({:.2g} times the median)", i > 0 ? ", " : "", slowest[i].rank,
+                   printable(slowest[i].host), slowest[i].factor);
+  }
+  if (slowest.size() > kMostNamed) text += format(", and {} more", slowest.size() - kMostNamed);
+  return text;
+}
+
+std::optional<double> overall_samples_per_s(const RunReport& report) {
+  if (!(report.wall_s > 0)) return std::nullopt;
+  return static_cast<double>(report.results.count) / report.wall_s;
+}
+
+std::optional<double> energy_j(const std::vector<RankFigures>& ranks) {
+  std::set<std::string> gpus, known;
+  double sum = 0;
+  for (const RankFigures& rank : ranks) {
+    if (rank.gpu.empty()) return std::nullopt;
+    gpus.insert(rank.gpu);
+    if (!rank.energy_j) continue;
+    known.insert(rank.gpu);
+    sum += *rank.energy_j;
+  }
+  return gpus.empty() || known != gpus ? std::nullopt : std::optional(sum);
+}
+
+}  // namespace tally::report
