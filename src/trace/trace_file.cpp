@@ -33,6 +33,9 @@ std::string text_of(const Json& json) {
 
 double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000.0; }
 
+// Perfetto takes 0 for the kernel's idle thread.
+constexpr std::int32_t kFirstNumber = 1;
+
 Json event_json(const Event& event, std::int64_t origin_ns) {
   Json args = Json::object();
   if (event.batch.index >= 0) args["batch"] = event.batch.index;
@@ -42,8 +45,8 @@ Json event_json(const Event& event, std::int64_t origin_ns) {
           {"ph", "X"},
           {"ts", microseconds(event.begin_ns - origin_ns)},
           {"dur", microseconds(event.end_ns - event.begin_ns)},
-          {"pid", event.rank},
-          {"tid", event.track},
+          {"pid", event.rank + kFirstNumber},
+          {"tid", event.track + kFirstNumber},
           {"args", std::move(args)}};
 }
 
@@ -52,8 +55,8 @@ Json label_json(const char* what, std::int64_t rank, std::int64_t track, const c
                 Json value) {
   return {{"name", what},
           {"ph", "M"},
-          {"pid", rank},
-          {"tid", track},
+          {"pid", rank + kFirstNumber},
+          {"tid", track + kFirstNumber},
           {"args", {{key, std::move(value)}}}};
 }
 

@@ -59,7 +59,8 @@ def start(tally: Program, slow_model: Path, small_case: Small) -> Iterator[Start
 @RANKS
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_told_to_die(sent: signal.Signals, ranks: int | None, start: Start, tmp_path: Path) -> None:
-    process = start(tmp_path / "results" / "run", ranks=ranks)
+    process = start(tmp_path / "results" / "run", "--trace", tmp_path / "trace.json", ranks=ranks)
+    assert [path.name.split("-")[0] for path in tmp_path.glob("trace*")] == ["trace.json.partial"]
     process.send_signal(sent)
     ended = finish(process, LIMIT_S)
     assert ended.code != 0

@@ -4,6 +4,7 @@ Skipped with the reason where there is no GPU; TALLY_REQUIRE_GPU=1 makes that a 
 """
 
 import itertools
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,27 @@ def test_nccl_and_mpi_add_up_to_the_same(small_case: Small, evaluate: Evaluate) 
     ]
     assert [result.report["reduction"]["by"] for result in results] == ["nccl", "mpi"]
     check_same_digests(results)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_trace_shows_what_the_gpu_did(ranks: int, small_case: Small, evaluate: Evaluate, tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    plain = evaluate(small_case.model, small_case.data, "--device", "cuda", "--batch-size", 8, ranks=1)
+    traced = evaluate(small_case.model, small_case.data, "--device", "cuda", "--batch-size", 8, "--trace", file,
+                      ranks=ranks, env=SHARED_GPU)  # fmt: skip
+    check_same_digests([plain, traced])
+    spans = [event for event in json.loads(file.read_text())["traceEvents"] if event["ph"] == "X"]
+    begin_of = {}  # of the host's work on a batch
+    for span in spans:
+        if span["cat"] == "loop" and span["name"] == "prepare":
+            begin_of[span["args"]["batch"]] = span["ts"]
+    assert sorted(begin_of) == list(range(traced.report["plan"]["batches"]))
+    for name in ("copy", "prepare", "forward", "metrics"):
+        of_gpu = [span for span in spans if span["cat"] == "device" and span["name"] == name]
+        assert sorted(span["args"]["batch"] for span in of_gpu) == sorted(begin_of)
+        for span in of_gpu:  # the GPU follows the host, but for what their clocks are apart
+            assert span["dur"] > 0
+            assert span["ts"] > begin_of[span["args"]["batch"]] - 200
 
 
 @pytest.mark.parametrize("save", ["labels", "topk,probabilities,logits", "none"])

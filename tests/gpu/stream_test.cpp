@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include <tally/base/error.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
+#include <tally/device/timeline.hpp>
 
 #include "gpu.hpp"
 
@@ -52,6 +54,27 @@ TEST_F(StreamOnGpu, WaitsForAnEventOfAnother) {
   done.wait();
   EXPECT_TRUE(done.is_done());
   EXPECT_TRUE(std::ranges::equal(back.bytes(), host.bytes()));
+}
+
+TEST_F(StreamOnGpu, TimesStandOnTheHostsClock) {
+  const auto now_ns = [] {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  const Stream stream(gpu_);
+  const DeviceBuffer memory(256 << 20, gpu_);
+  const Event before(gpu_, Timing::on);
+  const Event after(gpu_, Timing::on);
+  const auto began_ns = now_ns();
+  const Timeline timeline(stream);
+  before.record(stream);
+  stream.fill_zero(memory.bytes());
+  after.record(stream);
+  stream.synchronize();
+  const auto ended_ns = now_ns();
+  constexpr std::int64_t kTolerance_ns = 100'000;
+  EXPECT_GT(timeline.when_ns(before), began_ns - kTolerance_ns);
+  EXPECT_GT(timeline.when_ns(after), timeline.when_ns(before));
+  EXPECT_LT(timeline.when_ns(after), ended_ns + kTolerance_ns);
 }
 
 TEST_F(StreamOnGpu, MoreMemoryThanThereIsIsOneClearError) {

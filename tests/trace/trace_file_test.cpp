@@ -53,8 +53,9 @@ TEST_F(TraceFileTest, HoldsEventsAndNames) {
   const json trace = read();
   const auto& events = trace.at("traceEvents");
   EXPECT_EQ(events.at(0), json::parse(R"({"name": "forward", "cat": "loop", "ph": "X", "ts": 0.5,
-    "dur": 3.0, "pid": 0, "tid": 0, "args": {"batch": 5, "samples": 64}})"));
+    "dur": 3.0, "pid": 1, "tid": 1, "args": {"batch": 5, "samples": 64}})"));
   EXPECT_EQ(events.at(1).at("dur"), 1.001);
+  EXPECT_EQ(events.at(1).at("pid"), 2);
   std::set<std::string> labels;
   for (const auto& event : events) {
     if (event.at("ph") == "M" && event.at("args").contains("name")) {
