@@ -15,12 +15,12 @@ struct LibraryTraits {
 
 // As nvml.h has them (NVIDIA Management Library API Reference), which toolkits from Python packages
 // do not bring.
-using Device_t = void*;
+using DeviceHandle = void*;
 constexpr int kSuccess = 0;
 using Start = int();
 using Stop = int();
-using FindDevice = int(const char* uuid, Device_t* device);
-using ReadMillijoules = int(Device_t device, unsigned long long* millijoules);
+using FindDevice = int(const char* uuid, DeviceHandle* device);
+using ReadMillijoules = int(DeviceHandle device, unsigned long long* millijoules);
 
 template <class Function>
 Function* find(void* library, const char* name) {
@@ -56,7 +56,7 @@ struct EnergyMeter::Counter {
   FindDevice* find_device = nullptr;
   ReadMillijoules* read = nullptr;
   bool is_started = false;
-  Device_t device = nullptr;
+  DeviceHandle device = nullptr;
   unsigned long long first = 0;
 };
 

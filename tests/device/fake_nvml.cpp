@@ -9,6 +9,7 @@ unsigned long long asked = 0;
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVML's
 extern "C" {
 
 int nvmlInit_v2() { return 0; }
@@ -31,3 +32,4 @@ int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millij
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

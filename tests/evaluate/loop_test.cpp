@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
+#include <string>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/evaluate/loop.hpp>
 #include <tally/model/fake_predictors.hpp>
 #include <tally/plan/coverage.hpp>
+#include <tally/trace/recorder.hpp>
 
 namespace tally::evaluate {
 namespace {
@@ -63,6 +66,7 @@ struct Outcome {
   std::vector<std::byte> state;
   std::int64_t rows = 0;
   std::vector<std::int64_t> progress;
+  LoopFindings findings;  // of the last rank
 };
 
 // Runs the given batches of the grid as the slices of several ranks, merged.
@@ -91,6 +95,7 @@ Outcome evaluate(const plan::BatchGrid& grid,
     merged.merge(std::move(state));
     outcome.rows += log.num_rows();
     outcome.progress = observer.seen;
+    outcome.findings = times;
   }
   outcome.results = task->finalize(merged);
   const auto bytes = merged.bytes();
@@ -126,6 +131,27 @@ TEST(Loop, AnySplitGivesTheSameBits) {
   const auto whole = evaluate(grid, {{0, 1, 2, 3, 4}});
   EXPECT_EQ(evaluate(grid, {{0, 1}, {2, 3}, {4}}).state, whole.state);
   EXPECT_EQ(evaluate(grid, {{}, {4}, {0, 1, 2, 3}, {}}).state, whole.state);
+}
+
+TEST(Loop, ItsSpansMakeItsSums) {
+  trace::Recorder recorder({100, 100});
+  const auto found = evaluate(plan::BatchGrid(10, kBatch), {{0, 1, 2}}, 2).findings;
+  std::map<std::string, double> seconds;
+  std::map<std::string, std::vector<std::int64_t>> samples;
+  for (const trace::Event& event : recorder.take()) {
+    const std::string name(event.name());
+    seconds[name] += static_cast<double>(event.end_ns - event.begin_ns) * 1e-9;
+    if (event.batch.index >= 0) samples[name].push_back(event.batch.samples);
+  }
+  EXPECT_NEAR(seconds["wait_for_data"], found.wait_s, 1e-12);
+  EXPECT_NEAR(seconds["prepare"], found.prepare_s, 1e-12);
+  EXPECT_NEAR(seconds["forward"], found.predict_s, 1e-12);
+  EXPECT_NEAR(seconds["metrics"] + seconds["records"], found.score_s, 1e-12);
+  EXPECT_NEAR(seconds["wait_for_device"], found.device_wait_s, 1e-12);
+  EXPECT_EQ(samples.size(), 7u) << "and the progress";
+  for (const auto& [name, of_batches] : samples) {
+    EXPECT_EQ(of_batches, (std::vector<std::int64_t>{4, 4, 2})) << name;
+  }
 }
 
 TEST(Loop, ADroppedBatchShowsInTheEvidence) {

@@ -71,10 +71,10 @@ TEST_F(StreamOnGpu, TimesStandOnTheHostsClock) {
   after.record(stream);
   stream.synchronize();
   const auto ended_ns = now_ns();
-  constexpr std::int64_t kTolerance_ns = 100'000;
-  EXPECT_GT(timeline.when_ns(before), began_ns - kTolerance_ns);
+  constexpr std::int64_t kToleranceNs = 100'000;
+  EXPECT_GT(timeline.when_ns(before), began_ns - kToleranceNs);
   EXPECT_GT(timeline.when_ns(after), timeline.when_ns(before));
-  EXPECT_LT(timeline.when_ns(after), ended_ns + kTolerance_ns);
+  EXPECT_LT(timeline.when_ns(after), ended_ns + kToleranceNs);
 }
 
 TEST_F(StreamOnGpu, MoreMemoryThanThereIsIsOneClearError) {

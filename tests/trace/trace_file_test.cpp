@@ -88,7 +88,7 @@ TEST_F(TraceFileTest, WithoutEventsIsStillATrace) {
 
 TEST_F(TraceFileTest, ThatCannotBeWrittenIsAnErrorOfTheOutput) {
   try {
-    TraceFile(folder_ / "none" / "trace.json");
+    const TraceFile file(folder_ / "none" / "trace.json");
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::output);
