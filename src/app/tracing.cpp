@@ -7,7 +7,6 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/host.hpp>
 #include <tally/comm/windowed_gather.hpp>
-#include <tally/device/gpus.hpp>
 #include <tally/device/ranges.hpp>
 #include <tally/trace/span.hpp>
 
@@ -81,7 +80,7 @@ void Tracing::publish(Phases& phases, trace::TraceFile& file) {
 }
 
 void show_spans_to_profilers() {
-  if (device::cuda_header_version() == 0) return;
+  if (!device::are_ranges_seen()) return;
   trace::set_mirror({device::begin_range, device::end_range});
 }
 

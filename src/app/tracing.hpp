@@ -36,7 +36,7 @@ class Tracing {
   std::vector<trace::TracedRank> ranks_;  // on rank 0
 };
 
-// Every span also becomes a range of NVIDIA's profilers, where the program was built for them.
+// Under one of NVIDIA's profilers every span becomes a range there.
 void show_spans_to_profilers();
 
 }  // namespace tally::app

@@ -26,6 +26,7 @@ TEST(WithoutCuda, ThereIsNoGpuAndAReason) {
   EXPECT_THAT(inventory.why_none, testing::HasSubstr("built without CUDA"));
   EXPECT_EQ(device::cuda_header_version(), 0);
   EXPECT_NO_THROW(device::make_current(device::Device{}));
+  EXPECT_FALSE(device::are_ranges_seen());
   device::begin_range("a range that nobody sees");
   device::end_range();
 }

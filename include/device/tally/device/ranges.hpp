@@ -5,6 +5,9 @@
 
 namespace tally::device {
 
+// Whether this process was started under a profiler that takes ranges.
+bool are_ranges_seen();
+
 // Ranges of a thread nest.
 void begin_range(const char* name) noexcept;
 void end_range() noexcept;
