@@ -1,5 +1,6 @@
 #include <tally/hdf5/reader.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ struct Reader::Body {
   Subject subject;
   std::int64_t file_bytes = 0;
   File file;
+  std::shared_ptr<const UniqueDescriptor> descriptor;
 
   AttributeView attribute(const Object& object, std::string_view path,
                           std::string_view name) const {
@@ -33,6 +35,7 @@ namespace {
 Properties read_access(const Subject& subject) {
   Properties access(check(H5Pcreate(H5P_FILE_ACCESS), subject, "", "opened"));
   check(H5Pset_file_locking(access.get(), 0, 1), subject, "", "opened");
+  check(H5Pset_fapl_sec2(access.get()), subject, "", "opened");  // has a descriptor
   return access;
 }
 
@@ -78,6 +81,16 @@ File open_file(const Subject& subject, std::int64_t file_bytes) {
   return file;
 }
 
+// HDF5's own descriptor again: the file of this name may be another one by now.
+std::shared_ptr<const UniqueDescriptor> descriptor_of(const File& file, const Subject& subject) {
+  const auto lock = lock_library();
+  void* handle = nullptr;
+  check(H5Fget_vfd_handle(file.get(), H5P_DEFAULT, &handle), subject, "", "opened");
+  UniqueDescriptor descriptor(::fcntl(*static_cast<int*>(handle), F_DUPFD_CLOEXEC, 0));
+  if (!descriptor) fail(subject, "", format("cannot be opened ({})", errno_text(errno)));
+  return std::make_shared<const UniqueDescriptor>(std::move(descriptor));
+}
+
 // A cache that holds one row of chunks, so that reading a part of a filtered chunk does not decode
 // it anew each time. Unfiltered chunks are faster without (HDF5 then reads straight to the caller).
 Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
@@ -94,9 +107,10 @@ Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
 }  // namespace
 
 Reader::Reader(const std::filesystem::path& path, ErrorKind kind, std::string_view what)
-    : body_(std::make_unique<Body>(Body{{kind, std::string(what), path}, 0, File()})) {
+    : body_(std::make_unique<Body>(Body{{kind, std::string(what), path}, 0, File(), {}})) {
   body_->file_bytes = size_of_file(body_->subject);
   body_->file = open_file(body_->subject, body_->file_bytes);
+  body_->descriptor = descriptor_of(body_->file, body_->subject);
 }
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
@@ -151,6 +165,7 @@ Dataset Reader::dataset(std::string_view path) const {
   auto body = std::make_unique<Dataset::Body>();
   body->subject = subject;
   body->file_bytes = body_->file_bytes;
+  body->descriptor = body_->descriptor;
   body->id = DatasetId(
       check(H5Dopen2(body_->file.get(), name.c_str(), H5P_DEFAULT), subject, path, "opened"));
   body->info = examine(body->id.get(), subject, path, body_->file_bytes);

@@ -32,16 +32,20 @@ std::string_view known_filter(H5Z_filter_t id) {
   }
 }
 
-std::vector<std::string> known_filters(hid_t properties, const Subject& subject,
-                                       std::string_view path) {
-  std::vector<std::string> filters;
+struct Filters {
+  std::vector<std::string> names;
+  std::int64_t shuffled_bytes = 0;
+};
+
+Filters known_filters(hid_t properties, const Subject& subject, std::string_view path) {
+  Filters filters;
   const int num_filters = check(H5Pget_nfilters(properties), subject, path, "examined");
   for (unsigned i = 0; i < static_cast<unsigned>(num_filters); ++i) {
-    unsigned flags = 0, config = 0;
-    std::size_t num_values = 0;
+    unsigned flags = 0, config = 0, value = 0;
+    std::size_t num_values = 1;
     char label[64] = "";
     const H5Z_filter_t id = check(
-        H5Pget_filter2(properties, i, &flags, &num_values, nullptr, sizeof label, label, &config),
+        H5Pget_filter2(properties, i, &flags, &num_values, &value, sizeof label, label, &config),
         subject, path, "examined");
     const std::string_view filter = known_filter(id);
     if (filter.empty()) {
@@ -55,7 +59,8 @@ std::vector<std::string> known_filters(hid_t properties, const Subject& subject,
       fail(subject, path, format("uses the filter {}, which this HDF5 library lacks", filter),
            "Rewrite it, for example with 'h5repack -f NONE'.");
     }
-    filters.emplace_back(filter);
+    filters.names.emplace_back(filter);
+    if (id == H5Z_FILTER_SHUFFLE) filters.shuffled_bytes = num_values > 0 ? value : 0;
   }
   return filters;
 }
@@ -108,6 +113,9 @@ void check_contiguous(const Holder& holder, DatasetInfo& info, std::int64_t byte
 
 void check_chunks(const Holder& holder, DatasetInfo& info, std::int64_t bytes,
                   std::int64_t element_bytes, hid_t properties) {
+  unsigned options = 0;
+  check(H5Pget_chunk_opts(properties, &options), holder.subject, holder.path, "examined");
+  info.edges_filtered = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0;
   const bool deflated = std::ranges::count(info.filters, "deflate") > 0;
   const std::int64_t limit = (deflated ? kMaxInflation : 1) * holder.file_bytes;
   if (bytes > limit) holder.too_large(format("{}", bytes));
@@ -115,10 +123,8 @@ void check_chunks(const Holder& holder, DatasetInfo& info, std::int64_t bytes,
   hsize_t sizes[H5S_MAX_RANK];
   const int rank =
       check(H5Pget_chunk(properties, H5S_MAX_RANK, sizes), holder.subject, holder.path, "examined");
-  std::int64_t expected = 1;
   for (std::size_t d = 0; d < to_size(rank); ++d) {
     info.chunk_shape.push_back(checked_cast<std::int64_t>(sizes[d]));
-    expected *= (info.shape.at(d) + info.chunk_shape[d] - 1) / info.chunk_shape[d];
   }
   const auto chunk_bytes = product(info.chunk_shape, element_bytes);
   if (!chunk_bytes || *chunk_bytes > limit) holder.too_large("chunks of too many");
@@ -127,6 +133,7 @@ void check_chunks(const Holder& holder, DatasetInfo& info, std::int64_t bytes,
   hsize_t present = 0;
   check(H5Dget_num_chunks(holder.dataset, space.get(), &present), holder.subject, holder.path,
         "examined");
+  const std::int64_t expected = num_elements(info.chunk_grid());
   if (!std::cmp_equal(present, expected)) {
     fail(holder.subject, holder.path,
          format("holds {} of {} chunks: some rows were never written", present, expected));
@@ -192,7 +199,9 @@ DatasetInfo examine(hid_t dataset, const Subject& subject, std::string_view path
   info.element = *element;
   info.shape = extent(dataset, subject, path);
   info.storage = storage_of(H5Pget_layout(properties.get()), subject, path);
-  info.filters = known_filters(properties.get(), subject, path);
+  Filters filters = known_filters(properties.get(), subject, path);
+  info.filters = std::move(filters.names);
+  info.shuffled_bytes = filters.shuffled_bytes;
   check_size({dataset, subject, path, file_bytes}, info, type.get(), properties.get());
   return info;
 }

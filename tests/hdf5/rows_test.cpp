@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <tally/hdf5/reader.hpp>
@@ -120,6 +123,111 @@ TEST(RowFacts, RangesOutsideAreADefectOfTheCaller) {
   refused(10, 1, 40);
   refused(0, 10, 39);
   refused(1, std::numeric_limits<std::int64_t>::max(), 40);
+}
+
+TEST(RowFacts, ContiguousRowsAreReadBehindAUserBlock) {
+  const raw::TemporaryFolder folder;
+  const auto values = numbers();
+  const hid_t creation = raw::ok(H5Pcreate(H5P_FILE_CREATE));
+  raw::ok(H5Pset_userblock(creation, 4096));
+  const hid_t file =
+      raw::ok(H5Fcreate((folder / "a.h5").c_str(), H5F_ACC_EXCL, creation, H5P_DEFAULT));
+  raw::dataset(file, "/x", H5T_STD_I32LE, {kRows, kColumns}, values.data());
+  raw::ok(H5Fclose(file));
+  raw::ok(H5Pclose(creation));
+  EXPECT_EQ(Reader(folder / "a.h5").dataset("/x").read_all<std::int32_t>(), values);
+}
+
+TEST(RowFacts, ContiguousRowsOfAFileThatWasCutAreRefused) {
+  const raw::TemporaryFolder folder;
+  const auto values = numbers();
+  raw::create(folder / "a.h5", [&](hid_t file) {
+    raw::dataset(file, "/x", H5T_STD_I32LE, {kRows, kColumns}, values.data());
+  });
+  const Dataset dataset = Reader(folder / "a.h5").dataset("/x");
+  std::filesystem::resize_file(folder / "a.h5",
+                               static_cast<std::uintmax_t>(dataset.info().offset + 50 * 28 + 3));
+  std::vector<std::byte> out(101 * 28);
+  EXPECT_NO_THROW(dataset.read_rows(0, 50, out));
+  expect_error(ErrorKind::dataset, {"/x cannot be read, rows 40 to 59 (the file ends early)"},
+               [&] { dataset.read_rows(40, 20, out); });
+}
+
+// So HDF5 never converts: reading a dataset asks for the type that it is stored with.
+TEST(RowFacts, TheElementIsTheStoredType) {
+  const raw::TemporaryFolder folder;
+  const hid_t types[] = {H5T_STD_U8LE,   H5T_STD_I8LE,  H5T_STD_U16LE, H5T_STD_I16LE,
+                         H5T_STD_U32LE,  H5T_STD_I32LE, H5T_STD_U64LE, H5T_STD_I64LE,
+                         H5T_IEEE_F32LE, H5T_IEEE_F64LE};
+  raw::create(folder / "a.h5", [&](hid_t file) {
+    const std::int64_t value = 0x0102030405060708;
+    for (std::size_t i = 0; i < std::size(types); ++i) {
+      raw::dataset(file, ("/" + std::to_string(i)).c_str(), types[i], {1}, &value);
+    }
+  });
+  const Reader file(folder / "a.h5");
+  for (std::size_t i = 0; i < std::size(types); ++i) {
+    const Dataset dataset = file.dataset("/" + std::to_string(i));
+    EXPECT_EQ(dataset.info().element, static_cast<Element>(i));
+    EXPECT_EQ(size_bytes(dataset.info().element), static_cast<std::int64_t>(H5Tget_size(types[i])));
+    std::vector<std::byte> out(8);
+    dataset.read_rows(0, 1, out);
+    for (std::size_t b = 0; b < H5Tget_size(types[i]); ++b) {
+      EXPECT_EQ(out[b], static_cast<std::byte>(8 - b)) << i;
+    }
+  }
+}
+
+TEST(RawChunks, AreTheBytesBehindTheFilters) {
+  const raw::TemporaryFolder folder;
+  const auto values = numbers();
+  raw::create(folder / "a.h5", [&](hid_t file) {
+    raw::dataset(file, "/plain", H5T_STD_I32LE, {kRows, kColumns}, values.data(),
+                 storage_of({"", 50, 4, false}));
+    raw::dataset(file, "/packed", H5T_STD_I32LE, {kRows, kColumns}, values.data(),
+                 storage_of({"", 50, 7, true}));
+    raw::dataset(file, "/contiguous", H5T_STD_I32LE, {kRows, kColumns}, values.data());
+  });
+  const Reader file(folder / "a.h5");
+  const Dataset plain = file.dataset("/plain");
+  EXPECT_EQ(plain.info().chunk_grid(), (Shape{3, 2}));
+  std::vector<std::byte> bytes;
+  EXPECT_EQ(plain.read_raw_chunk(3, bytes), 0U);  // rows 50 to 99, columns 4 to 6 and one unused
+  ASSERT_EQ(bytes.size(), 50U * 4 * 4);
+  std::int32_t value = 0;
+  std::memcpy(&value, bytes.data() + 16, 4);
+  EXPECT_EQ(value, values[51 * kColumns + 4]);
+
+  const Dataset packed = file.dataset("/packed");
+  EXPECT_EQ(packed.info().shuffled_bytes, 4);
+  EXPECT_TRUE(packed.info().edges_filtered);
+  EXPECT_EQ(packed.read_raw_chunk(0, bytes), 0U);
+  EXPECT_EQ(std::ssize(bytes), packed.raw_chunk_bytes(0));
+  EXPECT_LT(bytes.size(), 50U * 7 * 4);
+
+  for (const std::int64_t chunk : {-1, 3}) {
+    expect_error(ErrorKind::internal, {"/packed"}, [&] { packed.read_raw_chunk(chunk, bytes); });
+  }
+  expect_error(ErrorKind::internal, {"/contiguous"},
+               [&] { file.dataset("/contiguous").read_raw_chunk(0, bytes); });
+}
+
+TEST(RawChunks, ADeclaredLengthThatNothingExplainsIsRefused) {
+  const raw::TemporaryFolder folder;
+  const std::vector<std::byte> longer(3000);
+  raw::create(folder / "a.h5", [&](hid_t file) {
+    const hid_t storage = raw::chunked({10});
+    raw::ok(H5Pset_deflate(storage, 1));
+    raw::dataset(file, "/x", H5T_STD_U8LE, {10}, nullptr, storage);
+    const hid_t dataset = raw::ok(H5Dopen2(file, "/x", H5P_DEFAULT));
+    const hsize_t corner[] = {0};
+    raw::ok(H5Dwrite_chunk(dataset, H5P_DEFAULT, 1, corner, longer.size(), longer.data()));
+    raw::ok(H5Dclose(dataset));
+  });
+  const Dataset dataset = Reader(folder / "a.h5").dataset("/x");
+  std::vector<std::byte> bytes;
+  expect_error(ErrorKind::dataset, {"/x declares a chunk 0 of 3000 bytes, expected at most 1044"},
+               [&] { dataset.read_raw_chunk(0, bytes); });
 }
 
 TEST(RowFacts, ADamagedFilteredChunkIsRefusedWithItsRows) {
