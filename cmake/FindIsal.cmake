@@ -1,4 +1,4 @@
-# Intel ISA-L (CRC-32C): target Isal::isal.
+# Intel ISA-L (CRC-32C, inflate): target Isal::isal.
 find_path(Isal_INCLUDE_DIR isa-l/crc.h)
 find_library(Isal_LIBRARY isal)
 include(FindPackageHandleStandardArgs)

@@ -1,0 +1,27 @@
+#include <isa-l/igzip_lib.h>
+
+#include <limits>
+#include <memory>
+
+#include <tally/digest/inflate.hpp>
+
+namespace tally::digest {
+
+bool inflate_zlib(std::span<const std::byte> stream, std::span<std::byte> out) {
+  // The library counts in 32 bits.
+  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (stream.size() > kMost || out.size() > kMost) return false;
+  // 80 KiB of tables, too much for a small stack.
+  thread_local const auto state = std::make_unique<inflate_state>();
+  isal_inflate_init(state.get());
+  state->crc_flag = ISAL_ZLIB;
+  // The argument is not const though it is only read.
+  auto* data = reinterpret_cast<const unsigned char*>(stream.data());
+  state->next_in = const_cast<unsigned char*>(data);
+  state->avail_in = static_cast<std::uint32_t>(stream.size());
+  state->next_out = reinterpret_cast<unsigned char*>(out.data());
+  state->avail_out = static_cast<std::uint32_t>(out.size());
+  return isal_inflate_stateless(state.get()) == ISAL_DECOMP_OK && state->avail_out == 0;
+}
+
+}  // namespace tally::digest
