@@ -1,6 +1,5 @@
 #include "job.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "batch_size.hpp"
 #include "class_weights.hpp"
 #include "output_folder.hpp"
+#include "reading.hpp"
 #include "reduction.hpp"
 
 namespace tally::app {
@@ -133,9 +133,7 @@ void note_balance(Job& job, int world_size) {
 
 // A rank uses --threads cores; the rest of those it may run on stand idle.
 void note_idle_cores(const comm::Communicator& comm, Job& job) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  const std::int64_t cores = CPU_COUNT(&allowed);
+  const std::int64_t cores = usable_cores();
   const auto used = std::int64_t{comm.local_world_size()} * job.config.threads;
   if (job.device.kind != DeviceKind::cpu || used >= cores) return;
   job.notes.push_back(format("{} of {} cores are used; a rank per core (mpirun -n {}) is faster",
@@ -209,6 +207,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   phases.done("start_reducer");
   job.grid = make_grid(job.config, job.data.set->info());
   job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
+  job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
   job.subgroups = find_subgroups(comm, job);
   note_balance(job, comm.world_size());
   note_idle_cores(comm, job);

@@ -50,6 +50,7 @@ struct Job {
   std::unique_ptr<comm::Reducer> reducer;
   std::optional<plan::BatchGrid> grid;
   plan::BatchRange slice;
+  int read_threads = 1;  // in force
   std::vector<Subgroups> subgroups;
   std::vector<std::string> notes;
 };

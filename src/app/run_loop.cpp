@@ -12,8 +12,6 @@ namespace tally::app {
 namespace {
 
 constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
-// Besides those in use: one batch ready, one being read.
-constexpr int kSlotsAhead = 2;
 // More samples without a finite output are no accident of a few.
 constexpr std::int64_t kMostNotFinite = 1000;
 
@@ -53,7 +51,8 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
   std::vector<std::span<std::byte>> slots;
   const std::int64_t slot_bytes = data::slot_bytes(info, job.grid->batch_size());
   const int held = evaluate::batches_in_flight(job.device);
-  for (int slot = 0; slot < held + kSlotsAhead; ++slot) {
+  // Besides those in use: one batch ready, one being read by each thread.
+  for (int slot = 0; slot < held + 1 + job.read_threads; ++slot) {
     memory.emplace_back(slot_bytes, job.device);
     slots.push_back(memory.back().bytes());
   }
@@ -66,7 +65,8 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
       0,
       0};
   const std::int64_t bytes_before = job.data.set->bytes_read();
-  data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots, held);
+  data::BatchReader reader(*job.data.set, *job.grid, job.slice, slots,
+                           {.threads = job.read_threads, .held = held});
   ReaderSource source(reader);
   evaluate::Parts parts{
       *job.stream,       job.grid->batch_size(), slot_bytes, held,       source,

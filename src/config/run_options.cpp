@@ -18,6 +18,7 @@ constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMaxBatch = 1 << 24;
 constexpr std::int64_t kMaxClasses = 1 << 20;
 constexpr int kMaxThreads = 4096;
+constexpr int kMaxReadThreads = 64;
 constexpr std::int64_t kMaxBins = 1000;
 constexpr std::int64_t kMaxReplicas = 100'000;
 
@@ -86,6 +87,10 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
        "", flag(run.check_reduction)},
       {kHow, "threads", "N", "threads per rank inside the model's operations", "",
        whole_number(run.threads, 1, kMaxThreads)},
+      {kHow, "read-threads", "N",
+       "threads per rank that read; auto: 1 on CPUs, with a GPU the rank's cores, at most 8", "",
+       or_word("auto", kAutoReadThreads, run.read_threads,
+               whole_number(run.read_threads, 1, kMaxReadThreads))},
       {kResults, "save", "LIST",
        "columns of predictions.h5: labels, topk, probabilities, logits; or none", "",
        choice_list(run.save, {"labels", "topk", "probabilities", "logits"}, "none")},

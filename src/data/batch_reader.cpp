@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
@@ -18,14 +19,15 @@
 
 namespace tally::data {
 
-// A ring of slots between one writer (the thread) and one reader (next()). Batch i of the slice
-// lies in slot i modulo the number of slots.
+// A ring of slots between the threads and one reader (next()). Batch i of the slice lies in slot i
+// modulo the number of slots; each thread takes the next i that none has.
 struct BatchReader::Body {
   Body(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
-       std::vector<std::span<std::byte>> memory, int num_held);
+       std::vector<std::span<std::byte>> memory, ReadAhead the_ahead);
 
-  void run(const std::stop_token& stop);
-  bool wait_for_free_slot(const std::stop_token& stop);
+  void check() const;
+  void run(const std::stop_token& stop, int thread);
+  std::optional<std::int64_t> take_free(const std::stop_token& stop);
   bool fill(Batch& batch, std::span<std::byte> memory, const std::stop_token& stop);
   void read_field(const SlotField& field, plan::SampleRange samples, std::span<std::byte> memory);
   const Batch* next();
@@ -35,42 +37,35 @@ struct BatchReader::Body {
   const plan::BatchRange slice;
   const SlotLayout layout;
   const std::vector<std::span<std::byte>> slots;
-  const std::int64_t held;
+  const ReadAhead ahead;
   std::vector<Batch> batches;  // one per slot
 
-  mutable std::mutex mutex;  // of everything up to `thread`
+  mutable std::mutex mutex;  // of everything up to `threads`
   std::condition_variable_any slot_freed;
   std::condition_variable batch_ready;
-  std::int64_t num_filled = 0;
+  std::vector<std::int64_t> filled;  // per slot, the batch of the slice that is complete; -1: none
+  std::int64_t num_begun = 0;
   std::int64_t num_taken = 0;
   std::int64_t num_freed = 0;
+  std::int64_t first_failed;  // slice.count while none is
   std::exception_ptr failure;
   double read_s = 0.0;
   double wait_s = 0.0;
 
-  std::jthread thread;  // last: joined before what it uses is gone
+  std::vector<std::jthread> threads;  // last: joined before what they use is gone
 };
 
 BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
-                        std::vector<std::span<std::byte>> memory, int num_held)
+                        std::vector<std::span<std::byte>> memory, ReadAhead the_ahead)
     : data_set(set),
       grid(the_grid),
       slice(the_slice),
       layout(make_slot_layout(set.info(), the_grid.batch_size())),
       slots(std::move(memory)),
-      held(num_held) {
-  const bool large_enough = std::ranges::all_of(
-      slots, [&](const auto& slot) { return std::cmp_greater_equal(slot.size(), layout.bytes); });
-  if (held < 1 || std::ssize(slots) <= held || !large_enough) {
-    throw Error(ErrorKind::internal,
-                format("a batch reader of which {} batches are held needs more slots, of {} bytes",
-                       held, layout.bytes));
-  }
-  if (slice.first < 0 || slice.count < 0 || slice.end() > grid.num_batches() ||
-      grid.num_samples() > set.info().num_samples) {
-    throw Error(ErrorKind::internal,
-                format("batches {} + {} are not in the data set", slice.first, slice.count));
-  }
+      ahead(the_ahead),
+      filled(slots.size(), -1),
+      first_failed(the_slice.count) {
+  check();
   for (const auto& slot : slots) {
     batches.push_back({.index = 0,
                        .samples = {},
@@ -78,39 +73,68 @@ BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
                        .targets = slot_views(layout.targets, slot.data(), grid.batch_size()),
                        .memory = slot.first(to_size(layout.bytes))});
   }
-  thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  data_set.expect(grid.samples_of(slice), ahead.threads);
+  for (int thread = 0; thread < std::min<std::int64_t>(ahead.threads, slice.count); ++thread) {
+    threads.emplace_back([this, thread](const std::stop_token& stop) { run(stop, thread); });
+  }
 }
 
-void BatchReader::Body::run(const std::stop_token& stop) {
-  trace::set_track(trace::kReaderTrack);
-  try {
-    for (std::int64_t i = 0; i < slice.count; ++i) {
-      if (!wait_for_free_slot(stop)) return;
-      const std::size_t slot = to_size(i) % slots.size();
-      const Stopwatch watch;
-      Batch& batch = batches[slot];
-      batch.index = slice.first + i;
+void BatchReader::Body::check() const {
+  const bool large_enough = std::ranges::all_of(
+      slots, [&](const auto& slot) { return std::cmp_greater_equal(slot.size(), layout.bytes); });
+  if (ahead.held < 1 || ahead.threads < 1 || std::ssize(slots) <= ahead.held || !large_enough) {
+    throw Error(ErrorKind::internal,
+                format("a batch reader of which {} batches are held needs more slots, of {} bytes, "
+                       "and a thread",
+                       ahead.held, layout.bytes));
+  }
+  if (slice.first < 0 || slice.count < 0 || slice.end() > grid.num_batches() ||
+      grid.num_samples() > data_set.info().num_samples) {
+    throw Error(ErrorKind::internal,
+                format("batches {} + {} are not in the data set", slice.first, slice.count));
+  }
+}
+
+void BatchReader::Body::run(const std::stop_token& stop, int thread) {
+  trace::set_track(trace::kReaderTrack + thread);
+  while (const auto i = take_free(stop)) {
+    const std::size_t slot = to_size(*i) % slots.size();
+    const Stopwatch watch;
+    Batch& batch = batches[slot];
+    std::exception_ptr problem;
+    try {
+      batch.index = slice.first + *i;
       batch.samples = grid.samples_of(batch.index);
       const trace::Span span(trace::Kind::data, "read", {batch.index, batch.samples.count});
       if (!fill(batch, slots[slot], stop)) return;
-      const std::lock_guard lock(mutex);
-      read_s += watch.elapsed_s();
-      ++num_filled;
-      batch_ready.notify_one();
+    } catch (...) {
+      problem = std::current_exception();
     }
-  } catch (...) {
     const std::lock_guard lock(mutex);
-    failure = std::current_exception();
+    read_s += watch.elapsed_s();
+    if (!problem) {
+      filled[slot] = *i;
+    } else if (*i < first_failed) {
+      first_failed = *i;
+      failure = problem;
+      slot_freed.notify_all();  // nothing more is begun
+    }
     batch_ready.notify_one();
   }
 }
 
-// False when asked to stop.
-bool BatchReader::Body::wait_for_free_slot(const std::stop_token& stop) {
-  const trace::Span span(trace::Kind::data, "wait_for_slot", {slice.first + num_filled});
+// The next batch of the slice, once its slot is free; none when all are begun, one has failed (all
+// before it are begun) or the threads are asked to stop.
+std::optional<std::int64_t> BatchReader::Body::take_free(const std::stop_token& stop) {
+  trace::Span span(trace::Kind::data, "wait_for_slot");
   std::unique_lock lock(mutex);
-  return slot_freed.wait(lock, stop, [&] { return num_filled - num_freed < std::ssize(slots); }) &&
-         !stop.stop_requested();
+  const auto is_over = [&] { return num_begun == slice.count || first_failed < slice.count; };
+  slot_freed.wait(lock, stop,
+                  [&] { return is_over() || num_begun - num_freed < std::ssize(slots); });
+  if (stop.stop_requested() || is_over()) return std::nullopt;
+  if (num_begun + 1 == slice.count) slot_freed.notify_all();
+  span.set_batch({slice.first + num_begun});
+  return num_begun++;
 }
 
 // False when asked to stop.
@@ -135,23 +159,23 @@ void BatchReader::Body::read_field(const SlotField& field, plan::SampleRange sam
 
 const Batch* BatchReader::Body::next() {
   std::unique_lock lock(mutex);
-  if (num_taken - num_freed == held) {
+  if (num_taken - num_freed == ahead.held) {
     ++num_freed;
     slot_freed.notify_one();
   }
   if (num_taken == slice.count) return nullptr;
-  const Stopwatch watch;
-  batch_ready.wait(lock, [&] { return num_taken < num_filled || failure; });
-  wait_s += watch.elapsed_s();
-  if (num_taken == num_filled) std::rethrow_exception(failure);
   const std::size_t slot = to_size(num_taken) % slots.size();
+  const Stopwatch watch;
+  batch_ready.wait(lock, [&] { return filled[slot] == num_taken || first_failed <= num_taken; });
+  wait_s += watch.elapsed_s();
+  if (first_failed <= num_taken) std::rethrow_exception(failure);
   ++num_taken;
   return &batches[slot];
 }
 
 BatchReader::BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,
-                         std::vector<std::span<std::byte>> slots, int held)
-    : body_(std::make_unique<Body>(data_set, grid, slice, std::move(slots), held)) {}
+                         std::vector<std::span<std::byte>> slots, ReadAhead ahead)
+    : body_(std::make_unique<Body>(data_set, grid, slice, std::move(slots), ahead)) {}
 BatchReader::~BatchReader() = default;
 
 const Batch* BatchReader::next() { return body_->next(); }

@@ -21,7 +21,15 @@ ColumnReader::ColumnReader(std::filesystem::path file, hdf5::Dataset dataset, Ch
     : file_(std::move(file)),
       dataset_(std::move(dataset)),
       table_(std::move(table)),
-      row_bytes_(dataset_.info().row_bytes()) {}
+      row_bytes_(dataset_.info().row_bytes()) {
+  const hdf5::DatasetInfo& info = dataset_.info();
+  if (!info.filters.empty() && ChunkDecoder::knows(info)) chunks_.emplace(file_, dataset_);
+}
+
+void ColumnReader::expect(plan::SampleRange rows, int threads) {
+  edges_.keep(to_size(threads) + 1);
+  if (chunks_) chunks_->expect(rows, threads);
+}
 
 void ColumnReader::read(std::int64_t first, std::int64_t count, std::span<std::byte> out) {
   if (first < 0 || count < 0 || first > num_rows() - count ||
@@ -40,7 +48,11 @@ void ColumnReader::read(std::int64_t first, std::int64_t count, std::span<std::b
 }
 
 void ColumnReader::fetch(std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-  dataset_.read_rows(first, count, out);
+  if (chunks_) {
+    chunks_->read(first, count, out.first(to_size(count * row_bytes_)));
+  } else {
+    dataset_.read_rows(first, count, out);
+  }
   bytes_read_ += count * row_bytes_;
 }
 
@@ -48,8 +60,10 @@ void ColumnReader::fetch(std::int64_t first, std::int64_t count, std::span<std::
 std::int64_t ColumnReader::read_whole_blocks(std::int64_t first, std::int64_t end,
                                              std::span<std::byte> out) {
   const std::int64_t rows_per_block = std::min(table_.rows_per_block, num_rows());
+  // Whole chunks are decoded straight to their place.
+  const std::int64_t piece_bytes = chunks_ ? (end - first) * row_bytes_ : kPieceBytes;
   const std::int64_t per_piece =
-      std::max<std::int64_t>(1, kPieceBytes / (rows_per_block * row_bytes_));
+      std::max<std::int64_t>(1, piece_bytes / (rows_per_block * row_bytes_));
   std::int64_t behind = std::min(end, first + per_piece * rows_per_block);
   if (behind < num_rows()) behind -= (behind - first) % rows_per_block;
   fetch(first, behind - first, out);
@@ -67,16 +81,16 @@ std::int64_t ColumnReader::copy_from_edge(std::int64_t first, std::int64_t end,
   const std::int64_t block = first / table_.rows_per_block;
   const std::int64_t block_first = block * table_.rows_per_block;
   const std::int64_t block_rows = std::min(table_.rows_per_block, num_rows() - block_first);
-  if (edge_block_ != block) {
-    edge_block_ = -1;
-    edge_.resize(to_size(block_rows * row_bytes_));
-    fetch(block_first, block_rows, edge_);
-    verify(block, edge_);
-    edge_block_ = block;
-  }
+  const auto whole = edges_.get(block, [&] {
+    auto made = std::make_shared_for_overwrite<std::byte[]>(to_size(block_rows * row_bytes_));
+    const std::span bytes(made.get(), to_size(block_rows * row_bytes_));
+    fetch(block_first, block_rows, bytes);
+    verify(block, bytes);
+    return made;
+  });
   const std::int64_t behind = std::min(end, block_first + block_rows);
-  const auto rows = std::span(edge_).subspan(to_size((first - block_first) * row_bytes_),
-                                             to_size((behind - first) * row_bytes_));
+  const std::span rows(whole.get() + (first - block_first) * row_bytes_,
+                       to_size((behind - first) * row_bytes_));
   std::ranges::copy(rows, out.begin());
   return behind;
 }

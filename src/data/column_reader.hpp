@@ -1,15 +1,19 @@
-// Rows of one column, every block compared with its checksum.
+// Rows of one column, every block compared with its checksum; by several threads at once.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
-#include <vector>
 
 #include <tally/hdf5/reader.hpp>
+#include <tally/plan/batch_grid.hpp>
 
+#include "block_cache.hpp"
 #include "checksum_table.hpp"
+#include "chunked_rows.hpp"
 
 namespace tally::data {
 
@@ -19,6 +23,8 @@ class ColumnReader {
 
   // Rows [first, first + count) into the front of `out`. Throws Error(dataset).
   void read(std::int64_t first, std::int64_t count, std::span<std::byte> out);
+  // `threads` threads are going to read `rows` in order; before they begin.
+  void expect(plan::SampleRange rows, int threads);
 
   const ChecksumTable& table() const { return table_; }
   std::int64_t bytes_read() const { return bytes_read_; }
@@ -34,10 +40,10 @@ class ColumnReader {
   hdf5::Dataset dataset_;
   ChecksumTable table_;
   std::int64_t row_bytes_;
-  std::int64_t bytes_read_ = 0;
-  // The block last cut by a range's edge: the next range mostly begins inside it.
-  std::int64_t edge_block_ = -1;
-  std::vector<std::byte> edge_;
+  std::optional<ChunkedRows> chunks_;  // else HDF5 has no filter to undo, or one we do not know
+  std::atomic<std::int64_t> bytes_read_ = 0;
+  // Blocks cut by a range's edge: the next range mostly begins inside the same one.
+  BlockCache edges_;
 };
 
 }  // namespace tally::data

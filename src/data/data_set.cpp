@@ -30,10 +30,9 @@ DataSet::DataSet(const std::filesystem::path& path)
     : body_(std::make_unique<Body>(Body{hdf5::Reader(path), {}, {}})) {
   body_->info = read_schema(body_->file);
   for (const ColumnInfo* column : all_columns(body_->info)) {
-    body_->columns.emplace(
-        column->path,
-        ColumnReader(path, body_->file.dataset(column->path),
-                     read_checksum_table(body_->file, column->path, body_->info.num_samples)));
+    body_->columns.try_emplace(
+        column->path, path, body_->file.dataset(column->path),
+        read_checksum_table(body_->file, column->path, body_->info.num_samples));
   }
 }
 DataSet::DataSet(DataSet&&) noexcept = default;
@@ -44,6 +43,10 @@ const DataSetInfo& DataSet::info() const { return body_->info; }
 void DataSet::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                         std::span<std::byte> out, RowCheck check) {
   body_->read_rows(column, first, count, out, check);
+}
+
+void DataSet::expect(plan::SampleRange samples, int threads) {
+  for (auto& [path, column] : body_->columns) column.expect(samples, threads);
 }
 
 std::int64_t DataSet::bytes_read() const {

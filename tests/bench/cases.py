@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 from commands import Case
 from prepared import Prepared
@@ -30,6 +31,25 @@ class Cases:
                 images = rng.integers(0, 256, (num_samples, SIZE, SIZE, 3), dtype=np.uint8)
                 out.add_image("image", height=SIZE, width=SIZE, encoding=IMAGENET, data=images)
                 out.add_target("label", rng.integers(0, CLASSES, num_samples))
+        return path
+
+    def packed_images(self, num_samples: int, rows_per_chunk: int) -> Path:
+        """Smooth images with some noise, without checksums, compressed as h5py users do it."""
+        path = self.cache / f"packed-{num_samples}-{rows_per_chunk}.h5"
+        if not path.exists():
+            rng = np.random.default_rng(0)
+            slope = rng.integers(0, 2, (num_samples, SIZE, SIZE, 3), dtype=np.int8).cumsum(2, dtype=np.uint8)
+            images = slope + rng.integers(0, 4, slope.shape, dtype=np.uint8)
+            with DataSetWriter(path, task="multiclass", num_classes=CLASSES, num_samples=num_samples,
+                               checksums=False, overwrite=True) as out:  # fmt: skip
+                out.add_image("image", height=SIZE, width=SIZE, encoding=IMAGENET, data=images)
+                out.add_target("label", rng.integers(0, CLASSES, num_samples))
+            with h5py.File(path, "r+") as file:
+                attributes = dict(file["/inputs/image"].attrs)
+                del file["/inputs/image"]
+                chunks = (rows_per_chunk, *images.shape[1:])
+                packed = file.create_dataset("/inputs/image", data=images, chunks=chunks, compression="gzip", compression_opts=1)  # fmt: skip
+                packed.attrs.update(attributes)
         return path
 
     def resnet18(self, num_samples: int = 512) -> Case:

@@ -39,6 +39,13 @@ def read_speed(build: Path, data: Path, batch: int, rounds: int) -> list[object]
     ]
 
 
+def packed_speed(build: Path, data: Path, batch: int, rounds: int) -> list[object]:
+    """GB/s of H5Dread, and of Tally on 1 and 2 threads; the latter two as multiples of H5Dread's."""
+    found = list(_rows(build / "tests" / "bench" / "packed_speed", data, "image", batch, rounds))
+    speeds = [statistics.median(column) / 1e9 for column in zip(*found, strict=True)]
+    return [*speeds, *(statistics.median(row[i] / row[0] for row in found) for i in (1, 2))]
+
+
 def metric_pass(build: Path, folder: Path, rounds: int) -> list[dict]:
     program = build / "tests" / "bench" / "metric_pass"
     return [one for classes in metric_pass_program.SIZES

@@ -96,6 +96,17 @@ def read(setup: Setup) -> Table:
     return table
 
 
+def packed(setup: Setup) -> Table:
+    table = Table("packed", "Reading compressed images of 224 x 224 (gzip 1) in batches, from the page cache: GB/s",
+                  ["images per chunk", "batch", "H5Dread", "Tally, 1 thread", "Tally, 2 threads",
+                   "1 thread / H5Dread", "2 threads / H5Dread"])  # fmt: skip
+    for rows_per_chunk in (1, 64):
+        for batch in (32, 256):
+            data = setup.cases.packed_images(1500, rows_per_chunk)
+            table.rows.append([rows_per_chunk, batch, *programs.packed_speed(setup.build, data, batch, setup.rounds)])
+    return table
+
+
 def metrics(setup: Setup) -> Table:
     """The pass over the scores alone, against torchmetrics over the same ones."""
     table = Table("metrics", "Metrics alone: processor time per sample, one thread",
@@ -119,5 +130,5 @@ def gather(setup: Setup) -> Table:
 
 
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
-    one.__name__: one for one in (loop, forward, command, read, metrics, gather)
+    one.__name__: one for one in (loop, forward, command, read, packed, metrics, gather)
 }

@@ -61,6 +61,20 @@ TEST(Binding, ARefusedValueLeavesTheFieldAlone) {
   EXPECT_THAT(list, ::testing::ElementsAre("a"));
 }
 
+TEST(Binding, AWordMayStandForANumber) {
+  int field = 5;
+  const Binding binding = or_word("auto", 0, field, whole_number(field, 1, 8));
+  for (const std::string_view wrong : {"0", "9", "-1", "Auto", "", "1.5"}) {
+    EXPECT_EQ(binding.set(wrong), "a whole number from 1 to 8 or 'auto'") << wrong;
+  }
+  EXPECT_EQ(binding.text(), "5");
+  EXPECT_FALSE(binding.set("auto").has_value());
+  EXPECT_EQ(field, 0);
+  EXPECT_EQ(binding.text(), "auto");
+  EXPECT_FALSE(binding.set("8").has_value());
+  EXPECT_EQ(field, 8);
+}
+
 TEST(Binding, FlagTakesTheUsualWords) {
   bool field = false;
   const Binding binding = flag(field);

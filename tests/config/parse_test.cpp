@@ -112,6 +112,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"reduce", "auto"},
                                                                   {"check-reduction", "false"},
                                                                   {"threads", "1"},
+                                                                  {"read-threads", "auto"},
                                                                   {"save", "labels"},
                                                                   {"intervals", "wilson"},
                                                                   {"bootstrap-replicas", "1000"},

@@ -36,6 +36,7 @@ const std::vector<Case> kCases{
     {"reduce", "mpi", "nccl", "auto", "auto"},
     {"check-reduction", "true", "false", "true", "false"},
     {"threads", "2", "3", "4", "1"},
+    {"read-threads", "2", "3", "auto", "auto"},
     {"save", "topk", "none", "logits,labels", "labels"},
     {"intervals", "off", "bootstrap", "wilson", "wilson"},
     {"bootstrap-replicas", "2", "3", "4", "1000"},

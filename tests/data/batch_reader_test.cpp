@@ -44,14 +44,14 @@ void expect_batch(const Batch& batch, const SampleFile& sample, const plan::Batc
   }
 }
 
-// Batch size, number of slots, rows per checksum block.
-class ReadBatches
-    : public testing::TestWithParam<std::tuple<std::int64_t, std::size_t, std::int64_t>> {};
+// Batch size, number of slots, rows per checksum block, storage, threads.
+class ReadBatches : public testing::TestWithParam<
+                        std::tuple<std::int64_t, std::size_t, std::int64_t, SampleStorage, int>> {};
 
 TEST_P(ReadBatches, EverySliceGivesItsBatchesInOrder) {
-  const auto [batch_size, num_slots, rows_per_block] = GetParam();
+  const auto [batch_size, num_slots, rows_per_block, storage, threads] = GetParam();
   const raw::TemporaryFolder folder;
-  const SampleFile sample{.num_samples = 53, .rows_per_block = rows_per_block};
+  const SampleFile sample{.num_samples = 53, .rows_per_block = rows_per_block, .storage = storage};
   sample.write(folder / "a.h5");
   const plan::BatchGrid grid(53, batch_size);
   std::int64_t samples = 0;
@@ -59,7 +59,7 @@ TEST_P(ReadBatches, EverySliceGivesItsBatchesInOrder) {
     DataSet data_set(folder / "a.h5");
     Slots slots(data_set.info(), batch_size, num_slots);
     const plan::BatchRange slice = grid.slice_of(rank, 3);
-    BatchReader reader(data_set, grid, slice, slots.spans());
+    BatchReader reader(data_set, grid, slice, slots.spans(), {.threads = threads, .held = 1});
     for (std::int64_t k = slice.first; k < slice.end(); ++k) {
       const Batch* batch = reader.next();
       ASSERT_NE(batch, nullptr);
@@ -79,7 +79,25 @@ TEST_P(ReadBatches, EverySliceGivesItsBatchesInOrder) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ReadBatches,
                          testing::Combine(testing::Values(1, 7, 16, 53, 64),
-                                          testing::Values(2, 3, 8), testing::Values(0, 5, 64)));
+                                          testing::Values(2, 3, 8), testing::Values(0, 5, 64),
+                                          testing::Values(SampleStorage::contiguous,
+                                                          SampleStorage::deflated),
+                                          testing::Values(1, 2, 5)));
+
+// Chunks and blocks of many batches: each is read by whoever comes first, and by nobody else.
+TEST(ReadShared, BlocksThatManyBatchesShareAreReadOnce) {
+  const raw::TemporaryFolder folder;
+  const SampleFile sample{.num_samples = 128, .rows_per_block = 64};
+  sample.write(folder / "a.h5");
+  const plan::BatchGrid grid(128, 4);
+  for (const int threads : {1, 2, 5}) {
+    DataSet data_set(folder / "a.h5");
+    Slots slots(data_set.info(), 4, 8);
+    BatchReader reader(data_set, grid, {0, 32}, slots.spans(), {.threads = threads, .held = 1});
+    while (const Batch* batch = reader.next()) expect_batch(*batch, sample, grid);
+    EXPECT_EQ(data_set.bytes_read(), 128 * (sample.row_bytes() + 8)) << threads;
+  }
+}
 
 class Reading : public testing::Test {
  protected:
@@ -116,7 +134,7 @@ TEST_F(Reading, ItCanBeLeftAtAnyMoment) {
   for (int taken = 0; taken <= 10; ++taken) {
     DataSet data_set(folder_ / "a.h5");
     Slots slots(data_set.info(), 4, 2);
-    BatchReader reader(data_set, grid_, {0, 10}, slots.spans());
+    BatchReader reader(data_set, grid_, {0, 10}, slots.spans(), {.threads = 1 + taken % 3});
     for (int i = 0; i < taken; ++i) ASSERT_NE(reader.next(), nullptr);
   }
 }
@@ -126,13 +144,16 @@ TEST_F(Reading, AFailureComesAfterTheBatchesBeforeIt) {
     raw::remove(file, "/targets/label");
     raw::remove(file, "/checksums/targets/label");
     auto labels = sample_.labels();
-    labels[22] = 99;
+    labels[22] = 99;  // in batch 5
+    labels[25] = 98;
+    labels[39] = 97;
     raw::dataset(file, "/targets/label", H5T_STD_I64LE, {40}, labels.data());
   });
-  for (const std::size_t num_slots : {2U, 5U, 20U}) {
+  for (const auto& [num_slots, threads] : {std::pair(2U, 1), std::pair(5U, 1), std::pair(20U, 1),
+                                           std::pair(2U, 2), std::pair(5U, 5), std::pair(20U, 5)}) {
     DataSet data_set(folder_ / "a.h5");
     Slots slots(data_set.info(), 4, num_slots);
-    BatchReader reader(data_set, grid_, {0, 10}, slots.spans());
+    BatchReader reader(data_set, grid_, {0, 10}, slots.spans(), {.threads = threads, .held = 1});
     for (int k = 0; k < 5; ++k) {
       const Batch* batch = reader.next();
       ASSERT_NE(batch, nullptr);
@@ -175,6 +196,9 @@ TEST_F(Reading, WrongSlotsAndSlicesAreDefectsOfTheCaller) {
                  [&] { BatchReader reader(data_set, grid_, slice, std::move(spans)); });
   };
   refused({0, 10}, {slots.spans()[0]});
+  expect_error(ErrorKind::internal, {"a thread"}, [&] {
+    BatchReader reader(data_set, grid_, {0, 10}, slots.spans(), {.threads = 0, .held = 1});
+  });
   refused({0, 10}, {slots.spans()[0], slots.spans()[1].first(255)});
   refused({0, 11}, slots.spans());
   refused({-1, 2}, slots.spans());

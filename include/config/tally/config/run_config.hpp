@@ -10,6 +10,8 @@ namespace tally::config {
 
 // The batch size is to be found by trying.
 inline constexpr std::int64_t kAutoBatchSize = 0;
+// As many as the device wants and the node has.
+inline constexpr int kAutoReadThreads = 0;
 
 struct RunConfig {
   // Files
@@ -42,6 +44,7 @@ struct RunConfig {
   std::string reduce = "auto";      // auto, nccl, mpi
   bool check_reduction = false;
   int threads = 1;
+  int read_threads = kAutoReadThreads;  // per rank, that read the data set
 
   // Results
   std::string intervals = "wilson";  // off, wilson, bootstrap

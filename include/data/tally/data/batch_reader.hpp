@@ -1,4 +1,4 @@
-// Reads a slice of the batch grid on a thread of its own, ahead of whoever consumes it.
+// Reads a slice of the batch grid on threads of its own, ahead of whoever consumes it.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,26 @@ struct Batch {
 // Bytes one slot needs, every tensor aligned to 64.
 std::int64_t slot_bytes(const DataSetInfo& info, std::int64_t batch_size);
 
+struct ReadAhead {
+  int threads = 1;  // that read, a batch each; what is read does not depend on it
+  int held = 1;     // batches the consumer has in hand at a time
+};
+
 class BatchReader {
  public:
-  // Starts reading `slice` of `grid` into `slots` (more than `held` spans of slot_bytes each,
-  // zero-filled, kept alive by the caller). The reader is the only user of `data_set` until it is
-  // destroyed. `held`: how many batches the consumer has in hand at a time, at least 1.
+  // Starts reading `slice` of `grid` into `slots` (more than are held, spans of slot_bytes each,
+  // kept alive by the caller). The reader is the only user of `data_set` until it is destroyed.
   BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,
-              std::vector<std::span<std::byte>> slots, int held = 1);
-  // Stops and joins the thread.
+              std::vector<std::span<std::byte>> slots, ReadAhead ahead = {});
+  // Stops and joins the threads.
   ~BatchReader();
 
   // The next batch, or nullptr after the last; the batch returned `held` calls before is given
-  // back. Rethrows what the thread threw.
+  // back. Batches come in order; in place of the first one that could not be read, and of all
+  // behind it, what reading it threw is thrown.
   const Batch* next();
 
-  // Seconds the thread spent reading, and the consumer spent waiting in next().
+  // Seconds the threads spent reading, added up, and the consumer spent waiting in next().
   double read_s() const;
   double wait_s() const;
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
+#include <tally/plan/batch_grid.hpp>
 
 namespace tally::data {
 
@@ -69,9 +70,13 @@ class DataSet {
   // Rows [first, first + count) of a column into `out`; rows past the checksum block's edges are
   // read along and checked, then dropped. Labels are checked to be in range and values to be
   // finite, unless only checksums are asked for. Throws Error(dataset) naming the column, the row
-  // and the value. One thread at a time.
+  // and the value. From several threads at once.
   void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                  std::span<std::byte> out, RowCheck check = RowCheck::values);
+
+  // Says that `threads` threads are going to read `samples` of the columns in order, so that chunks
+  // which their ranges share are decoded once. Before they begin; without it rows are the same.
+  void expect(plan::SampleRange samples, int threads);
 
   // Bytes asked of the file so far, checksum edges included.
   std::int64_t bytes_read() const;

@@ -1,0 +1,48 @@
+// Rows of a chunked dataset, its chunks decoded here, by several threads at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include <tally/hdf5/reader.hpp>
+#include <tally/plan/batch_grid.hpp>
+
+#include "block_cache.hpp"
+#include "chunk_decoder.hpp"
+
+namespace tally::data {
+
+class ChunkedRows {
+ public:
+  // Of a dataset that ChunkDecoder knows; messages name `file`. The dataset must live as long.
+  ChunkedRows(std::filesystem::path file, const hdf5::Dataset& dataset);
+
+  // Rows [first, first + count), which are there, to all of `out`. Throws Error(dataset).
+  void read(std::int64_t first, std::int64_t count, std::span<std::byte> out);
+
+  // `threads` threads are going to read `rows` in order; before they begin.
+  void expect(plan::SampleRange rows, int threads);
+
+ private:
+  const hdf5::DatasetInfo& info() const { return dataset_.info(); }
+  void decode(std::int64_t chunk, std::span<std::byte> out) const;
+  BlockCache::Block decoded(std::int64_t chunk) const;
+  void decode_ahead(std::int64_t chunk);
+  void copy_rows(const std::byte* chunk, std::int64_t tile, std::int64_t first, std::int64_t count,
+                 std::byte* out) const;
+
+  std::filesystem::path file_;
+  const hdf5::Dataset& dataset_;
+  ChunkDecoder decoder_;
+  std::int64_t rows_per_chunk_;
+  std::int64_t num_tiles_;  // chunks that share a row
+  std::int64_t chunk_bytes_;
+  std::int64_t ahead_ = 0;       // chunks that may be decoded before they are asked for
+  std::int64_t wanted_end_ = 0;  // no row from here on is
+  BlockCache cache_;
+};
+
+}  // namespace tally::data
