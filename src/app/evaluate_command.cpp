@@ -16,6 +16,7 @@
 #include "job.hpp"
 #include "output_folder.hpp"
 #include "results.hpp"
+#include "staging.hpp"
 #include "tracing.hpp"
 #include "watcher.hpp"
 
@@ -84,6 +85,10 @@ void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions
 }
 
 void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phases) {
+  if (!job.config.stage.empty()) {
+    stage_data(comm, job);
+    phases.done("stage");
+  }
   std::optional<RootSide> root;
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(job);

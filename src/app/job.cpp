@@ -20,6 +20,7 @@
 #include "output_folder.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
+#include "staging.hpp"
 
 namespace tally::app {
 namespace {
@@ -208,6 +209,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   job.grid = make_grid(job.config, job.data.set->info());
   job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
   job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
+  check_stage_folder(comm, job);
   job.subgroups = find_subgroups(comm, job);
   note_balance(job, comm.world_size());
   note_idle_cores(comm, job);

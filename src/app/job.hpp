@@ -50,7 +50,8 @@ struct Job {
   std::unique_ptr<comm::Reducer> reducer;
   std::optional<plan::BatchGrid> grid;
   plan::BatchRange slice;
-  int read_threads = 1;  // in force
+  int read_threads = 1;           // in force
+  std::int64_t staged_bytes = 0;  // of all ranks
   std::vector<Subgroups> subgroups;
   std::vector<std::string> notes;
 };

@@ -77,6 +77,7 @@ void fill_inputs(report::RunReport& report, const Job& job) {
   report.weights = job.model.weights;
   if (const auto& card = job.model.predictor->card()) report.model_source = card->source;
   report.data = job.data.file;
+  if (!job.config.stage.empty()) report.staged_bytes = job.staged_bytes;
   report.data_integrity_checked = info.integrity_checked;
   report.notes = job.notes;
 }

@@ -91,6 +91,10 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
        "threads per rank that read; auto: 1 on CPUs, with a GPU the rank's cores, at most 8", "",
        or_word("auto", kAutoReadThreads, run.read_threads,
                whole_number(run.read_threads, 1, kMaxReadThreads))},
+      {kHow, "stage", "DIR",
+       "copy each node's part of the data set to this folder on the node first, and read from "
+       "there",
+       "no copy", words(run.stage)},
       {kResults, "save", "LIST",
        "columns of predictions.h5: labels, topk, probabilities, logits; or none", "",
        choice_list(run.save, {"labels", "topk", "probabilities", "logits"}, "none")},

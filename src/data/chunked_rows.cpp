@@ -90,9 +90,49 @@ void ChunkedRows::read(std::int64_t first, std::int64_t count, std::span<std::by
   }
 }
 
+plan::SampleRange ChunkedRows::chunks_of(plan::SampleRange rows) const {
+  if (rows.count == 0) return {0, 0};
+  const std::int64_t first = rows.first / rows_per_chunk_;
+  const std::int64_t last = (rows.end() - 1) / rows_per_chunk_;
+  return {first * num_tiles_, (last - first + 1) * num_tiles_};
+}
+
+std::int64_t ChunkedRows::staged_bytes(plan::SampleRange rows) const {
+  const plan::SampleRange chunks = chunks_of(rows);
+  std::int64_t bytes = 0;
+  for (std::int64_t chunk = chunks.first; chunk < chunks.end(); ++chunk) {
+    bytes += dataset_.raw_chunk_bytes(chunk);
+  }
+  return bytes;
+}
+
+void ChunkedRows::stage(const std::shared_ptr<StagedFile>& copy, plan::SampleRange rows) {
+  const plan::SampleRange chunks = chunks_of(rows);
+  std::vector<StoredChunk> copied;
+  std::vector<std::byte> stored;
+  for (std::int64_t chunk = chunks.first; chunk < chunks.end(); ++chunk) {
+    const std::uint32_t left_out = dataset_.read_raw_chunk(chunk, stored);
+    copied.push_back({copy->append(stored), stored.size(), left_out});
+  }
+  copy_ = copy;
+  first_copied_ = chunks.first;
+  copied_ = std::move(copied);
+}
+
+// From the copy where it has the chunk.
+std::uint32_t ChunkedRows::read_stored(std::int64_t chunk, std::vector<std::byte>& bytes) const {
+  if (chunk < first_copied_ || chunk - first_copied_ >= std::ssize(copied_)) {
+    return dataset_.read_raw_chunk(chunk, bytes);
+  }
+  const StoredChunk& stored = copied_[to_size(chunk - first_copied_)];
+  bytes.resize(stored.bytes);
+  copy_->read(stored.position, bytes);
+  return stored.left_out;
+}
+
 void ChunkedRows::decode(std::int64_t chunk, std::span<std::byte> out) const {
   thread_local std::vector<std::byte> stored;
-  const std::uint32_t left_out = dataset_.read_raw_chunk(chunk, stored);
+  const std::uint32_t left_out = read_stored(chunk, stored);
   const std::string problem = decoder_.decode(stored, left_out, out);
   if (problem.empty()) return;
   refuse(file_, info().path, format("chunk {} {} (read)", chunk, problem),

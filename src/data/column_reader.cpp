@@ -1,6 +1,7 @@
 #include "column_reader.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
@@ -14,6 +15,8 @@ namespace {
 
 // Read at a time before the checksums are computed: small enough to be in the cache still.
 constexpr std::int64_t kPieceBytes = 256 << 10;
+// Read at a time to be staged: what parallel file systems like.
+constexpr std::int64_t kStagedPieceBytes = 8 << 20;
 
 }  // namespace
 
@@ -47,8 +50,41 @@ void ColumnReader::read(std::int64_t first, std::int64_t count, std::span<std::b
   }
 }
 
+plan::SampleRange ColumnReader::with_whole_blocks(plan::SampleRange rows) const {
+  if (table_.rows_per_block == 0 || rows.count == 0) return rows;
+  const std::int64_t first = rows.first - rows.first % table_.rows_per_block;
+  const std::int64_t end = num_blocks(rows.end(), table_.rows_per_block) * table_.rows_per_block;
+  return {first, std::min(end, num_rows()) - first};
+}
+
+std::int64_t ColumnReader::staged_bytes(plan::SampleRange rows) const {
+  const plan::SampleRange whole = with_whole_blocks(rows);
+  return chunks_ ? chunks_->staged_bytes(whole) : whole.count * row_bytes_;
+}
+
+void ColumnReader::stage(const std::shared_ptr<StagedFile>& copy, plan::SampleRange rows) {
+  const plan::SampleRange whole = with_whole_blocks(rows);
+  if (chunks_) return chunks_->stage(copy, whole);
+  const std::int64_t per_piece = std::max<std::int64_t>(1, kStagedPieceBytes / row_bytes_);
+  std::vector<std::byte> piece;
+  std::int64_t position = -1;
+  for (std::int64_t row = whole.first; row < whole.end(); row += per_piece) {
+    const std::int64_t count = std::min(per_piece, whole.end() - row);
+    piece.resize(to_size(count * row_bytes_));
+    dataset_.read_rows(row, count, piece);
+    const std::int64_t placed = copy->append(piece);
+    if (position < 0) position = placed;
+  }
+  copy_ = copy;
+  copied_ = whole;
+  position_ = position;
+}
+
 void ColumnReader::fetch(std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-  if (chunks_) {
+  if (copy_ && first >= copied_.first && first + count <= copied_.end()) {
+    copy_->read(position_ + (first - copied_.first) * row_bytes_,
+                out.first(to_size(count * row_bytes_)));
+  } else if (chunks_) {
     chunks_->read(first, count, out.first(to_size(count * row_bytes_)));
   } else {
     dataset_.read_rows(first, count, out);

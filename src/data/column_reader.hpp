@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -14,6 +15,7 @@
 #include "block_cache.hpp"
 #include "checksum_table.hpp"
 #include "chunked_rows.hpp"
+#include "staged_file.hpp"
 
 namespace tally::data {
 
@@ -26,11 +28,17 @@ class ColumnReader {
   // `threads` threads are going to read `rows` in order; before they begin.
   void expect(plan::SampleRange rows, int threads);
 
+  // Bytes that hold `rows` as stored, with whole checksum blocks; and these, read from `copy` from
+  // now on.
+  std::int64_t staged_bytes(plan::SampleRange rows) const;
+  void stage(const std::shared_ptr<StagedFile>& copy, plan::SampleRange rows);
+
   const ChecksumTable& table() const { return table_; }
   std::int64_t bytes_read() const { return bytes_read_; }
 
  private:
   std::int64_t num_rows() const { return dataset_.info().num_rows(); }
+  plan::SampleRange with_whole_blocks(plan::SampleRange rows) const;
   void fetch(std::int64_t first, std::int64_t count, std::span<std::byte> out);
   std::int64_t read_whole_blocks(std::int64_t first, std::int64_t end, std::span<std::byte> out);
   std::int64_t copy_from_edge(std::int64_t first, std::int64_t end, std::span<std::byte> out);
@@ -41,6 +49,9 @@ class ColumnReader {
   ChecksumTable table_;
   std::int64_t row_bytes_;
   std::optional<ChunkedRows> chunks_;  // else HDF5 has no filter to undo, or one we do not know
+  std::shared_ptr<StagedFile> copy_;   // of rows that are not in chunks we decode
+  plan::SampleRange copied_;
+  std::int64_t position_ = 0;  // of the first of them in the copy
   std::atomic<std::int64_t> bytes_read_ = 0;
   // Blocks cut by a range's edge: the next range mostly begins inside the same one.
   BlockCache edges_;

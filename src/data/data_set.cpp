@@ -49,6 +49,19 @@ void DataSet::expect(plan::SampleRange samples, int threads) {
   for (auto& [path, column] : body_->columns) column.expect(samples, threads);
 }
 
+std::int64_t DataSet::staged_bytes(plan::SampleRange samples) const {
+  std::int64_t bytes = 0;
+  for (const auto& [path, column] : body_->columns) bytes += column.staged_bytes(samples);
+  return bytes;
+}
+
+std::int64_t DataSet::stage(plan::SampleRange samples, const std::filesystem::path& folder) {
+  const std::int64_t bytes = staged_bytes(samples);
+  const auto copy = std::make_shared<StagedFile>(folder, bytes);
+  for (auto& [path, column] : body_->columns) column.stage(copy, samples);
+  return bytes;
+}
+
 std::int64_t DataSet::bytes_read() const {
   std::int64_t bytes = 0;
   for (const auto& [path, column] : body_->columns) bytes += column.bytes_read();

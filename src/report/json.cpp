@@ -139,6 +139,7 @@ Json inputs_json(const RunReport& report) {
   if (report.weights) inputs["weights"] = file_json(*report.weights, "sha256");
   inputs["data"] = file_json(report.data, "identity");
   inputs["data"]["integrity"] = report.data_integrity_checked ? "checked" : "unchecked";
+  if (report.staged_bytes) inputs["data"]["staged_bytes"] = *report.staged_bytes;
   return inputs;
 }
 

@@ -113,6 +113,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"check-reduction", "false"},
                                                                   {"threads", "1"},
                                                                   {"read-threads", "auto"},
+                                                                  {"stage", ""},
                                                                   {"save", "labels"},
                                                                   {"intervals", "wilson"},
                                                                   {"bootstrap-replicas", "1000"},

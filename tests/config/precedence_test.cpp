@@ -37,6 +37,7 @@ const std::vector<Case> kCases{
     {"check-reduction", "true", "false", "true", "false"},
     {"threads", "2", "3", "4", "1"},
     {"read-threads", "2", "3", "auto", "auto"},
+    {"stage", "f", "e", "c", ""},
     {"save", "topk", "none", "logits,labels", "labels"},
     {"intervals", "off", "bootstrap", "wilson", "wilson"},
     {"bootstrap-replicas", "2", "3", "4", "1000"},

@@ -40,7 +40,7 @@ def test_help_of_a_command(command: str, tally: Program) -> None:
 def test_help_lists_options_and_metrics(tally: Program) -> None:
     text = tally("evaluate", "--help").stdout
     for option in ("model", "weights", "weights-key", "data", "output", "overwrite", "task", "outputs", "metrics",
-                   "batch-size", "device", "reduce", "check-reduction", "threads", "read-threads", "limit", "save", "gather-window", "spill-dir",
+                   "batch-size", "device", "reduce", "check-reduction", "threads", "read-threads", "stage", "limit", "save", "gather-window", "spill-dir",
                    "progress", "config", "confusion-max-classes", "definitions", "threshold", "label-smoothing",
                    "class-weights", "calibration-bins", "curves", "on-nan", "intervals", "bootstrap-replicas", "seed"):  # fmt: skip
         assert f"--{option}" in text

@@ -45,6 +45,7 @@ struct RunConfig {
   bool check_reduction = false;
   int threads = 1;
   int read_threads = kAutoReadThreads;  // per rank, that read the data set
+  std::string stage;     // folder on each node for its part of the data set; empty: none
 
   // Results
   std::string intervals = "wilson";  // off, wilson, bootstrap

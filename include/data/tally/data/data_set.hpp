@@ -78,6 +78,14 @@ class DataSet {
   // which their ranges share are decoded once. Before they begin; without it rows are the same.
   void expect(plan::SampleRange samples, int threads);
 
+  // Bytes that hold `samples` of all columns in the file: as they are compressed, with whole
+  // checksum blocks.
+  std::int64_t staged_bytes(plan::SampleRange samples) const;
+  // Copies them to a file in `folder` that has no name and lives as long as this object: from now
+  // on these samples are read from there. How many bytes that were. Throws Error(output) where the
+  // folder does not take them; before any thread reads.
+  std::int64_t stage(plan::SampleRange samples, const std::filesystem::path& folder);
+
   // Bytes asked of the file so far, checksum edges included.
   std::int64_t bytes_read() const;
 

@@ -114,7 +114,8 @@ struct RunReport {
   std::string model_source;  // JSON text of the card's "source"; may be empty
   InputFile data;
   bool data_integrity_checked = false;
-  std::vector<std::string> notes;  // one line each: what the user should know
+  std::optional<std::int64_t> staged_bytes;  // of the data set on the nodes' own disks
+  std::vector<std::string> notes;            // one line each: what the user should know
 };
 
 // True when the evidence is that of every sample exactly once.
