@@ -38,7 +38,8 @@ Selection select_rows(const Shape& shape, std::int64_t first, std::int64_t count
   }
   Shape rows = shape;
   rows[0] = count;
-  selection.memory = make_space({num_elements(rows)});
+  // Of the same shape: HDF5 maps chunks to other shapes element by element.
+  selection.memory = make_space(rows);
   return selection;
 }
 

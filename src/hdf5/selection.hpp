@@ -11,7 +11,7 @@ namespace tally::hdf5 {
 
 struct Selection {
   Space file;    // rows of the dataset
-  Space memory;  // as many elements, in one run
+  Space memory;  // as many elements, one after the other
 };
 
 // Rows [first, first + count) of a dataset of `shape`; a scalar counts as one row.
