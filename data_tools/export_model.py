@@ -37,7 +37,7 @@ from tally_export.weights import file_sha256, load_weights
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 TRACED_BATCH = 4  # rows of the example that TorchScript is traced with
-PACKAGE_OPTIONS = {"swappable": False, "device": "cpu", "batch_size": None, "cpu_isa": "default"}
+PACKAGE_OPTIONS = {"swappable": False, "device": "cpu", "batch_size": None, "cpu_isa": "default", "max_autotune": False}
 
 
 def sizes(text: str) -> tuple[int, ...]:
@@ -85,6 +85,9 @@ def make_parser() -> argparse.ArgumentParser:
         choices=("default", "avx2", "avx512"),
         default="default",
         help="instruction set of the processors it is to run on; default: this machine's",
+    )
+    package.add_argument(
+        "--max-autotune", action="store_true", help="with --device cuda: time several kernels for each operation"
     )
     add_image_options(parser, None)
     return parser
@@ -142,7 +145,7 @@ def write_package(args: argparse.Namespace, subject: Subject, output: torch.Tens
     with quiet_compiler():
         from tally_export import package  # loads the compiler, which takes seconds
 
-        options = package.PackageOptions(args.device, args.swappable, args.batch_size, args.cpu_isa)
+        options = package.PackageOptions(args.device, args.swappable, args.batch_size, args.cpu_isa, args.max_autotune)
         package.check_device(args.device)
         module, what = subject.module.to(args.device), replace(subject.what, any_size=False)
         example = args.batch_size or package.EXAMPLE_BATCH
@@ -189,6 +192,8 @@ def check_options(args: argparse.Namespace) -> None:
     if args.format == "pt2":
         if args.script:
             raise UsageError("--script is for --format torchscript")
+        if args.max_autotune and args.device != "cuda":
+            raise UsageError("--max-autotune is for --device cuda")
         return
     if args.output.suffix == ".pt2":
         raise UsageError(f"'{args.output}' is named like a compiled package: add --format pt2, or name it .pt")

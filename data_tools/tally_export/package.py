@@ -54,6 +54,7 @@ class PackageOptions:
     swappable: bool
     fixed_batch: int | None
     cpu_isa: str
+    max_autotune: bool
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ def _settings(options: PackageOptions) -> dict[str, Any]:
         "cpp.dynamic_threads": True,  # else as many threads as there were here, whatever --threads says
         "cpp.simdlen": CPU_ISAS[options.cpu_isa],
         "freezing": not options.swappable,
+        "max_autotune": options.max_autotune,
         "always_keep_tensor_constants": options.swappable,  # else weights of up to 8 values become part of the code
     }
     if options.device == "cuda":

@@ -77,9 +77,11 @@ def test_weights_without_a_place_of_their_own(fail: Tool) -> None:
 
 def test_usage_faults(fail: Tool) -> None:
     model = ["--model", f"{NETS}:make"]
-    for option in (["--swappable"], ["--batch-size", 8], ["--device", "cuda"], ["--cpu-isa", "avx2"]):
+    for option in (["--swappable"], ["--batch-size", 8], ["--device", "cuda"], ["--cpu-isa", "avx2"],
+                   ["--max-autotune"]):  # fmt: skip
         fail(NAME, *model, *option, code=2, says=f"{option[0]} is for --format pt2")
     fail(NAME, *model, *PACKAGE, "--script", code=2, says="--script is for --format torchscript")
+    fail(NAME, *model, *PACKAGE, "--max-autotune", code=2, says="--max-autotune is for --device cuda")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
