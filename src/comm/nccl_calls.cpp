@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -55,14 +56,16 @@ std::string path_of(void* function) {
 }
 
 void add_communicator_calls(NcclCalls& calls, void* library) {
-  calls.init = [init = find<decltype(ncclCommInitRankConfig)>(library, "ncclCommInitRankConfig")](
-                   NcclHandle& comm, int world_size, const NcclUniqueId& id, int rank) {
-    ncclUniqueId unique{};
-    std::memcpy(&unique, id.data(), sizeof unique);
+  calls.init = [init =
+                    find<decltype(ncclCommInitRankScalable)>(library, "ncclCommInitRankScalable")](
+                   NcclHandle& comm, int world_size, std::span<const NcclUniqueId> ids, int rank) {
+    std::vector<ncclUniqueId> unique(ids.size());
+    std::memcpy(unique.data(), ids.data(), ids.size_bytes());
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     ncclComm_t made = nullptr;
-    const auto result = init(&made, world_size, unique, rank, &config);
+    const auto num_ids = static_cast<int>(unique.size());
+    const auto result = init(&made, world_size, rank, num_ids, unique.data(), &config);
     comm = made;
     return code(result);
   };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,7 +38,10 @@ struct NcclCalls {
   std::function<NcclCode(int& version)> get_version;
   std::function<NcclCode(NcclUniqueId& id)> get_unique_id;
   // Never blocks: in_progress until async_error says otherwise. `comm` may be null after a failure.
-  std::function<NcclCode(NcclHandle& comm, int world_size, const NcclUniqueId& id, int rank)> init;
+  // ids: one or more, the same on every rank; the ranks share out who meets by which.
+  std::function<NcclCode(NcclHandle& comm, int world_size, std::span<const NcclUniqueId> ids,
+                         int rank)>
+      init;
   // The state of the communicator: in_progress while the last call is not through.
   std::function<NcclCode(NcclHandle comm, NcclCode& state)> async_error;
   // Adds up over the ranks, in place, in memory of the device, as work of `stream`.

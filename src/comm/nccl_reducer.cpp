@@ -18,6 +18,7 @@
 namespace tally::comm {
 namespace {
 
+constexpr std::string_view kStart = "the start";
 constexpr std::string_view kNextStep =
     "'--reduce mpi' does without NCCL; NCCL_DEBUG=INFO makes it say more.";
 
@@ -45,8 +46,8 @@ NcclPatience NcclPatience::of_this_machine() {
 }
 
 NcclReducer::NcclReducer(const Communicator& comm, const device::Device& device, NcclCalls calls,
-                         NcclPatience patience, std::int64_t piece)
-    : comm_(comm), calls_(std::move(calls)), patience_(std::move(patience)), piece_(piece) {
+                         NcclPatience patience, NcclSizes sizes)
+    : comm_(comm), calls_(std::move(calls)), patience_(std::move(patience)), sizes_(sizes) {
   check_version();
   agree_on(comm_, [&] {
     device::make_current(device);  // NCCL takes the current one
@@ -81,21 +82,30 @@ void NcclReducer::check_version() {
   agree_same(comm_, ErrorKind::environment, "the version of NCCL", nccl_version_text(version_));
 }
 
-void NcclReducer::make_communicator() {
-  constexpr std::string_view kPhase = "the start";
-  NcclUniqueId id{};
+// Collective. One from every so many ranks, on all ranks.
+std::vector<NcclUniqueId> NcclReducer::unique_ids() {
+  std::vector<std::int64_t> ids_per_rank(to_size(comm_.world_size()));
+  for (std::size_t rank = 0; rank < ids_per_rank.size(); rank += to_size(sizes_.ranks_per_id)) {
+    ids_per_rank[rank] = 1;
+  }
+  std::vector<NcclUniqueId> mine(to_size(ids_per_rank[to_size(comm_.rank())]));
   agree_on(comm_, [&] {
-    if (comm_.is_root()) check(calls_.get_unique_id(id), kPhase);
+    for (NcclUniqueId& id : mine) check(calls_.get_unique_id(id), kStart);
   });
-  std::vector<std::byte> bytes(id.begin(), id.end());
-  comm_.broadcast(bytes);
-  std::ranges::copy(bytes, id.begin());
+  std::vector<NcclUniqueId> all(to_size(std::ranges::count(ids_per_rank, 1)));
+  comm_.all_gather_rows(std::as_bytes(std::span(mine)), sizeof(NcclUniqueId), ids_per_rank,
+                        std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+void NcclReducer::make_communicator() {
+  const auto ids = unique_ids();
   bool is_begun = false;
-  require(watch(kPhase, [&] {
+  require(watch(kStart, [&] {
     if (!std::exchange(is_begun, true)) {
-      check(calls_.init(nccl_, comm_.world_size(), id, comm_.rank()), kPhase);
+      check(calls_.init(nccl_, comm_.world_size(), ids, comm_.rank()), kStart);
     }
-    return is_ready(kPhase);
+    return is_ready(kStart);
   }));
 }
 
@@ -104,13 +114,13 @@ void NcclReducer::sum(std::span<std::int64_t> values) {
   // Waiting for a slow peer here is no fault of NCCL's.
   agree_on(comm_, [&] {
     const auto num_bytes =
-        std::min(std::ssize(values), piece_) * std::int64_t{sizeof(std::int64_t)};
+        std::min(std::ssize(values), sizes_.piece) * std::int64_t{sizeof(std::int64_t)};
     if (num_bytes <= host_.num_bytes()) return;
     host_ = device::HostBuffer(num_bytes, stream_->device());
     on_device_ = device::DeviceBuffer(num_bytes, stream_->device());
   });
   while (!values.empty()) {
-    const auto count = std::min(values.size(), to_size(piece_));
+    const auto count = std::min(values.size(), to_size(sizes_.piece));
     sum_piece(values.first(count));
     values = values.subspan(count);
   }

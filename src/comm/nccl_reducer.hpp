@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tally/base/error.hpp>
 #include <tally/comm/communicator.hpp>
@@ -33,15 +34,21 @@ struct NcclPatience {
   static NcclPatience of_this_machine();
 };
 
+struct NcclSizes {
+  std::int64_t piece = std::int64_t{1} << 22;  // values in one all-reduce
+  // Ranks that meet by one unique id. All by one would go through one process: NCCL lets 7,000 a
+  // second speak to it above 256 ranks (NCCL_UID_STAGGER_RATE).
+  int ranks_per_id = 128;
+};
+
 class NcclReducer final : public Reducer {
  public:
   // Collective. Agrees on the version of NCCL and makes the communicator; a state is added up in
-  // pieces of `piece` values. After a failure of one rank all throw AgreedFailure(environment), and
+  // pieces. After a failure of one rank all throw AgreedFailure(environment), and
   // the communicator is aborted. Throws Error(environment) where a peer does not answer at all: the
   // job must end then, without another call of NCCL. `comm` must outlive the reducer.
   NcclReducer(const Communicator& comm, const device::Device& device, NcclCalls calls,
-              NcclPatience patience = NcclPatience::of_this_machine(),
-              std::int64_t piece = std::int64_t{1} << 22);
+              NcclPatience patience = NcclPatience::of_this_machine(), NcclSizes sizes = {});
   // Collective, unless an exception unwinds: then peers may never come, and NCCL is left alone.
   ~NcclReducer() override;
   NcclReducer(const NcclReducer&) = delete;
@@ -65,6 +72,7 @@ class NcclReducer final : public Reducer {
   };
 
   void check_version();
+  std::vector<NcclUniqueId> unique_ids();
   void make_communicator();
   void sum_piece(std::span<std::int64_t> values);
   void close();
@@ -79,7 +87,7 @@ class NcclReducer final : public Reducer {
   const Communicator& comm_;
   const NcclCalls calls_;
   const NcclPatience patience_;
-  const std::int64_t piece_;
+  const NcclSizes sizes_;
   int version_ = 0;
   std::optional<device::Stream> stream_;
   device::HostBuffer host_;

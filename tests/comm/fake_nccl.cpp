@@ -99,11 +99,14 @@ NcclCalls FakeNccl::calls(Plan plan) {
     return wrong && plan_.misdeed != Misdeed::lies ? NcclCode::system_error : NcclCode::success;
   };
   calls.get_unique_id = [this](NcclUniqueId& id) {
-    id.fill(std::byte{7});
+    id.fill(static_cast<std::byte>(rank_ + 7));
     return is_the_one("get_unique_id") ? NcclCode::system_error : NcclCode::success;
   };
-  calls.init = [this](NcclHandle& comm, int world_size, const NcclUniqueId& id, int rank) {
-    if (world_size != size_ || rank != rank_ || id[127] != std::byte{7}) ++num_unknown_;
+  calls.init = [this](NcclHandle& comm, int world_size, std::span<const NcclUniqueId> ids,
+                      int rank) {
+    if (world_size != size_ || rank != rank_) ++num_unknown_;
+    id_makers_.clear();
+    for (const NcclUniqueId& id : ids) id_makers_.push_back(static_cast<int>(id[127]) - 7);
     const NcclCode code = begin("init", std::nullopt);
     comm = code == NcclCode::in_progress ? &communicator_ : nullptr;
     num_live_ += comm != nullptr ? 1 : 0;

@@ -52,6 +52,8 @@ class FakeNccl {
   bool has_misbehaved() const { return has_misbehaved_; }
   int num_live() const { return num_live_; }        // communicators not yet aborted or destroyed
   int num_unknown() const { return num_unknown_; }  // calls with a communicator that is none
+  // The ranks that made the unique ids which this one's communicator began with.
+  const std::vector<int>& id_makers() const { return id_makers_; }
 
  private:
   struct Slot {
@@ -78,6 +80,7 @@ class FakeNccl {
 
   Plan plan_;
   std::map<std::string, int> num_calls_;
+  std::vector<int> id_makers_;
   bool has_misbehaved_ = false;
   bool stalls_ = false;
   NcclCode late_ = NcclCode::success;

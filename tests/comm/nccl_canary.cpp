@@ -24,7 +24,7 @@ NcclCalls hanging_calls(const Communicator& world, const std::string& how) {
   };
   calls.get_unique_id = [](NcclUniqueId&) { return NcclCode::success; };
   const bool is_last = world.rank() == world.world_size() - 1;
-  calls.init = [how, is_last](NcclHandle& comm, int, const NcclUniqueId&, int) {
+  calls.init = [how, is_last](NcclHandle& comm, int, std::span<const NcclUniqueId>, int) {
     static int communicator = 0;
     comm = &communicator;
     while (is_last && how == "peer_hangs") pause();

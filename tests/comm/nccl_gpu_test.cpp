@@ -42,7 +42,8 @@ TEST_F(NcclOnGpus, AddUpAsMpiDoes) {
     ASSERT_FALSE(size() == 1 && std::getenv("TALLY_REQUIRE_GPU") != nullptr) << problem;
     GTEST_SKIP() << problem;
   }
-  NcclReducer reducer(world(), gpu_, load_nccl(), NcclPatience::of_this_machine(), 1000);
+  NcclReducer reducer(world(), gpu_, load_nccl(), NcclPatience::of_this_machine(),
+                      {.piece = 1000, .ranks_per_id = 1});
   EXPECT_THAT(reducer.description(), testing::StartsWith("nccl 2."));
   for (const std::size_t length : {0u, 1u, 999u, 1000u, 12'345u}) {
     std::vector<std::int64_t> sums(length);

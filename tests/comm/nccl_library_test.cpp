@@ -100,7 +100,7 @@ TEST_F(RealNccl, FailsCleanlyWithoutADriver) {
   ASSERT_EQ(calls_.get_unique_id(id), NcclCode::success);
   EXPECT_NE(id, NcclUniqueId{});
   NcclHandle comm = nullptr;
-  const NcclCode code = calls_.init(comm, 1, id, 0);
+  const NcclCode code = calls_.init(comm, 1, {&id, 1}, 0);
   EXPECT_EQ(code, NcclCode::unhandled_cuda_error) << name(code);
   EXPECT_THAT(calls_.last_error(comm), HasSubstr("CUDA"));
   if (comm != nullptr) calls_.abort(comm);

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kPiece = 40;
+constexpr NcclSizes kSizes{.piece = 40, .ranks_per_id = 2};
 constexpr std::size_t kLength = 100;  // three pieces
 // Looks at the clock in one phase, with a limit of 120 s: each rest takes one second.
 constexpr int kMaxRests = 3 * 120;
@@ -54,7 +54,7 @@ class NcclReducerTest : public CommTest {
     const auto calls = fake_.calls(plan);
     testing::internal::CaptureStderr();
     try {
-      NcclReducer reducer(world(), kCpu, calls, patience(outcome.num_rests), kPiece);
+      NcclReducer reducer(world(), kCpu, calls, patience(outcome.num_rests), kSizes);
       auto values = mine();
       reducer.sum(values);
       outcome.sum = values;
@@ -116,6 +116,13 @@ class NcclReducerTest : public CommTest {
   FakeNccl fake_;
 };
 
+TEST_F(NcclReducerTest, EverySecondRankBringsAnId) {
+  expect_right(live({}).sum);
+  std::vector<int> makers;
+  for (int rank = 0; rank < size(); rank += 2) makers.push_back(rank);
+  EXPECT_EQ(fake_.id_makers(), makers);
+}
+
 TEST_F(NcclReducerTest, AddsUpAsMpiDoes) {
   const auto outcome = live({});
   EXPECT_EQ(outcome.kind, std::nullopt);
@@ -129,7 +136,7 @@ TEST_F(NcclReducerTest, AddsUpAsMpiDoes) {
 
 TEST_F(NcclReducerTest, SaysWhatItIsAndAddsUpAnyLength) {
   int num_rests = 0;
-  NcclReducer reducer(world(), kCpu, fake_.calls({}), patience(num_rests), kPiece);
+  NcclReducer reducer(world(), kCpu, fake_.calls({}), patience(num_rests), kSizes);
   EXPECT_EQ(reducer.name(), "nccl");
   EXPECT_EQ(reducer.description(), "nccl 2.28.9 (/fake/libnccl.so.2)");
   for (const std::size_t length : {0u, 1u, 39u, 40u, 41u, 80u}) {
@@ -206,7 +213,7 @@ TEST_F(NcclReducerTest, RanksWithDifferentVersionsAreRefused) {
   testing::internal::CaptureStderr();
   std::optional<ErrorKind> kind;
   try {
-    const NcclReducer reducer(world(), kCpu, calls, patience(num_rests), kPiece);
+    const NcclReducer reducer(world(), kCpu, calls, patience(num_rests), kSizes);
   } catch (const AgreedFailure& failure) {
     kind = failure.kind;
   }
@@ -237,7 +244,7 @@ TEST_F(NcclReducerTest, AWrongSumIsFoundByTheCheck) {
     std::optional<ErrorKind> kind;
     testing::internal::CaptureStderr();
     {
-      NcclReducer reducer(world(), kCpu, calls, patience(num_rests), kPiece);
+      NcclReducer reducer(world(), kCpu, calls, patience(num_rests), kSizes);
       try {
         sum_checked(reducer, world(), state);
       } catch (const AgreedFailure& failure) {
@@ -259,7 +266,7 @@ TEST_F(NcclReducerTest, IsLeftAloneWhileAnExceptionUnwinds) {
   const auto calls = fake_.calls({});
   EXPECT_THROW(
       {
-        const NcclReducer reducer(world(), kCpu, calls, patience(num_rests), kPiece);
+        const NcclReducer reducer(world(), kCpu, calls, patience(num_rests), kSizes);
         throw Error(ErrorKind::dataset, "elsewhere");
       },
       Error);
