@@ -1,13 +1,15 @@
 #include "batch_size.hpp"
 
 #include <algorithm>
-#include <bit>
 
-#include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/data/batch_reader.hpp>
 #include <tally/evaluate/batch_size.hpp>
+#include <tally/plan/batch_grid.hpp>
+
+#include "naming_model.hpp"
 
 namespace tally::app {
 namespace {
@@ -16,14 +18,29 @@ constexpr int kTimedBatches = 2;
 // A share of fewer batches would leave ranks idle while the last ones run.
 constexpr std::int64_t kBatchesPerRank = 4;
 
+// Some batches of these bytes are on their way at a time.
+constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
+
+std::int64_t num_samples(const Job& job) {
+  const auto all = job.data.set->info().num_samples;
+  return job.config.limit > 0 ? std::min(job.config.limit, all) : all;
+}
+
+// Halved from `most` on until memory and every rank's share allow it.
+std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
+  const auto samples = num_samples(job);
+  const auto is_too_large = [&](std::int64_t size) {
+    const plan::BatchGrid grid(samples, size);
+    return data::slot_bytes(job.data.set->info(), size) > kMostBatchBytes ||
+           grid.num_batches() < world_size * kBatchesPerRank || grid.balance(world_size) < 0.9;
+  };
+  while (most > 1 && is_too_large(most)) most /= 2;
+  return most;
+}
+
 evaluate::BatchSizes sizes_for(const Job& job, int world_size) {
   const bool on_cpu = job.device.kind == DeviceKind::cpu;
-  const auto& info = job.data.set->info();
-  const auto samples =
-      job.config.limit > 0 ? std::min(job.config.limit, info.num_samples) : info.num_samples;
-  const auto share = to_size(std::max<std::int64_t>(1, samples / (world_size * kBatchesPerRank)));
-  const std::int64_t largest = std::min<std::int64_t>(
-      on_cpu ? 512 : 4096, checked_cast<std::int64_t>(std::bit_floor(share)));
+  const auto largest = largest_size(job, on_cpu ? 512 : 4096, world_size);
   return {std::min<std::int64_t>(on_cpu ? 16 : 64, largest), largest, on_cpu ? 0.5 : 1.0};
 }
 
@@ -55,7 +72,9 @@ void settle_batch_size(const comm::Communicator& comm, Job& job) {
   if (job.config.batch_size != config::kAutoBatchSize) return;
   std::int64_t chosen = 0;
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) chosen = find_batch_size(job, comm.world_size());
+    naming_model(job.config.model, [&] {
+      if (comm.is_root()) chosen = find_batch_size(job, comm.world_size());
+    });
   });
   job.config.batch_size = comm.max(chosen);
   job.notes.push_back(format("--batch-size auto chose {}: with this number the digests come again",

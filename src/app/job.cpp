@@ -17,6 +17,7 @@
 
 #include "batch_size.hpp"
 #include "class_weights.hpp"
+#include "naming_model.hpp"
 #include "output_folder.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
@@ -139,16 +140,6 @@ void note_idle_cores(const comm::Communicator& comm, Job& job) {
   if (job.device.kind != DeviceKind::cpu || used >= cores) return;
   job.notes.push_back(format("{} of {} cores are used; a rank per core (mpirun -n {}) is faster",
                              used, cores, cores / job.config.threads));
-}
-
-// Rooms below know tensors, not files: their failures get the name of the model file here.
-void naming_model(const std::string& model, const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::model) throw;
-    throw Error(ErrorKind::model, format("model '{}': {}", model, error.what()));
-  }
 }
 
 // What the data set alone and what the model alone cannot tell: do they fit each other?

@@ -1,12 +1,11 @@
 // tally: exact, MPI-native distributed evaluation of trained models.
 #include <malloc.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "commands.hpp"
+#include "leave.hpp"
 
 namespace {
 
@@ -23,9 +22,5 @@ void keep_freed_memory() {
 int main(int argc, char** argv) {
   keep_freed_memory();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const int code = tally::app::run_command(arguments, argc, argv);
-  // Everything is written and MPI is left. What LibTorch does at exit frees memory, for a tenth of
-  // a second.
-  std::fflush(nullptr);
-  std::_Exit(code);
+  tally::app::leave(tally::app::run_command(arguments, argc, argv));
 }

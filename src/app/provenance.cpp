@@ -78,7 +78,8 @@ std::string digest_class(const Job& job) {
 std::string form_of(const Job& job) {
   const auto& card = job.model.predictor->card();
   if (card && card->package) return format("compiled package, {}", card->package->precision);
-  return job.device.kind == DeviceKind::cpu ? "TorchScript, convolutions fused" : "TorchScript";
+  const std::string form = job.model.predictor->form();
+  return form.empty() ? "TorchScript" : "TorchScript, " + form;
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm) {

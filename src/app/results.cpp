@@ -160,7 +160,10 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
   for (auto& fact : device_facts(job)) report.environment.push_back(std::move(fact));
   if (job.config.tune && job.device.kind == DeviceKind::cuda) {
     report.comparable = false;
-    report.notes.emplace_back("--tune: cuDNN may choose other algorithms in another run");
+    report.notes.emplace_back(
+        "--tune: cuDNN may choose other algorithms in another run, so that the digests are not "
+        "comparable");
+    log::note(report.notes.back());
   } else if (!report.comparable) {
     report.notes.emplace_back(
         "the ranks differ in what the digests depend on (processor, libraries or environment): "

@@ -21,7 +21,22 @@ constexpr double kSlopeThatKeepsNan = 1e-30;
 constexpr const char* kFused = "mkldnn::_convolution_pointwise";
 constexpr const char* kFusedSum = "mkldnn::_convolution_pointwise_";
 
-bool is_a(const Node* node, std::initializer_list<const char*> kinds) {
+using Kinds = std::initializer_list<const char*>;
+constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear"};
+constexpr Kinds kFusedLayers{kFused, kFusedSum};
+// A tiny share of what they are given is tiny in what they give.
+constexpr Kinds kPassing{"aten::max_pool2d",    "aten::avg_pool2d", "aten::adaptive_avg_pool2d",
+                         "aten::mean",          "aten::flatten",    "aten::cat",
+                         "prim::ListConstruct", "aten::relu",       "aten::relu_",
+                         "aten::add",           "aten::add_"};
+// Their result is always new memory.
+constexpr Kinds kMakers{"aten::_convolution", "aten::conv2d",
+                        "aten::relu",         "aten::add",
+                        "aten::mul",          "aten::sigmoid",
+                        "aten::batch_norm",   "aten::max_pool2d",
+                        "aten::avg_pool2d",   "aten::adaptive_avg_pool2d"};
+
+bool is_a(const Node* node, Kinds kinds) {
   return std::ranges::any_of(
       kinds, [&](const char* kind) { return node->kind() == c10::Symbol::fromQualString(kind); });
 }
@@ -84,19 +99,23 @@ void replace(Graph& graph, Node* fused, Node* last) {
   last->destroy();
 }
 
-// Whether what is tiny in `value` is lost in larger sums, or cut off, before it reaches the scores,
-// where it would break ties.
+// Whether the layer adds to every sum a constant beside which 1e-20 vanishes.
+bool has_firm_bias(const Node* layer) {
+  constexpr double kLeast = 1e-10;
+  const auto bias = constant(layer, "bias");
+  return bias.isTensor() && bias.toTensor().abs().gt(kLeast).all().item<bool>();
+}
+
+// Whether what is tiny in `value` vanishes beside a bias on every way to the scores, where it would
+// break ties.
 bool is_lost(const Value* value, std::unordered_set<const Value*>& seen) {
   return std::ranges::all_of(value->uses(), [&](const torch::jit::Use& use) {
-    if (is_a(use.user, {"aten::_convolution", "aten::conv2d", "aten::linear", "aten::addmm",
-                        "aten::relu", "aten::relu_", kFused})) {
-      return true;
-    }
-    if (!is_a(use.user, {"aten::max_pool2d", "aten::avg_pool2d", "aten::adaptive_avg_pool2d",
-                         "aten::mean", "aten::flatten", "aten::cat", "prim::ListConstruct",
-                         "aten::add", "aten::add_", kFusedSum})) {
-      return false;
-    }
+    const bool is_layer = is_a(use.user, kLayers);
+    if (is_layer && has_firm_bias(use.user)) return true;
+    const bool passes_on = is_layer || is_a(use.user, kFusedLayers) || is_a(use.user, kPassing);
+    // What add_ writes to may have other users.
+    const bool is_hidden = is_a(use.user, {"aten::add_"}) && use.user->input(0)->uses().size() > 1;
+    if (!passes_on || is_hidden) return false;
     const Value* next = use.user->output();
     return !seen.insert(next).second || is_lost(next, seen);
   });
@@ -125,18 +144,21 @@ void fuse_relu(Graph& graph, Node* relu) {
   convolution->destroy();
 }
 
-// Whether the memory of `value` may be written to from `sum` on: made anew in each run, and needed
-// by nothing later.
-bool is_free_from(AliasDb& aliases, Graph& graph, Value* value, const Node* sum) {
-  const auto shared = [&](Value* other) { return aliases.mayContainAlias(other, value); };
-  if (std::ranges::any_of(graph.inputs(), shared)) return false;
-  if (std::ranges::any_of(graph.outputs(), shared)) return false;
-  for (Node* node : graph.nodes()) {
-    const bool lasts = is_a(node, {"prim::Constant", "prim::GetAttr"});
-    if (lasts && std::ranges::any_of(node->outputs(), shared)) return false;
-    if (node->isAfter(sum) && std::ranges::any_of(node->inputs(), shared)) return false;
-  }
-  return true;
+// Whether the value has memory of its own, made in this run, that no other living value shares.
+// Schemas do not tell: type_as and its like return their very input where there is nothing to do.
+bool is_own(const Value* value) {
+  const Node* maker = value->node();
+  if (is_a(maker, kMakers) || is_a(maker, {kFused})) return true;
+  if (is_a(maker, {kFusedSum})) return true;  // it wrote over what was free
+  return is_a(maker, {"aten::relu_", "aten::add_"}) && maker->input(0)->uses().size() == 1 &&
+         is_own(maker->input(0));
+}
+
+// Whether its memory may be written to from `sum` on.
+bool is_free_from(const Value* value, const Node* sum) {
+  return is_own(value) && std::ranges::all_of(value->uses(), [&](const torch::jit::Use& use) {
+           return use.user == sum || (is_a(use.user, kMakers) && use.user->isBefore(sum));
+         });
 }
 
 // sum = convolution + other, written over `other`.
@@ -145,10 +167,8 @@ bool fuse_sum(Graph& graph, Node* sum, Value* of_convolution, Value* other) {
   const bool is_tensor = other->type()->isSubtypeOf(*c10::TensorType::get());
   if (!is_tensor || !is_convolution(convolution)) return false;
   if (single_user(of_convolution) != sum) return false;
+  if (convolution->namedInput("input") == other || !is_free_from(other, sum)) return false;
   AliasDb aliases(graph.shared_from_this());
-  const bool reads_other = std::ranges::any_of(
-      convolution->inputs(), [&](Value* input) { return aliases.mayContainAlias(input, other); });
-  if (reads_other || !is_free_from(aliases, graph, other, sum)) return false;
   if (!aliases.moveBeforeTopologicallyValid(convolution, sum)) return false;
   const torch::jit::WithInsertPoint here(sum);
   auto inputs = begin_of(convolution);
@@ -190,17 +210,18 @@ bool has_branches(Graph& graph) {
 
 }  // namespace
 
-void fuse_convolutions(Graph& graph, Sums sums) {
-  if (!has_operator(kFused, "") || !has_operator(kFusedSum, "binary")) return;
+int fuse_convolutions(Graph& graph, Sums sums) {
+  if (!has_operator(kFused, "") || !has_operator(kFusedSum, "binary")) return 0;
+  int num_fused = 0;
   if (sums == Sums::fused && !has_branches(graph)) {
-    while (fuse_one_sum(graph)) {
-    }
+    while (fuse_one_sum(graph)) ++num_fused;
   }
   std::vector<Node*> relus;
   for (Node* node : graph.nodes()) {
     if (is_relu_of_convolution(node)) relus.push_back(node);
   }
   for (Node* relu : relus) fuse_relu(graph, relu);
+  return num_fused + static_cast<int>(relus.size());
 }
 
 }  // namespace tally::model

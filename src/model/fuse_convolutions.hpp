@@ -12,11 +12,12 @@ enum class Sums { fused, left_alone };
 
 // For a frozen graph on the CPU. Two-dimensional convolutions with constant weights take over what
 // follows them: a ReLU, or the sum with a tensor that nothing else needs any more. Other graphs,
-// types and LibTorchs stay as they are.
+// types and LibTorchs stay as they are. How many operations were taken over.
 //
 // The fused ReLU has a slope of 1e-30 below zero: oneDNN's own turns NaN into 0, which would hide a
-// network that has diverged. What is left below zero vanishes in the sums of later layers; a ReLU
-// that no such sum follows keeps its zeros.
-void fuse_convolutions(torch::jit::Graph& graph, Sums sums);
+// network that has diverged. It is fused only where a bias follows on every way to the scores,
+// beside which what is left below zero vanishes: scores of exactly 0 stay. Minus infinity, too, is
+// kept (and reported) where ReLU makes 0 of it.
+int fuse_convolutions(torch::jit::Graph& graph, Sums sums);
 
 }  // namespace tally::model

@@ -22,6 +22,8 @@ class Network {
   // Runs on the calling thread, under InferenceMode. Error(model) if it fails or returns something
   // else than one tensor.
   virtual at::Tensor run(std::vector<at::Tensor> inputs) = 0;
+  // See Predictor::form().
+  virtual std::string form() const { return {}; }
 };
 
 }  // namespace tally::model

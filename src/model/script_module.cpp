@@ -83,29 +83,34 @@ at::Tensor single_tensor(const c10::IValue& value, const std::string& model) {
 
 struct ScriptModule::Impl {
   torch::jit::Module module;
+  std::string form;
   // From freezing to the first batch, where operations were fused: what was there before.
   std::optional<torch::jit::Module> plain;
 
-  void fuse(Sums sums) {
+  void fuse(Sums sums, const char* new_form) {
     module = plain->clone();
-    fuse_convolutions(*module.get_method("forward").graph(), sums);
+    const int num_fused = fuse_convolutions(*module.get_method("forward").graph(), sums);
+    form = num_fused > 0 ? new_form : "";
   }
 
   c10::IValue forward(const std::vector<at::Tensor>& inputs) {
-    if (plain) return first_forward(inputs);
     return module.forward({inputs.begin(), inputs.end()});
   }
 
+  // Only a batch shows what cannot be fused: tensors of other shapes than thought.
   c10::IValue first_forward(const std::vector<at::Tensor>& inputs) {
     try {
-      auto scores = module.forward({inputs.begin(), inputs.end()});
-      plain.reset();
-      return scores;
-    } catch (...) {
-      fuse(Sums::left_alone);
-      plain.reset();
       return forward(inputs);
+    } catch (const std::exception&) {
+      fuse(Sums::left_alone, "ReLUs fused");
     }
+    try {
+      return forward(inputs);
+    } catch (const std::exception&) {
+      module = *plain;
+      form.clear();
+    }
+    return forward(inputs);
   }
 };
 
@@ -119,7 +124,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
     auto module =
         torch::jit::load(std::make_shared<MemoryReader>(file.bytes), torch_device(device), extra);
     module.eval();
-    impl_ = std::make_unique<Impl>(Impl{std::move(module), std::nullopt});
+    impl_ = std::make_unique<Impl>(Impl{std::move(module), "", std::nullopt});
   } catch (...) {
     throw torch_error(format("model '{}' cannot be loaded", file.name),
                       "Export it again with data_tools/export_model.py.");
@@ -129,6 +134,8 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
 }
 
 ScriptModule::~ScriptModule() = default;
+
+std::string ScriptModule::form() const { return impl_->form; }
 
 std::vector<NamedTensor> ScriptModule::parameters() const {
   std::vector<NamedTensor> tensors;
@@ -168,7 +175,7 @@ void ScriptModule::freeze() {
     impl_->module = torch::jit::freeze(impl_->module);
     if (!on_cpu_) return;
     impl_->plain = impl_->module;
-    impl_->fuse(Sums::fused);
+    impl_->fuse(Sums::fused, "convolutions fused");
   } catch (...) {
     throw torch_error(format("model '{}' cannot be prepared", name_),
                       "Export it again with data_tools/export_model.py.");
@@ -181,7 +188,10 @@ at::Tensor ScriptModule::run(std::vector<at::Tensor> inputs) {
     // The optimizing executor rewrites the graph after its first run: later batches could then
     // differ from the first in their last bits. Only here: freezing needs the optimizer.
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
-    return single_tensor(impl_->forward(inputs), name_);
+    if (!impl_->plain) return single_tensor(impl_->forward(inputs), name_);
+    const auto scores = impl_->first_forward(inputs);
+    impl_->plain.reset();
+    return single_tensor(scores, name_);
   } catch (...) {
     throw torch_error(format("model '{}' failed", name_),
                       "Check that the data set's inputs are what the model takes.");

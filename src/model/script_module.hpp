@@ -40,6 +40,7 @@ class ScriptModule final : public Network {
 
   // A tuple or list of one tensor is taken for the tensor.
   at::Tensor run(std::vector<at::Tensor> inputs) override;
+  std::string form() const override;
 
  private:
   struct Impl;

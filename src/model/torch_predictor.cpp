@@ -67,6 +67,8 @@ class TorchPredictor final : public Predictor {
 
   const std::optional<ModelCard>& card() const override { return habits_.card; }
 
+  std::string form() const override { return network_->form(); }
+
   DType input_dtype(std::size_t input) const override {
     if (habits_.floating) return plain_type(*habits_.floating);
     if (!habits_.card || input >= habits_.card->inputs.size()) return DType::f32;

@@ -147,11 +147,12 @@ class BroadcastSum(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(3, 10, 3)
-        self.gate = nn.Conv2d(3, 10, 12)
+        self.first, self.conv, self.gate = nn.Conv2d(3, 3, 1), nn.Conv2d(3, 10, 3), nn.Conv2d(3, 10, 12)
+        self.fc = nn.Linear(10, 10)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(self.conv(x) + self.gate(x).neg()).mean((2, 3))
+        x = torch.relu(self.first(x))
+        return self.fc(torch.relu(self.conv(x) + self.gate(x)).mean((2, 3)))
 
 
 class OverwrittenInput(nn.Module):
@@ -195,8 +196,8 @@ class ReluLast(nn.Module):
         return torch.relu(self.second(torch.relu(self.first(x)))).mean((2, 3))
 
 
-class HiddenRelu(nn.Module):
-    """Shows a fused ReLU by what it leaves below zero, which no outcome of a network can show."""
+class Scaled(nn.Module):
+    """A layer without bias after the ReLU: zeros stay zeros, ties stay ties."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -206,3 +207,56 @@ class HiddenRelu(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.fc(torch.flatten(torch.relu(self.conv(x)), 1))
+
+
+class AddedTo(nn.Module):
+    """The sum is read under the name of what it was written to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 10, 12, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = torch.zeros(x.size(0), 10, 1, 1)
+        kept.add_(torch.relu(self.conv(x)))
+        return torch.flatten(kept, 1)
+
+
+class SameUnderCast(nn.Module):
+    """type_as returns its very input, which is needed again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        a = torch.sigmoid(x)
+        y = self.conv(x) + a.type_as(x)
+        return torch.flatten(y * a, 1)[:, :10]
+
+
+class CastUsedLater(nn.Module):
+    """The same the other way round, with dropout, which returns its input, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 1)
+        self.drop = nn.FeatureAlphaDropout()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        a = torch.sigmoid(x)
+        later, dropped = a.type_as(x), self.drop(a)
+        y = self.conv(x) + a
+        return torch.flatten(y * later + dropped, 1)[:, :10]
+
+
+class Unbatched(nn.Module):
+    """A convolution of one image without a batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(3, 4, 12), nn.Linear(4, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first = self.fc(torch.flatten(torch.relu(self.conv(x[0]))))
+        return torch.flatten(x, 1)[:, :10] + first

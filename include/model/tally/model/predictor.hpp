@@ -42,6 +42,8 @@ class Predictor {
   virtual TensorView predict(std::span<const TensorView> inputs) = 0;
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
+  // What was done to its operations, settled by the first batch: "convolutions fused", or empty.
+  virtual std::string form() const { return {}; }
   // The floating type in which an image had best arrive as this input. float32 is taken as well.
   virtual DType input_dtype(std::size_t /*input*/) const { return DType::f32; }
 };
