@@ -37,15 +37,15 @@ struct RunConfig {
   std::int64_t limit = 0;        // first N samples; 0: all
 
   // How
-  std::int64_t batch_size = 64;  // or kAutoBatchSize
+  std::int64_t batch_size = 64;     // or kAutoBatchSize
   std::string precision = "model";  // model, fp32, tf32, bf16, fp16
   bool tune = false;
-  std::string device = "auto";      // auto, cpu, cuda
-  std::string reduce = "auto";      // auto, nccl, mpi
+  std::string device = "auto";  // auto, cpu, cuda
+  std::string reduce = "auto";  // auto, nccl, mpi
   bool check_reduction = false;
   int threads = 1;
   int read_threads = kAutoReadThreads;  // per rank, that read the data set
-  std::string stage;     // folder on each node for its part of the data set; empty: none
+  std::string stage;  // folder on each node for its part of the data set; empty: none
 
   // Results
   std::string intervals = "wilson";  // off, wilson, bootstrap
