@@ -9,7 +9,7 @@ import small
 from conftest import Evaluate, Small
 from launch import Program
 
-LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally score", "tally watch", "--tune")
+LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally score", "tally watch")
 COMMANDS = ("evaluate", "check", "inspect", "compare")
 
 
