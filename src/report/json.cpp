@@ -71,8 +71,6 @@ Json timing_json(const RunReport& report) {
                                  {"max", number_or_null(phase.max_s)}};
   }
   const auto energy = energy_j(report.ranks);
-  std::optional<double> per_sample;
-  if (energy) per_sample = *energy / static_cast<double>(report.results.count);
   return {{"wall_s", number_or_null(report.wall_s)},
           {"startup_s", number_or_null(report.startup_s)},
           {"steady_samples_per_s", number_or_null(report.steady_samples_per_s)},
@@ -81,7 +79,7 @@ Json timing_json(const RunReport& report) {
           {"waste", waste_json(report)},
           {"stragglers", stragglers_json(report.ranks)},
           {"energy_j", number_or_null(energy)},
-          {"energy_j_per_sample", number_or_null(per_sample)}};
+          {"energy_j_per_sample", number_or_null(energy_j_per_sample(report))}};
 }
 
 // Of the loop's time; they add up to 1.

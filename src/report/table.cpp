@@ -155,8 +155,10 @@ std::string waste_lines(const RunReport& report) {
         100 * waste->publishing);
   }
   if (const auto energy = energy_j(report.ranks)) {
-    text += format("Energy    {} J, {:.3g} J per sample\n", grouped(std::llround(*energy)),
-                   *energy / static_cast<double>(report.results.count));
+    text += format("Energy    {} J", grouped(std::llround(*energy)));
+    const auto per_sample = energy_j_per_sample(report);
+    if (per_sample) text += format(", {:.4f} J per sample", *per_sample);
+    text += "\n";
   }
   return text;
 }

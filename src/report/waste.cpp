@@ -73,7 +73,7 @@ std::string stragglers_note(const std::vector<Straggler>& stragglers) {
   std::ranges::stable_sort(slowest, std::ranges::greater(), &Straggler::factor);
   std::string text = "slow ranks: ";
   for (std::size_t i = 0; i < std::min(kMostNamed, slowest.size()); ++i) {
-    text += format("{}{} on {} ({:.2g} times the median)", i > 0 ? ", " : "", slowest[i].rank,
+    text += format("{}{} on {} ({:.1f} times the median)", i > 0 ? ", " : "", slowest[i].rank,
                    printable(slowest[i].host), slowest[i].factor);
   }
   if (slowest.size() > kMostNamed) text += format(", and {} more", slowest.size() - kMostNamed);
@@ -96,6 +96,12 @@ std::optional<double> energy_j(const std::vector<RankFigures>& ranks) {
     sum += *rank.energy_j;
   }
   return gpus.empty() || known != gpus ? std::nullopt : std::optional(sum);
+}
+
+std::optional<double> energy_j_per_sample(const RunReport& report) {
+  const auto energy = energy_j(report.ranks);
+  if (!energy || report.results.count <= 0) return std::nullopt;
+  return *energy / static_cast<double>(report.results.count);
 }
 
 }  // namespace tally::report

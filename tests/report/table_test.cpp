@@ -85,7 +85,11 @@ TEST(Table, SaysWhatTheGpusTook) {
   report.ranks[0].gpu = "GPU-0";
   report.ranks[0].energy_j = 1000.4;
   report.ranks[1].energy_j = 234.0;
-  EXPECT_THAT(to_table(report, "out"), HasSubstr("Energy    1,234 J, 123 J per sample\n"));
+  EXPECT_THAT(to_table(report, "out"), HasSubstr("Energy    1,234 J, 123.4400 J per sample\n"));
+  report.ranks[0].energy_j = 100'000;
+  EXPECT_THAT(to_table(report, "out"), HasSubstr("100,234 J, 10023.4000 J per sample\n"));
+  report.results.count = 0;
+  EXPECT_THAT(to_table(report, "out"), HasSubstr("Energy    100,234 J\n"));
 }
 
 TEST(Table, SaysLoudlyWhenSamplesWereLost) {

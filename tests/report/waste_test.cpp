@@ -86,8 +86,10 @@ TEST(Stragglers, AreNotThereAloneOrWithoutSamples) {
 TEST(Stragglers, AreNamedTheSlowestFirst) {
   EXPECT_EQ(stragglers_note({}), "");
   EXPECT_EQ(stragglers_note({{3, "node7", 1.84}}), "slow ranks: 3 on node7 (1.8 times the median)");
+  EXPECT_EQ(stragglers_note({{3, "node7", 123.4}}),
+            "slow ranks: 3 on node7 (123.4 times the median)");
   EXPECT_EQ(stragglers_note({{0, "a", 1.3}, {1, "b", 2}, {2, "c", 1.5}, {3, "d", 1.25}}),
-            "slow ranks: 1 on b (2 times the median), 2 on c (1.5 times the median), "
+            "slow ranks: 1 on b (2.0 times the median), 2 on c (1.5 times the median), "
             "0 on a (1.3 times the median), and 1 more");
 }
 

@@ -41,5 +41,7 @@ std::optional<double> overall_samples_per_s(const RunReport& report);
 
 // Of all ranks' GPUs, during the loop; none where the energy of one of them is not known.
 std::optional<double> energy_j(const std::vector<RankFigures>& ranks);
+// None where nothing was scored, either.
+std::optional<double> energy_j_per_sample(const RunReport& report);
 
 }  // namespace tally::report
