@@ -74,7 +74,7 @@ struct LoopResult {
   predictions::PredictionLog log;
   predictions::PredictionLog kept;  // what counting again takes
   evaluate::LoopFindings findings;
-  double read_s = 0, wait_s = 0;
+  double read_s = 0;
   std::int64_t bytes_read = 0;          // from the data set
   std::optional<double> energy_j = {};  // of this rank's GPU, whoever uses it
 };

@@ -1,6 +1,7 @@
 #include "rank_figures.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <span>
@@ -46,7 +47,7 @@ Figures figures_of(const Job& job, const LoopResult& mine, const Phases& phases)
                    .device_wait_s = found.device_wait_s},
           .first_batch_s = found.first_batch_s,
           .read_s = mine.read_s,
-          .wait_s = mine.wait_s,
+          .wait_s = found.wait_s,
           .compute_s = found.prepare_s + found.predict_s + found.score_s + found.device_wait_s,
           .wait_for_ranks_s = phases.seconds_of("wait_for_ranks"),
           .energy_j = mine.energy_j.value_or(std::numeric_limits<double>::quiet_NaN())};

@@ -75,7 +75,6 @@ LoopResult run_loop(Job& job, evaluate::Observer& observer) {
   if (job.config.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
   result.findings = evaluate::run(parts, result.state);
   result.read_s = reader.read_s();
-  result.wait_s = reader.wait_s();
   result.bytes_read = job.data.set->bytes_read() - bytes_before;
   return result;
 }

@@ -99,19 +99,20 @@ void BatchReader::Body::run(const std::stop_token& stop, int thread) {
   trace::set_track(trace::kReaderTrack + thread);
   while (const auto i = take_free(stop)) {
     const std::size_t slot = to_size(*i) % slots.size();
-    const Stopwatch watch;
     Batch& batch = batches[slot];
     std::exception_ptr problem;
+    double took_s = 0.0;
     try {
       batch.index = slice.first + *i;
       batch.samples = grid.samples_of(batch.index);
-      const trace::Span span(trace::Kind::data, "read", {batch.index, batch.samples.count});
+      const trace::Span span(trace::Kind::data, "read", {batch.index, batch.samples.count},
+                             &took_s);
       if (!fill(batch, slots[slot], stop)) return;
     } catch (...) {
       problem = std::current_exception();
     }
     const std::lock_guard lock(mutex);
-    read_s += watch.elapsed_s();
+    read_s += took_s;
     if (!problem) {
       filled[slot] = *i;
     } else if (*i < first_failed) {

@@ -17,14 +17,27 @@ def test_shares_add_up(ranks: int | None, evaluate: Evaluate, small_case: Small)
     waste = dict(timing["waste"])
     world = ranks or 1
     assert waste.pop("rank_seconds") == pytest.approx(world * timing["wall_s"], rel=0.25)
-    assert all(0 <= share <= 1 for share in waste.values()), waste
-    assert sum(waste.values()) == pytest.approx(1)
+    phases = {name: times["mean"] for name, times in timing["phases"].items()}
+    ranks_s = {key: share * timing["waste"]["rank_seconds"] / world for key, share in waste.items()}
+    names = list(phases)
+    assert ranks_s["startup"] == pytest.approx(sum(phases[name] for name in names[: names.index("evaluate_s")]))
+    waits = [rank["wait_for_ranks_s"] for rank in result.report["ranks"]]
+    assert sum(waits) / world == pytest.approx(phases["wait_for_ranks_s"])
+    assert ranks_s["wait_for_slowest_rank"] == pytest.approx(phases["wait_for_ranks_s"])
+    waits = [rank["wait_s"] for rank in result.report["ranks"]]
+    assert ranks_s["wait_for_data"] == pytest.approx(sum(waits) / world)
+    assert ranks_s["publishing"] >= phases["gather_s"]
+    rest = phases["evaluate_s"] - sum(waits) / world + phases["reduce_s"] + phases["count_again_s"]
+    assert ranks_s["useful"] == pytest.approx(rest)
     assert timing["overall_samples_per_s"] == pytest.approx(small.NUM_SAMPLES / timing["wall_s"])
     assert timing["energy_j"] is None and timing["energy_j_per_sample"] is None
     assert timing["stragglers"] == []  # no loop of these takes a second
     for rank in result.report["ranks"]:
-        assert all(-1e-9 <= share <= 1 for share in rank["loop_shares"].values()), rank
-        assert sum(rank["loop_shares"].values()) == pytest.approx(1)
+        shares = {name: share * rank["loop_s"] for name, share in rank["loop_shares"].items()}
+        assert shares["wait_for_data"] == pytest.approx(rank["wait_s"])
+        computed = sum(shares[name] for name in ("prepare", "forward", "metrics", "wait_for_device"))
+        assert computed == pytest.approx(rank["compute_s"])
+        assert shares["other"] >= -1e-9, rank
         assert rank["read_share"] == pytest.approx(rank["read_s"] / rank["loop_s"])
         assert rank["energy_j"] is None
     lines = [line for line in result.run.stdout.splitlines() if "lost:" in line or line.startswith("Energy")]

@@ -113,8 +113,8 @@ def test_it_agrees_with_the_report(ranks: int | None, evaluate: Evaluate, small_
         parts = ("prepare", "forward", "metrics", "records", "wait_for_device")
         computed = sum(seconds_of(trace, rank, "loop", name) for name in parts)
         assert computed == pytest.approx(figures["compute_s"], abs=1e-5)
-        # The reader's own clocks, beside those of the spans.
-        assert seconds_of(trace, rank, "data", "read") == pytest.approx(figures["read_s"], rel=0.2, abs=0.01)
+        assert seconds_of(trace, rank, "data", "read") == pytest.approx(figures["read_s"], abs=1e-5)
+        assert seconds_of(trace, rank, "loop", "wait_for_data") == pytest.approx(figures["wait_s"], abs=1e-5)
 
 
 def test_nothing_else_changes(evaluate: Evaluate, small_case: Small, tmp_path: Path) -> None:
