@@ -94,10 +94,10 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
     if (comm.is_root()) root.emplace(job);
   });
   RootSide* const mine = root ? &*root : nullptr;
+  const device::EnergyMeter energy(job.device);
   const double startup_s = process_age_s();
   phases.done("create_output");
   if (mine != nullptr) mine->events->phase("evaluate");
-  const device::EnergyMeter energy(job.device);
   auto loop = loop_with_progress(job, mine);
   phases.done("evaluate");
   comm.barrier();
