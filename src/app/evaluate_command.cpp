@@ -1,7 +1,9 @@
 #include <cstdio>
+#include <functional>
 #include <optional>
 
 #include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
@@ -34,6 +36,14 @@ struct RootSide {
     events.emplace(folder.events());
     if (job.tracing) trace.emplace(folder.trace());
   }
+
+  // After the loop a trace that cannot be written costs no result.
+  void drop_trace(const Error& why, report::RunReport& report) {
+    trace.reset();
+    folder.drop_trace();
+    report.notes.push_back(format("there is no trace: {}", why.what()));
+    log::note(report.notes.back());
+  }
 };
 
 LoopResult loop_with_progress(Job& job, RootSide* root) {
@@ -53,18 +63,30 @@ LoopResult loop_with_progress(Job& job, RootSide* root) {
 void gather_trace(const comm::Communicator& comm, Job& job, Phases& phases, RootSide* root,
                   report::RunReport& report) {
   phases.done("report");
-  job.tracing->gather(comm, phases, job.config.gather_window_bytes,
-                      root != nullptr ? &*root->trace : nullptr);
+  const auto failure = job.tracing->gather(comm, phases, job.config.gather_window_bytes,
+                                           root != nullptr ? &*root->trace : nullptr);
+  if (failure) root->drop_trace(*failure, report);
+  if (failure) return;
   if (job.tracing->num_dropped() == 0) return;
   report.notes.push_back(
       format("the trace lacks {} spans, for which there was no room", job.tracing->num_dropped()));
   log::note(report.notes.back());
 }
 
+void try_for_trace(RootSide& root, report::RunReport& report, const std::function<void()>& step) {
+  if (!root.trace) return;
+  try {
+    step();
+  } catch (...) {
+    root.drop_trace(current_error(), report);
+  }
+}
+
 // The report comes last: where it lies, the result is complete.
 void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
              Phases& phases, const Stopwatch& publishing, RootSide& root) {
   root.folder.begin_publishing();
+  try_for_trace(root, report, [&] { root.folder.make_way_for_trace(); });
   if (predictions) {
     const trace::Span span(trace::Kind::step, "publish_predictions");
     report.predictions_digest = predictions->digest;
@@ -75,7 +97,10 @@ void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions
     report::write_metrics_file(report, root.folder.metrics());
   }
   phases.done("publish");
-  if (job.tracing) job.tracing->publish(phases, *root.trace);
+  try_for_trace(root, report, [&] {
+    job.tracing->publish(phases, *root.trace);
+    root.folder.trace_published();
+  });
   report.wall_s = process_age_s();
   report.publish_s = publishing.elapsed_s();
   root.events->finished("complete");

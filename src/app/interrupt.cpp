@@ -46,7 +46,7 @@ void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
   for (const auto& folder : folders) list->folders.push_back(folder.string());
   for (const auto& [from, to] : renames) list->renames.emplace_back(from.string(), to.string());
   const bool any = !files.empty() || !folders.empty();
-  // The list before is kept: a handler on another thread may be reading it. A run has three.
+  // The list before is kept: a handler on another thread may be reading it. A run has four.
   static std::vector<std::unique_ptr<const Doomed>> lists;
   lists.push_back(std::move(list));
   doomed.store(any ? lists.back().get() : nullptr);

@@ -33,7 +33,10 @@ bool lock_file(const UniqueDescriptor& file) {
 
 // "report.json.partial-4711" for "report.json": what a run that was killed left of it.
 bool is_partial_of(const fs::path& file, const fs::path& name) {
-  return file.filename().string().starts_with(name.filename().string() + ".partial-");
+  const std::string found = file.filename().string();
+  const std::string begins = name.filename().string() + ".partial-";
+  return found.size() > begins.size() && found.starts_with(begins) &&
+         found.find_first_not_of("0123456789", begins.size()) == std::string::npos;
 }
 
 }  // namespace
@@ -72,17 +75,17 @@ OutputFolder::~OutputFolder() {
   remove_on_interrupt({}, {});
 }
 
-std::vector<fs::path> OutputFolder::published_files() const {
-  std::vector<fs::path> files{report(), metrics(), predictions()};
-  if (!trace_.empty()) files.push_back(trace_);
-  return files;
+std::vector<fs::path> OutputFolder::result_files() const {
+  return {report(), metrics(), predictions()};
 }
 
 std::vector<fs::path> OutputFolder::unfinished_files() const {
-  const auto published = published_files();
+  const auto results = result_files();
   std::vector<fs::path> files{events()};
-  for (const auto& file : published) files.push_back(partial_path(file));
-  if (publishing_) files.insert(files.end(), published.begin(), published.end());
+  for (const auto& file : results) files.push_back(partial_path(file));
+  if (publishing_) files.insert(files.end(), results.begin(), results.end());
+  if (!trace_.empty()) files.push_back(partial_path(trace_));
+  if (trace_published_) files.push_back(trace_);
   return files;
 }
 
@@ -127,11 +130,13 @@ void OutputFolder::claim_earlier_result() {
 // Nobody else writes here by now, so that half-written files belong to a run that was killed; so do
 // the present events, if that run had set earlier ones aside.
 void OutputFolder::remove_leftovers() {
+  auto names = result_files();
+  if (!trace_.empty() && lies_in(trace_, path_)) names.push_back(trace_);
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path_, ignored)) {
     const fs::path& file = entry.path();
     if (is_partial_of(file, kEarlierEvents)) fs::rename(file, events(), ignored);
-    for (const auto& name : published_files()) {
+    for (const auto& name : names) {
       if (is_partial_of(file, name)) fs::remove(file, ignored);
     }
   }
@@ -168,11 +173,14 @@ void OutputFolder::give_way() {
 
 void OutputFolder::begin_publishing() {
   std::error_code error;
-  for (const auto& file : published_files()) {
-    if (!fs::remove(file, error) && error) {
-      refuse(path_,
-             format("holds '{}', which cannot be replaced ({})", file.filename().string(),
-                    error.message()),
+  for (const auto& file : result_files()) {
+    const std::string name = file.filename().string();
+    if (!overwrite_ && fs::exists(fs::symlink_status(file, error))) {
+      refuse(path_, format("holds '{}', which came while the run went on", name),
+             "Name another --output.");
+    }
+    if (overwrite_ && !fs::remove(file, error) && error) {
+      refuse(path_, format("holds '{}', which cannot be replaced ({})", name, error.message()),
              "Name another --output.");
     }
   }
@@ -180,6 +188,26 @@ void OutputFolder::begin_publishing() {
   earlier_events_aside_ = false;
   publishing_ = true;
   remove_on_interrupt(unfinished_files(), created_folders_);
+}
+
+void OutputFolder::make_way_for_trace() {
+  check_trace_path(trace_, path_, overwrite_);
+  std::error_code error;
+  if (!fs::remove(trace_, error) && error) {
+    throw Error(ErrorKind::output,
+                format("trace '{}' cannot be replaced ({})", trace_.string(), error.message()),
+                "Name another file.");
+  }
+}
+
+void OutputFolder::trace_published() {
+  trace_published_ = true;
+  remove_on_interrupt(unfinished_files(), created_folders_);
+}
+
+void OutputFolder::drop_trace() {
+  std::error_code ignored;
+  fs::remove(partial_path(trace_), ignored);
 }
 
 void OutputFolder::keep() {

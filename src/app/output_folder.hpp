@@ -31,8 +31,15 @@ class OutputFolder {
   void create();
   // This run's files are about to get their final names. An earlier result goes, its report first,
   // so that no report ever describes another run's predictions; from now on a failure removes this
-  // run's published files too.
+  // run's published files too. Without `overwrite` nothing is removed. Throws Error(output).
   void begin_publishing();
+  // After begin_publishing(). The trace's path is as it was when this run began, and free: with
+  // `overwrite` an earlier trace goes. Throws Error(output); what is there stays.
+  void make_way_for_trace();
+  // The trace has its name: from now on a failure removes it. Only this run's own ever is.
+  void trace_published();
+  // There will be no trace: removes what is written of it.
+  void drop_trace();
   // The result is complete.
   void keep();
 
@@ -53,8 +60,8 @@ class OutputFolder {
   [[noreturn]] void give_way();
   // The events of the earlier result, set aside until it is replaced.
   std::vector<Rename> earlier_events() const;
-  // What is published; of these, the report comes first.
-  std::vector<std::filesystem::path> published_files() const;
+  // What is published in the folder; of these, the report comes first.
+  std::vector<std::filesystem::path> result_files() const;
   // The files of a run that is not complete.
   std::vector<std::filesystem::path> unfinished_files() const;
 
@@ -63,6 +70,7 @@ class OutputFolder {
   std::filesystem::path trace_;
   bool unfinished_ = false;
   bool publishing_ = false;
+  bool trace_published_ = false;
   bool earlier_events_aside_ = false;
   std::vector<std::filesystem::path> created_folders_;  // innermost first
   // Locked as long as they are open: the events of the earlier result until they are set aside,

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <string>
@@ -26,6 +27,19 @@ bool is_trace(const fs::path& file) {
   return start == trace::kTraceBegins;
 }
 
+// Nothing, or a regular file: opening a pipe would wait, and a link would be replaced, not
+// followed.
+void check_type(const fs::path& trace) {
+  std::error_code ignored;
+  const fs::file_type type = fs::symlink_status(trace, ignored).type();
+  if (type == fs::file_type::not_found || type == fs::file_type::regular) return;
+  if (type == fs::file_type::directory) {
+    refuse(trace, "is a folder", "Name a file in it with --trace.");
+  }
+  // What cannot be looked at has no folder that could be used; this is told below.
+  if (type != fs::file_type::none) refuse(trace, "is no regular file", "Name another file.");
+}
+
 // "out", "./out" and "out/" are one.
 fs::path plain(const fs::path& path) {
   std::error_code ignored;
@@ -33,19 +47,33 @@ fs::path plain(const fs::path& path) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
+bool is_or_holds(const fs::path& folder, const fs::path& path) {
+  return std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
 }  // namespace
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  return plain(file).parent_path() == plain(folder);
+}
 
 void check_trace_path(const fs::path& trace, const fs::path& output, bool overwrite) {
   std::error_code ignored;
+  check_type(trace);
   if (fs::exists(trace, ignored)) {
     if (!is_trace(trace)) refuse(trace, "is there and is no trace", "Name another file.");
     if (!overwrite) {
       refuse(trace, "is there already", "Name another file, or replace it with --overwrite.");
     }
   }
-  if (!trace.has_filename()) refuse(trace, "is a folder", "Name a file in it with --trace.");
+  if (!trace.lexically_normal().has_filename()) {
+    refuse(trace, "is a folder", "Name a file in it with --trace.");
+  }
+  if (is_or_holds(plain(trace), plain(output))) {
+    refuse(trace, "is the output folder or one above it", "Name a file with --trace.");
+  }
   const fs::path folder = plain(trace).parent_path();
-  if (folder == plain(output)) {
+  if (lies_in(trace, output)) {
     for (const std::string_view taken :
          {"report.json", "metrics.h5", "predictions.h5", "events.jsonl"}) {
       if (trace.filename() == taken)

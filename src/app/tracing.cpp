@@ -31,6 +31,17 @@ std::vector<trace::Event> events_in(std::span<const std::byte> rows) {
   return events;
 }
 
+// After a failure the other ranks still send what they have.
+void add_unless(std::optional<Error>& failure, trace::TraceFile& file,
+                std::span<const std::byte> rows, std::int64_t origin_ns) {
+  if (failure) return;
+  try {
+    file.add(events_in(rows), origin_ns);
+  } catch (...) {
+    failure = current_error();
+  }
+}
+
 // Collective. On rank 0's clock, the earliest begin of all ranks.
 std::int64_t earliest(const comm::Communicator& comm, const std::vector<trace::Event>& events) {
   std::int64_t mine = std::numeric_limits<std::int64_t>::max();
@@ -48,8 +59,8 @@ std::vector<trace::Event> Tracing::take(Phases& phases) {
   return recorder_.take();
 }
 
-void Tracing::gather(const comm::Communicator& comm, Phases& phases, std::int64_t window_bytes,
-                     trace::TraceFile* file) {
+std::optional<Error> Tracing::gather(const comm::Communicator& comm, Phases& phases,
+                                     std::int64_t window_bytes, trace::TraceFile* file) {
   const comm::ClockOffset last_clocks = comm::compare_clocks(comm);
   auto events = take(phases);
   for (trace::Event& event : events) {
@@ -58,14 +69,16 @@ void Tracing::gather(const comm::Communicator& comm, Phases& phases, std::int64_
     event.end_ns = comm::on_rank_0(event.end_ns, first_clocks_, last_clocks);
   }
   origin_ns_ = earliest(comm, events);
+  std::optional<Error> failure;
   comm::gather_in_order(comm, rows_of(events), window_bytes,
                         [&](std::int64_t, std::int64_t, std::span<const std::byte> rows) {
-                          file->add(events_in(rows), origin_ns_);
+                          add_unless(failure, *file, rows, origin_ns_);
                         });
   const auto dropped = comm.all_gather(recorder_.num_dropped());
   for (const std::string& host : comm.gather(host_name())) {
     ranks_.push_back({host, dropped[ranks_.size()]});
   }
+  return failure;
 }
 
 std::int64_t Tracing::num_dropped() const {

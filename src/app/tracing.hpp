@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include <tally/base/error.hpp>
 #include <tally/comm/clocks.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/trace/recorder.hpp>
@@ -19,9 +21,10 @@ class Tracing {
   explicit Tracing(const comm::Communicator& comm);
 
   // Collective. What was recorded so far, the phases that ended included, goes to `file`, which
-  // only rank 0 has; at most `window_bytes` are on their way. Throws comm::AgreedFailure(output).
-  void gather(const comm::Communicator& comm, Phases& phases, std::int64_t window_bytes,
-              trace::TraceFile* file);
+  // only rank 0 has; at most `window_bytes` are on their way. On rank 0, why the file could not be
+  // written: then publish() makes no sense.
+  std::optional<Error> gather(const comm::Communicator& comm, Phases& phases,
+                              std::int64_t window_bytes, trace::TraceFile* file);
   // How many events found no room, on all ranks: known to rank 0 after gather().
   std::int64_t num_dropped() const;
   // On rank 0, after gather(): adds what was recorded since. Error(output).

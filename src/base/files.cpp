@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
@@ -40,6 +41,14 @@ void sync_path(const fs::path& path, int flags) {
   const UniqueDescriptor file = open_for_output(path, flags);
   // Some file systems cannot sync a folder; that is no reason to refuse to write there.
   if (::fsync(file.get()) != 0 && errno != EINVAL) output_failure(path, "fsync", errno);
+}
+
+// False where it fails, as with EEXIST; errno says why.
+bool rename_to_new(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  // Some file systems cannot rename so, but none links over a file.
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  return ::link(from.c_str(), to.c_str()) == 0 && ::unlink(from.c_str()) == 0;
 }
 
 fs::path folder_of(const fs::path& path) {
@@ -85,6 +94,12 @@ fs::path partial_path(const fs::path& path) {
 void publish_file(const fs::path& temporary, const fs::path& path) {
   sync_path(temporary, O_RDWR);
   if (::rename(temporary.c_str(), path.c_str()) != 0) output_failure(path, "rename", errno);
+  sync_path(folder_of(path), O_RDONLY | O_DIRECTORY);
+}
+
+void publish_new_file(const fs::path& temporary, const fs::path& path) {
+  sync_path(temporary, O_RDWR);
+  if (!rename_to_new(temporary, path)) output_failure(path, "rename", errno);
   sync_path(folder_of(path), O_RDONLY | O_DIRECTORY);
 }
 

@@ -125,7 +125,7 @@ void TraceFile::publish(const std::vector<TracedRank>& ranks) {
   waiting_ += text_of(facts_json(ranks, num_events_)) + "}\n";
   flush();
   file_ = {};
-  publish_file(partial_path(path_), path_);
+  publish_new_file(partial_path(path_), path_);
 }
 
 }  // namespace tally::trace

@@ -1,6 +1,7 @@
 #include "output_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -59,9 +60,51 @@ TEST_F(OutputFolderTest, AnUnfinishedRunLeavesNoTraceElsewhere) {
     OutputFolder folder(root_ / "run", false, trace);
     folder.create();
     folder.begin_publishing();
+    folder.make_way_for_trace();
     put(trace);
+    folder.trace_published();
   }
   EXPECT_FALSE(fs::exists(trace));
+}
+
+TEST_F(OutputFolderTest, WhatCameWhileTheRunWentOnStays) {
+  for (const bool overwrite : {false, true}) {
+    const fs::path trace = root_ / "trace.json";
+    {
+      OutputFolder folder(root_ / "run", overwrite, trace);
+      folder.create();
+      put(trace);
+      folder.begin_publishing();
+      EXPECT_THROW(folder.make_way_for_trace(), Error);
+      folder.drop_trace();
+    }
+    EXPECT_TRUE(fs::exists(trace)) << "no trace of this run's";
+    fs::remove(trace);
+  }
+  {
+    OutputFolder folder(root_ / "run", false);
+    folder.create();
+    put(folder.predictions());
+    EXPECT_THROW(folder.begin_publishing(), Error);
+  }
+  EXPECT_TRUE(fs::exists(root_ / "run" / "predictions.h5"));
+}
+
+TEST_F(OutputFolderTest, AnEarlierTraceGoesOnlyWhenItsSuccessorComes) {
+  const fs::path trace = root_ / "old.json";
+  std::ofstream(trace) << "{\"traceEvents\":[\n]}";
+  {
+    OutputFolder folder(root_ / "run", true, trace);
+    folder.create();
+    folder.begin_publishing();
+    EXPECT_TRUE(fs::exists(trace));
+    folder.make_way_for_trace();
+    EXPECT_FALSE(fs::exists(trace));
+    put(partial_path(trace));
+    folder.drop_trace();
+    EXPECT_FALSE(fs::exists(partial_path(trace)));
+    folder.keep();
+  }
 }
 
 TEST_F(OutputFolderTest, OnlyAnEarlierTraceIsReplaced) {
@@ -83,6 +126,41 @@ TEST_F(OutputFolderTest, OnlyAnEarlierTraceIsReplaced) {
   EXPECT_TRUE(refuses(root_ / "run" / "report.json", true));
   EXPECT_TRUE(refuses(root_ / "none" / "new.json", true));
   EXPECT_TRUE(refuses(root_, true));
+}
+
+TEST_F(OutputFolderTest, ATraceIsNoFolderOfTheResultNorAPipeNorALink) {
+  const auto refuses = [&](const fs::path& output, const fs::path& trace) {
+    try {
+      OutputFolder(output, true, trace);
+    } catch (const Error& error) {
+      return error.kind() == ErrorKind::output;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refuses(root_ / "out", root_ / "out"));
+  EXPECT_TRUE(refuses(root_ / "out", root_ / "x" / ".." / "out"));
+  EXPECT_TRUE(refuses(root_ / "a" / "b", root_ / "a"));
+  EXPECT_TRUE(refuses(root_ / "out", root_ / "new" / "."));
+  EXPECT_FALSE(refuses(root_ / "out", root_ / "out.json"));
+  ASSERT_EQ(::mkfifo((root_ / "pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(refuses(root_ / "out", root_ / "pipe"));
+  std::ofstream(root_ / "old.json") << "{\"traceEvents\":[\n]}";
+  fs::create_symlink("old.json", root_ / "link");
+  EXPECT_TRUE(refuses(root_ / "out", root_ / "link"));
+  EXPECT_TRUE(refuses(root_ / "out", "/dev/stdout"));
+}
+
+TEST_F(OutputFolderTest, OnlyThePartsOfItsOwnTraceAreRemoved) {
+  fs::create_directory(root_ / "run");
+  for (const char* name : {"notes.partial-1", "notes.partial-old", "trace.partial-1"}) {
+    put(root_ / "run" / name);
+  }
+  OutputFolder(root_ / "run", true, root_ / "notes").create();
+  EXPECT_TRUE(fs::exists(root_ / "run" / "notes.partial-1")) << "of a trace elsewhere";
+  OutputFolder(root_ / "run", true, root_ / "run" / "notes").create();
+  EXPECT_FALSE(fs::exists(root_ / "run" / "notes.partial-1"));
+  EXPECT_TRUE(fs::exists(root_ / "run" / "notes.partial-old")) << "no process is called so";
+  EXPECT_TRUE(fs::exists(root_ / "run" / "trace.partial-1"));
 }
 
 TEST_F(OutputFolderTest, AFinishedRunStays) {

@@ -1,6 +1,8 @@
 """--trace: one file that viewers take, of every rank, that agrees with the report and changes no result."""
 
 import json
+import os
+import subprocess
 from collections import defaultdict
 from pathlib import Path
 
@@ -142,7 +144,9 @@ def test_it_may_lie_in_the_folder_of_the_result(tally: Program, small_case: Smal
 @pytest.mark.parametrize(
     ("file", "why"),
     [("none/trace.json", "folder does not exist"), ("data.h5", "is no trace"), ("old.json", "is there already"),
-     ("run/report.json", "another file of the result"), ("folder", "is no trace")],
+     ("run/report.json", "another file of the result"), ("folder", "is a folder"),
+     ("pipe", "is no regular file"), ("run", "is the output folder"), ("run/../run/", "is a folder"),
+     ("new", "one above it")],
 )  # fmt: skip
 def test_a_file_that_cannot_be_written_is_refused_before_the_run(
     file: str, why: str, ranks: int | None, tally: Program, small_case: Small, tmp_path: Path
@@ -150,10 +154,11 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_run(
     (tmp_path / "data.h5").write_bytes(b"precious")
     (tmp_path / "old.json").write_text('{"traceEvents":[\n]}')
     (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
     before = sorted(tmp_path.iterdir())
     overwrite = [] if file == "old.json" else ["--overwrite"]
-    run = tally("evaluate", "--model", small_case.model, "--data", small_case.data, "--output", tmp_path / "run",
-                "--trace", tmp_path / file, *overwrite, ranks=ranks)  # fmt: skip
+    run = tally("evaluate", "--model", small_case.model, "--data", small_case.data, "--output",
+                tmp_path / ("new/run" if file == "new" else "run"), "--trace", f"{tmp_path}/{file}", *overwrite, ranks=ranks)  # fmt: skip
     run.must_fail(6, file, why)
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "data.h5").read_bytes() == b"precious"
@@ -167,3 +172,37 @@ def test_a_failing_run_leaves_none(tally: Program, small_case: Small, tmp_path: 
                     "--output", tmp_path / "run", "--trace", tmp_path / "trace.json", ranks=ranks)  # fmt: skip
         assert run.code == 4, run.stderr
         assert sorted(path.name for path in tmp_path.iterdir()) == ["bright.h5", "raises.pt"]
+
+
+# A shell that may mount: in a namespace of its own, as root there.
+MOUNT_SHELL = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+MOUNTS = subprocess.run([*MOUNT_SHELL, "mount -t tmpfs disk /mnt"], capture_output=True).returncode == 0
+ON_A_SMALL_DISK = """
+mount -t tmpfs -o size=$1k disk "$0" || exit 99
+shift
+"$@"
+code=$?
+echo "left: $(ls -A "$0")" >&2
+exit $code
+"""
+
+
+@pytest.mark.skipif(not MOUNTS, reason="no disk of its own size can be mounted here")
+@pytest.mark.parametrize("ranks", [None, 3])
+@pytest.mark.parametrize("size_kib", [4, 68])
+def test_a_full_disk_costs_the_trace_and_not_the_result(
+    size_kib: int, ranks: int | None, tally: Program, small_case: Small, tmp_path: Path
+) -> None:
+    # The end comes while the spans are gathered, the windows of one piece each.
+    disk, output = tmp_path / "disk", tmp_path / "run"
+    disk.mkdir()
+    command = tally.command("evaluate", "--model", small_case.model, "--data", small_case.data, "--batch-size", 1,
+                            "--output", output, "--trace", disk / "trace.json", "--gather-window", "64KiB",
+                            ranks=ranks)  # fmt: skip
+    run = tally.run_command([*MOUNT_SHELL, ON_A_SMALL_DISK, str(disk), str(size_kib), *command])
+    run.must_succeed()
+    notes = [note for note in json.loads((output / "report.json").read_text())["notes"] if "trace" in note]
+    assert len(notes) == 1 and "there is no trace: " in notes[0] and "No space left" in notes[0]
+    assert notes[0] in run.stderr
+    assert "left: " in run.stderr.splitlines(), "nothing may be left on the disk"
+    assert {path.name for path in output.iterdir()} >= {"report.json", "metrics.h5", "events.jsonl"}

@@ -86,6 +86,15 @@ TEST_F(TraceFileTest, WithoutEventsIsStillATrace) {
   EXPECT_TRUE(read().at("traceEvents").empty());
 }
 
+TEST_F(TraceFileTest, TakesNoPathThatIsTaken) {
+  TraceFile file(path());
+  std::ofstream(path()) << "precious";
+  EXPECT_THROW(file.publish({}), Error);
+  std::string content;
+  std::ifstream(path()) >> content;
+  EXPECT_EQ(content, "precious");
+}
+
 TEST_F(TraceFileTest, ThatCannotBeWrittenIsAnErrorOfTheOutput) {
   try {
     const TraceFile file(folder_ / "none" / "trace.json");

@@ -25,5 +25,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 
 // Syncs a finished temporary file, renames it to `path` and syncs the folder. Throws Error(output).
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path);
+// The same, but a file that is at `path` stays, and this is an Error(output).
+void publish_new_file(const std::filesystem::path& temporary, const std::filesystem::path& path);
 
 }  // namespace tally

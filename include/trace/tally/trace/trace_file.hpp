@@ -32,7 +32,7 @@ class TraceFile {
 
   // Times count from `origin_ns`.
   void add(std::span<const Event> events, std::int64_t origin_ns);
-  // Element i is rank i. Error(output), as add().
+  // Element i is rank i. A file that is at the path stays. Error(output), as add().
   void publish(const std::vector<TracedRank>& ranks);
 
  private:
