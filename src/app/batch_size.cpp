@@ -21,11 +21,6 @@ constexpr std::int64_t kBatchesPerRank = 4;
 // Some batches of these bytes are on their way at a time.
 constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
 
-std::int64_t num_samples(const Job& job) {
-  const auto all = job.data.set->info().num_samples;
-  return job.config.limit > 0 ? std::min(job.config.limit, all) : all;
-}
-
 // Halved from `most` on until memory and every rank's share allow it.
 std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
   const auto samples = num_samples(job);

@@ -117,12 +117,6 @@ void check_state_size(const exact::StateLayout& layout) {
               "Ask for fewer --metrics, or lower --confusion-max-classes.");
 }
 
-plan::BatchGrid make_grid(const config::RunConfig& config, const data::DataSetInfo& info) {
-  const auto samples =
-      config.limit > 0 ? std::min(config.limit, info.num_samples) : info.num_samples;
-  return {samples, config.batch_size};
-}
-
 void note_balance(Job& job, int world_size) {
   if (job.grid->balance(world_size) >= 0.9) return;
   const auto better = plan::better_batch_size(*job.grid, world_size, 0.95);
@@ -179,6 +173,11 @@ void fit_together(const comm::Communicator& comm, Job& job) {
 
 }  // namespace
 
+std::int64_t num_samples(const Job& job) {
+  const auto all = job.data.set->info().num_samples;
+  return job.config.limit > 0 ? std::min(job.config.limit, all) : all;
+}
+
 Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
                 Phases& phases) {
   Job job;
@@ -197,7 +196,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   phases.done("warm_up");
   choose_reducer(comm, job);  // last: what fails before leaves no NCCL behind
   phases.done("start_reducer");
-  job.grid = make_grid(job.config, job.data.set->info());
+  job.grid.emplace(num_samples(job), job.config.batch_size);
   job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
   job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
   check_stage_folder(comm, job);

@@ -56,6 +56,9 @@ struct Job {
   std::vector<std::string> notes;
 };
 
+// Of the data set, or of what --limit leaves.
+std::int64_t num_samples(const Job& job);
+
 // Collective. Settings, files, device, model, task, one warm-up batch: whatever can fail for a
 // foreseeable reason fails here, on all ranks with one line, before anything is written.
 Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,

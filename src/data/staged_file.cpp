@@ -1,10 +1,8 @@
 #include "staged_file.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 
 #include <tally/base/error.hpp>
 #include <tally/base/file_io.hpp>
@@ -27,10 +25,8 @@ int set_room_aside(int descriptor, std::int64_t bytes) {
 
 StagedFile::StagedFile(std::filesystem::path folder, std::int64_t bytes)
     : folder_(std::move(folder)) {
-  std::string name = (folder_ / "tally-stage-XXXXXX").string();
-  descriptor_ = UniqueDescriptor(::mkostemp(name.data(), O_CLOEXEC));
+  descriptor_ = open_scratch(folder_);
   if (!descriptor_) fail("create", errno_text(errno));
-  ::unlink(name.c_str());
   if (const int error = set_room_aside(descriptor_.get(), bytes); error != 0) {
     fail(format("set {} bytes aside for", bytes), errno_text(error));
   }

@@ -10,11 +10,6 @@
 
 namespace tally::predictions {
 
-// Where the file system can make files without a name; else an invalid handle and errno.
-UniqueDescriptor open_nameless(const std::filesystem::path& folder);
-// A file whose name is removed at once: for file systems that cannot (NFS, some FUSE).
-UniqueDescriptor open_and_unlink(const std::filesystem::path& folder);
-
 // Every function throws Error(output) naming the folder and --spill-dir.
 class SpillFile {
  public:

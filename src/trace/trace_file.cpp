@@ -1,7 +1,6 @@
 #include <tally/trace/trace_file.hpp>
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -10,6 +9,7 @@
 #include <tally/base/build_info.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/file_io.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
@@ -20,9 +20,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kPieceBytes = 64 << 10;
 
-Error failure(const std::filesystem::path& path, const char* call, int error) {
+Error failure(const std::filesystem::path& path, const char* call, const std::string& reason) {
   return {ErrorKind::output,
-          format("cannot write trace '{}' ({}: {})", path.string(), call, errno_text(error)),
+          format("cannot write trace '{}' ({}: {})", path.string(), call, reason),
           "Check the folder's permissions and free space."};
 }
 
@@ -82,7 +82,7 @@ TraceFile::TraceFile(const std::filesystem::path& path)
                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)),
       waiting_(kTraceBegins) {
   waiting_ += "\n";
-  if (!file_) throw failure(path_, "open", errno);
+  if (!file_) throw failure(path_, "open", errno_text(errno));
 }
 
 void TraceFile::add(std::span<const Event> events, std::int64_t origin_ns) {
@@ -101,12 +101,10 @@ void TraceFile::append(const std::string& json) {
 }
 
 void TraceFile::flush() {
-  for (std::string_view rest = waiting_; !rest.empty();) {
-    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw failure(path_, "write", errno);
-    rest.remove_prefix(to_size(written));
-  }
+  const auto bytes = std::as_bytes(std::span(waiting_));
+  const std::string problem = write_at(file_.get(), num_bytes_, bytes);
+  if (!problem.empty()) throw failure(path_, "write", problem);
+  num_bytes_ += std::ssize(bytes);
   waiting_.clear();
 }
 

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <vector>
 
 #include <tally/base/file_io.hpp>
@@ -71,6 +72,25 @@ TEST_F(FileIo, AWriteThatIsCutIsTold) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(problem, "File too large");
+}
+
+// Whether or not the file system can make files without a name.
+TEST(ScratchFile, LeavesNothingInItsFolder) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "tally_scratch";
+  fs::create_directory(folder);
+  for (const auto open : {open_nameless, open_and_unlink, open_scratch}) {
+    const UniqueDescriptor file = open(folder);
+    ASSERT_TRUE(file);
+    EXPECT_TRUE(fs::is_empty(folder));
+    const auto bytes = counted(10);
+    std::vector<std::byte> read(10);
+    EXPECT_EQ(write_at(file.get(), 0, bytes), "");
+    EXPECT_EQ(read_at(file.get(), 0, read), "");
+    EXPECT_EQ(read, bytes);
+  }
+  fs::remove(folder);
+  EXPECT_FALSE(open_scratch(folder));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 // second of: Tally's read, pread, pread and CRC-32C of each of the column's checksum blocks (0
 // where it has none).
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/file_io.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/digest/digest.hpp>
 
@@ -41,12 +41,8 @@ double bytes_per_s(const data::DataSet& set, const data::ColumnInfo& column, std
 }
 
 void pread_all(int file, std::int64_t offset, std::span<std::byte> out) {
-  while (!out.empty()) {
-    const auto got = ::pread(file, out.data(), out.size(), offset);
-    if (got <= 0) throw Error(ErrorKind::dataset, "the file ends early");
-    offset += got;
-    out = out.subspan(to_size(got));
-  }
+  const std::string problem = read_at(file, offset, out);
+  if (!problem.empty()) throw Error(ErrorKind::dataset, problem);
 }
 
 volatile std::uint32_t seen;  // keeps the checksums from being optimised away

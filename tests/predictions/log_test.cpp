@@ -163,16 +163,5 @@ TEST(PredictionLog, AFullDiskIsAnOutputError) {
   EXPECT_TRUE(folder.is_empty());
 }
 
-TEST(SpillFile, AFileSystemWithoutNamelessFilesWillDo) {
-  const TemporaryFolder folder;
-  const UniqueDescriptor descriptor = open_and_unlink(folder.path());
-  ASSERT_TRUE(descriptor);
-  EXPECT_TRUE(folder.is_empty());
-  EXPECT_EQ(::write(descriptor.get(), "abc", 3), 3);
-  char text[3] = {};
-  EXPECT_EQ(::pread(descriptor.get(), text, 3, 0), 3);
-  EXPECT_EQ(std::string_view(text, 3), "abc");
-}
-
 }  // namespace
 }  // namespace tally::predictions

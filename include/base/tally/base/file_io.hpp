@@ -1,10 +1,14 @@
-// Bytes at a place in an open file; from several threads at once, for no file position is used.
+// Bytes at a place in an open file; from several threads at once, for no file position is used. And
+// files without a name, gone with the process, however that ends.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
+
+#include <tally/base/unique_descriptor.hpp>
 
 namespace tally {
 
@@ -14,5 +18,12 @@ std::string read_at(int descriptor, std::int64_t offset, std::span<std::byte> ou
 
 // All of `bytes` to `offset`; empty when that worked, else what the system says.
 std::string write_at(int descriptor, std::int64_t offset, std::span<const std::byte> bytes);
+
+// Where the file system can make files without a name; else an invalid handle and errno.
+UniqueDescriptor open_nameless(const std::filesystem::path& folder);
+// A file whose name is removed at once: for file systems that cannot (NFS, some FUSE).
+UniqueDescriptor open_and_unlink(const std::filesystem::path& folder);
+// Whichever of the two works; else an invalid handle and errno.
+UniqueDescriptor open_scratch(const std::filesystem::path& folder);
 
 }  // namespace tally

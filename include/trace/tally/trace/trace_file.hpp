@@ -43,6 +43,7 @@ class TraceFile {
   UniqueDescriptor file_;
   std::string waiting_;
   std::int64_t num_events_ = 0;
+  std::int64_t num_bytes_ = 0;
   bool is_empty_ = true;
   std::set<std::pair<std::int32_t, std::int32_t>> tracks_;  // rank, track
 };
