@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import h5py
+import h5py
 import numpy as np
+import torch
 from commands import Case
 from prepared import Prepared
 from tally_data import DataSetWriter, ImageEncoding
@@ -57,6 +59,32 @@ class Cases:
         if not model.exists():
             self._export(model, f"{Path(__file__).parent / 'networks.py'}:resnet18")
         return Case("resnet18", model, self.random_images(num_samples), 32)
+
+    def a_million(self) -> Case:
+        """10^6 samples of 64 numbers, and a network that takes no time."""
+        data, model = self.cache / "million.h5", self.cache / "linear.pt"
+        if not data.exists():
+            rng = np.random.default_rng(0)
+            with DataSetWriter(data, task="multiclass", num_classes=10, num_samples=10**6, overwrite=True) as out:
+                out.add_input("x", dtype="float32", shape=(64,)).append(
+                    rng.standard_normal((10**6, 64), dtype=np.float32)
+                )
+                out.add_target("label").append(rng.integers(0, 10, 10**6))
+            torch.manual_seed(0)
+            torch.jit.script(torch.nn.Linear(64, 10)).save(str(model))
+        return Case("linear", model, data, 256)
+
+    @staticmethod
+    def num_samples(case: Case) -> int:
+        with h5py.File(case.data) as file:
+            return len(file["/targets/label"])
+
+    @staticmethod
+    def batch_bytes(case: Case) -> int:
+        """Of the inputs as they are stored."""
+        with h5py.File(case.data) as file:
+            rows = [one.dtype.itemsize * int(np.prod(one.shape[1:])) for one in file["/inputs"].values()]
+        return case.batch_size * sum(rows)
 
     def for_commands(self) -> list[Case]:
         if self.real is None:

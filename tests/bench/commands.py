@@ -58,6 +58,13 @@ class Tally:
         return ["mpirun", "-n", layout.processes, self.program, "evaluate", "--model", case.model, "--data", case.data,
                 "--batch-size", case.batch_size, "--threads", layout.threads]  # fmt: skip
 
+    def memory(self, case: Case) -> list[int]:
+        """Private bytes of a run of one rank, from its begin to its end."""
+        output = self.folder / "tally"
+        shutil.rmtree(output, ignore_errors=True)
+        words = self.command(case, Layout(1, 1))[3:]  # without a launcher: the process itself
+        return watch_memory([*words, "--output", output, "--progress", "off"], environment())
+
     def run(self, case: Case, layout: Layout, *options: object) -> dict[str, float]:
         output = self.folder / "tally"
         shutil.rmtree(output, ignore_errors=True)
@@ -70,6 +77,27 @@ class Tally:
             "per_s": timing["steady_samples_per_s"] or 0.0,
             "correct": round(report["metrics"]["accuracy"]["value"] * total),
         }  # fmt: skip
+
+
+def private_bytes(pid: int) -> int:
+    """Of a process, as the kernel counts its pages; 0 once it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))
+
+
+def watch_memory(command: list[object], env: dict[str, str]) -> list[int]:
+    """Private bytes of one process all along its life."""
+    seen = []
+    process = subprocess.Popen(list(map(str, command)), env=env, stdout=subprocess.DEVNULL)
+    while process.poll() is None:
+        seen.append(private_bytes(process.pid))
+        time.sleep(0.02)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit {process.returncode}")
+    return [one for one in seen if one]
 
 
 def allocator() -> Path:

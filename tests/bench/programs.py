@@ -46,6 +46,13 @@ def packed_speed(build: Path, data: Path, batch: int, rounds: int) -> list[objec
     return [*speeds, *(statistics.median(row[i] / row[0] for row in found) for i in (1, 2))]
 
 
+def forward_memory(build: Path, case: Case) -> tuple[float, float]:
+    """Private bytes of a process that has its libraries, and of one after bare forward passes."""
+    program = build / "tests" / "bench" / "forward_memory"
+    ((initialised, peak),) = _rows(program, case.model, case.data, case.batch_size)
+    return initialised, peak
+
+
 def metric_pass(build: Path, folder: Path, rounds: int) -> list[dict]:
     program = build / "tests" / "bench" / "metric_pass"
     return [one for classes in metric_pass_program.SIZES

@@ -117,6 +117,21 @@ def metrics(setup: Setup) -> Table:
     return table
 
 
+def memory(setup: Setup) -> Table:
+    """Against the bare forward pass, and whether it grows with the data."""
+    table = Table("memory", "Private memory of one rank above a process with its libraries: MiB",
+                  ["network", "samples", "bare forward", "Tally", "bare forward + 4 batches + 200",
+                   "growth from the first quarter to the end"])  # fmt: skip
+    for case in [*setup.cases.for_commands(), setup.cases.a_million()]:
+        initialised, bare = programs.forward_memory(setup.build, case)
+        seen = setup.tally.memory(case)
+        early, late = max(seen[: len(seen) // 4 + 1]), max(seen)
+        allowed = bare - initialised + 4 * setup.cases.batch_bytes(case) + 200 * 2**20
+        figures = [bare - initialised, late - initialised, allowed, late - early]
+        table.rows.append([case.network, setup.cases.num_samples(case), *(one / 2**20 for one in figures)])
+    return table
+
+
 def gather(setup: Setup) -> Table:
     table = Table("gather", "The columns of predictions.h5 from 2 ranks: seconds",
                   ["rows", "MPI_Gatherv by window", "all_gather_object", "all_gather_object / ours"])  # fmt: skip
@@ -130,5 +145,5 @@ def gather(setup: Setup) -> Table:
 
 
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
-    one.__name__: one for one in (loop, forward, command, read, packed, metrics, gather)
+    one.__name__: one for one in (loop, forward, command, read, packed, metrics, memory, gather)
 }
