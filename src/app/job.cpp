@@ -16,6 +16,7 @@
 #include <tally/trace/span.hpp>
 
 #include "batch_size.hpp"
+#include "binding_hints.hpp"
 #include "class_weights.hpp"
 #include "naming_model.hpp"
 #include "output_folder.hpp"
@@ -127,15 +128,6 @@ void note_balance(Job& job, int world_size) {
                     : std::string()));
 }
 
-// A rank uses --threads cores; the rest of those it may run on stand idle.
-void note_idle_cores(const comm::Communicator& comm, Job& job) {
-  const std::int64_t cores = usable_cores();
-  const auto used = std::int64_t{comm.local_world_size()} * job.config.threads;
-  if (job.device.kind != DeviceKind::cpu || used >= cores) return;
-  job.notes.push_back(format("{} of {} cores are used; a rank per core (mpirun -n {}) is faster",
-                             used, cores, cores / job.config.threads));
-}
-
 // What the data set alone and what the model alone cannot tell: do they fit each other?
 void fit_together(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
@@ -202,7 +194,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   check_stage_folder(comm, job);
   job.subgroups = find_subgroups(comm, job);
   note_balance(job, comm.world_size());
-  note_idle_cores(comm, job);
+  note_binding(comm, job);
   note_idle_options(job);
   return job;
 }

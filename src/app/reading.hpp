@@ -8,9 +8,6 @@
 
 namespace tally::app {
 
-// Cores this process may run on; 0 where the system does not say.
-std::int64_t usable_cores();
-
 // --read-threads, or what "auto" stands for: computing on the CPU needs the cores itself.
 int read_threads_for(const config::RunConfig& config, const device::Device& device,
                      int local_world_size);

@@ -30,7 +30,9 @@ Gpu gpu_from(int index, const cudaDeviceProp& properties) {
   return {.index = index,
           .uuid = uuid_text(uuid),
           .name = properties.name,
-          .compute_capability = format("{}{}", properties.major, properties.minor)};
+          .compute_capability = format("{}{}", properties.major, properties.minor),
+          .pci_bus_id = format("{:04x}:{:02x}:{:02x}.0", properties.pciDomainID,
+                               properties.pciBusID, properties.pciDeviceID)};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Gpu {
   std::string uuid;                // "GPU-5a3c…", the same in every process
   std::string name;                // "NVIDIA H200"
   std::string compute_capability;  // "90" for 9.0, as compilers write it
+  std::string pci_bus_id = {};     // "0000:1b:00.0"
 };
 
 // hidden: by CUDA_VISIBLE_DEVICES, the only one that somebody may have meant.

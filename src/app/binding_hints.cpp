@@ -1,0 +1,47 @@
+#include "binding_hints.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <tally/base/format.hpp>
+#include <tally/device/numa.hpp>
+
+namespace tally::app {
+namespace {
+
+// A rank uses --threads cores; the rest of those it may run on stand idle.
+void note_idle_cores(const comm::Communicator& comm, Job& job, std::int64_t cores) {
+  const auto used = std::int64_t{comm.local_world_size()} * job.config.threads;
+  if (job.device.kind != DeviceKind::cpu || used >= cores) return;
+  job.notes.push_back(format("{} of {} cores are used; a rank per core (mpirun -n {}) is faster",
+                             used, cores, cores / job.config.threads));
+}
+
+bool is_far_from_gpu(const Job& job, const std::set<int>& nodes) {
+  const auto gpu = std::ranges::find(job.gpus.gpus, job.device.uuid, &device::Gpu::uuid);
+  if (job.device.kind == DeviceKind::cpu || gpu == job.gpus.gpus.end()) return false;
+  const auto of_gpu = device::numa_node_of_pci(gpu->pci_bus_id);
+  return of_gpu && !nodes.empty() && !nodes.contains(*of_gpu);
+}
+
+}  // namespace
+
+void note_binding(const comm::Communicator& comm, Job& job) {
+  const auto cores = device::usable_cores();
+  note_idle_cores(comm, job, std::ssize(cores));
+  const auto nodes = device::numa_nodes_of(cores);
+  const bool wanders =
+      job.device.kind == DeviceKind::cpu && comm.local_world_size() > 1 && nodes.size() > 1;
+  if (comm.max(std::int64_t{wanders}) != 0) {
+    job.notes.emplace_back(
+        "ranks may move between NUMA nodes, away from their memory; mpirun --bind-to numa (srun "
+        "--cpu-bind=ldoms) keeps them");
+  }
+  if (comm.max(std::int64_t{is_far_from_gpu(job, nodes)}) != 0) {
+    job.notes.emplace_back(
+        "ranks run on another NUMA node than their GPU; srun --gpu-bind=closest, or mpirun with a "
+        "--rankfile, brings them together");
+  }
+}
+
+}  // namespace tally::app

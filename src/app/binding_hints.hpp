@@ -1,0 +1,14 @@
+// Hints on where the ranks run, for whoever wrote the launch command.
+#pragma once
+
+#include <tally/comm/communicator.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+
+// Collective. Adds notes: cores that no rank uses; ranks that may run on another NUMA node than
+// their memory, or than their GPU.
+void note_binding(const comm::Communicator& comm, Job& job);
+
+}  // namespace tally::app

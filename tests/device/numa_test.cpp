@@ -1,0 +1,58 @@
+#include <tally/device/numa.hpp>
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tally::device {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(CpuListTest, RangesAndSingleCores) {
+  EXPECT_THAT(parse_cpu_list("0-3,8"), ElementsAre(0, 1, 2, 3, 8));
+  EXPECT_THAT(parse_cpu_list("5"), ElementsAre(5));
+  for (const auto* odd : {"", "a", "1-", "-3", "1,,2", "1-x"}) {
+    EXPECT_THAT(parse_cpu_list(odd), IsEmpty()) << odd;
+  }
+}
+
+// Two nodes of two cores each, a GPU on the second one.
+class NumaTest : public testing::Test {
+ protected:
+  NumaTest() {
+    write("devices/system/node/online", "0-1");
+    write("devices/system/node/node0/cpulist", "0-1");
+    write("devices/system/node/node1/cpulist", "2-3");
+    write("bus/pci/devices/0000:1b:00.0/numa_node", "1");
+    write("bus/pci/devices/0000:1c:00.0/numa_node", "-1");
+  }
+  ~NumaTest() override { std::filesystem::remove_all(sysfs_); }
+
+  void write(const std::string& file, const std::string& line) {
+    std::filesystem::create_directories((sysfs_ / file).parent_path());
+    std::ofstream(sysfs_ / file) << line << '\n';
+  }
+
+  std::filesystem::path sysfs_ = std::filesystem::path(testing::TempDir()) / "tally_sysfs";
+};
+
+TEST_F(NumaTest, CoresBelongToNodes) {
+  EXPECT_THAT(numa_nodes_of({0, 1}, sysfs_), ElementsAre(0));
+  EXPECT_THAT(numa_nodes_of({1, 2}, sysfs_), ElementsAre(0, 1));
+  EXPECT_THAT(numa_nodes_of({}, sysfs_), IsEmpty());
+  EXPECT_THAT(numa_nodes_of({0}, sysfs_ / "nowhere"), IsEmpty());
+}
+
+TEST_F(NumaTest, GpusHangOnNodes) {
+  EXPECT_EQ(numa_node_of_pci("0000:1b:00.0", sysfs_), 1);
+  EXPECT_EQ(numa_node_of_pci("0000:1c:00.0", sysfs_), std::nullopt);
+  EXPECT_EQ(numa_node_of_pci("0000:1d:00.0", sysfs_), std::nullopt);
+}
+
+TEST(UsableCoresTest, ThereIsOneAtLeast) { EXPECT_THAT(usable_cores(), testing::Not(IsEmpty())); }
+
+}  // namespace
+}  // namespace tally::device
