@@ -39,8 +39,8 @@ void note_binding(const comm::Communicator& comm, Job& job) {
   }
   if (comm.max(std::int64_t{is_far_from_gpu(job, nodes)}) != 0) {
     job.notes.emplace_back(
-        "ranks run on another NUMA node than their GPU; srun --gpu-bind=closest, or mpirun with a "
-        "--rankfile, brings them together");
+        "ranks run on another NUMA node than their GPU, so that copies go across; nvidia-smi topo "
+        "-m shows which cores are near");
   }
 }
 

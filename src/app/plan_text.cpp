@@ -72,6 +72,8 @@ std::string plan_text(const Job& job, int world_size) {
   for (const auto& place : device::placement_lines(job.placement.table)) {
     text += line("placement", place);
   }
+  const auto staged = job.config.stage.empty() ? "" : ", from a copy in " + job.config.stage;
+  text += line("reading", format("{} thread(s) per rank{}", job.read_threads, staged));
   text += line("reduction", format("{}{}, state {} per rank", job.reducer->description(),
                                    job.config.check_reduction ? ", checked" : "",
                                    human_bytes(job.task->layout()->num_bytes())));
@@ -83,6 +85,7 @@ std::string plan_text(const Job& job, int world_size) {
                                 human_bytes(kept * grid.samples_of(job.slice).count)));
   }
   text += line("output", job.output);
+  if (!job.config.trace.empty()) text += line("trace", job.config.trace);
   return text;
 }
 
