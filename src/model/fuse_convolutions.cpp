@@ -18,8 +18,6 @@ using torch::jit::Node;
 using torch::jit::Value;
 
 constexpr double kSlopeThatKeepsNan = 1e-30;
-constexpr const char* kFused = "mkldnn::_convolution_pointwise";
-constexpr const char* kFusedSum = "mkldnn::_convolution_pointwise_";
 
 using Kinds = std::initializer_list<const char*>;
 constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear"};

@@ -6,6 +6,10 @@
 
 namespace tally::model {
 
+// What they become; the sum writes over its other side, which is its first argument.
+inline constexpr const char* kFused = "mkldnn::_convolution_pointwise";
+inline constexpr const char* kFusedSum = "mkldnn::_convolution_pointwise_";
+
 // Sums are fused where both sides have one shape, which only a batch can show: a graph that fails
 // on its first one is to be fused again without them.
 enum class Sums { fused, left_alone };

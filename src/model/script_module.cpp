@@ -10,10 +10,12 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
 #include <tally/model/model_file.hpp>
 
 #include "fuse_convolutions.hpp"
 #include "memory_reader.hpp"
+#include "pack_weights.hpp"
 #include "refusal.hpp"
 #include "tensors.hpp"
 #include "torch_errors.hpp"
@@ -87,30 +89,49 @@ struct ScriptModule::Impl {
   // From freezing to the first batch, where operations were fused: what was there before.
   std::optional<torch::jit::Module> plain;
 
-  void fuse(Sums sums, const char* new_form) {
+  torch::jit::Graph& graph() const { return *module.get_method("forward").graph(); }
+
+  void fuse(Sums sums, const std::string& new_form) {
     module = plain->clone();
-    const int num_fused = fuse_convolutions(*module.get_method("forward").graph(), sums);
-    form = num_fused > 0 ? new_form : "";
+    form = fuse_convolutions(graph(), sums) > 0 ? new_form : "";
   }
 
   c10::IValue forward(const std::vector<at::Tensor>& inputs) {
     return module.forward({inputs.begin(), inputs.end()});
   }
 
+  // A graph that has run is not to be changed any more: the same is made again, with its weights
+  // packed for what it is given.
+  c10::IValue forward_and_pack(const std::vector<at::Tensor>& inputs, Sums sums) {
+    const InputSizes sizes;
+    auto scores = forward(inputs);
+    if (form.empty()) return scores;
+    fuse(sums, std::string(form));
+    pack_weights(graph(), sizes.seen());
+    return scores;
+  }
+
   // Only a batch shows what cannot be fused: tensors of other shapes than thought.
-  c10::IValue first_forward(const std::vector<at::Tensor>& inputs) {
+  c10::IValue first_forward(const std::vector<at::Tensor>& inputs, const std::string& model) {
+    std::string reason;
     try {
-      return forward(inputs);
-    } catch (const std::exception&) {
-      fuse(Sums::left_alone, "ReLUs fused");
+      return forward_and_pack(inputs, Sums::fused);
+    } catch (const std::exception& error) {
+      if (form.empty()) throw;
+      reason = first_meaningful_line(error.what());
     }
+    fuse(Sums::left_alone, "ReLUs fused");
     try {
-      return forward(inputs);
+      auto scores = forward_and_pack(inputs, Sums::left_alone);
+      log::note(format("model '{}': sums are not fused ({})", model, reason));
+      return scores;
     } catch (const std::exception&) {
       module = *plain;
       form.clear();
     }
-    return forward(inputs);
+    auto scores = forward(inputs);
+    log::note(format("model '{}': nothing is fused ({})", model, reason));
+    return scores;
   }
 };
 
@@ -189,7 +210,7 @@ at::Tensor ScriptModule::run(std::vector<at::Tensor> inputs) {
     // differ from the first in their last bits. Only here: freezing needs the optimizer.
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
     if (!impl_->plain) return single_tensor(impl_->forward(inputs), name_);
-    const auto scores = impl_->first_forward(inputs);
+    const auto scores = impl_->first_forward(inputs, name_);
     impl_->plain.reset();
     return single_tensor(scores, name_);
   } catch (...) {

@@ -98,7 +98,7 @@ class Fixtures:
         for name in ("Raises", "OneTuple", "OneList", "TwoTuple", "ReturnsDict", "WrongRows", "Scalar", "Classes",
                      "MakesNan", "Doubles", "TwoInputs", "NanInFirstLayer"):
             self.script(f"{name}.pt", getattr(nets, name)())
-        for name in ("Residual", "SharedSums", "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled", "AddedTo",
+        for name in ("Residual", "Concatenated", "SharedSums", "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled", "AddedTo",
                      "SameUnderCast", "CastUsedLater", "Unbatched"):
             torch.manual_seed(5)
             net = getattr(nets, name)().eval()

@@ -172,6 +172,20 @@ class OverwrittenInput(nn.Module):
         return found.mean((2, 3))
 
 
+class Concatenated(nn.Module):
+    """Two convolutions of one input side by side, of which one waits for the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.narrow, self.wide = nn.Conv2d(3, 6, 1), nn.Conv2d(6, 8, 1), nn.Conv2d(6, 4, 3, padding=1)
+        self.fc = nn.Linear(12, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.first(x))
+        sides = [torch.relu(self.narrow(x)), torch.relu(self.wide(x))]
+        return self.fc(torch.cat(sides, 1).mean((2, 3)))
+
+
 class NanInFirstLayer(nn.Module):
     """Diverged: each output is NaN, as long as no layer hides it."""
 

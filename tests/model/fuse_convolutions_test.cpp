@@ -30,9 +30,9 @@ TEST_P(FusedTest, EveryCallGivesTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, FusedTest,
-                         testing::Values("net", "Residual", "SharedSums", "BroadcastSum",
-                                         "OverwrittenInput", "ReluLast", "Scaled", "AddedTo",
-                                         "SameUnderCast", "CastUsedLater", "Unbatched"));
+                         testing::Values("net", "Residual", "Concatenated", "SharedSums",
+                                         "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled",
+                                         "AddedTo", "SameUnderCast", "CastUsedLater", "Unbatched"));
 
 // oneDNN's own ReLU makes zeros of them.
 TEST(FusedReluTest, KeepsNan) {
@@ -57,7 +57,7 @@ TEST(FormTest, SaysWhatWasFused) {
     run(*predictor);
     return predictor->form();
   };
-  for (const auto* network : {"net", "Residual", "NanInFirstLayer"}) {
+  for (const auto* network : {"net", "Residual", "Concatenated", "NanInFirstLayer"}) {
     EXPECT_EQ(form(network), "convolutions fused") << network;
   }
   EXPECT_EQ(form("BroadcastSum"), "ReLUs fused");
