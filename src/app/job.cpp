@@ -131,7 +131,6 @@ void note_balance(Job& job, int world_size) {
 // What the data set alone and what the model alone cannot tell: do they fit each other?
 void fit_together(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
-  auto& predictor = *job.model.predictor;
   const auto class_weights = read_class_weights(comm, job.config.class_weights, info.num_classes);
   if (!class_weights.empty()) {
     job.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
@@ -139,7 +138,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   comm::agree_on(comm, [&] {
     job.task_name = job.config.task.empty() ? info.task : job.config.task;
     check_task(job.task_name, info);
-    job.outputs = output_kind(job.config, predictor.card());
+    job.outputs = output_kind(job.config, job.model.predictor->card());
     job.task = make_task(job.config, job.task_name, info, job.outputs, class_weights);
     check_state_size(*job.task->layout());
     if (!job.task->columns().empty() || !job.task->kept_columns().empty()) {
@@ -147,6 +146,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     }
   });
   settle_batch_size(comm, job);
+  auto& predictor = *job.model.predictor;  // only now: the last step may have put another there
   comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
