@@ -66,18 +66,14 @@ void PredictionLog::Body::spill_held() {
 }
 
 void PredictionLog::Body::hold(const RecordBatch& records) {
-  const std::int64_t num_rows = held_rows + records.num_rows;
   const std::int64_t most_rows = memory_bytes / std::max<std::int64_t>(1, all_row_bytes);
   for (std::size_t c = 0; c < held.size(); ++c) {
-    // Grows by doubling, but not past the bound.
-    const auto needed = to_size(num_rows * row_bytes[c]);
-    const auto bound = to_size(most_rows * row_bytes[c]);
-    if (needed > held[c].capacity()) {
-      held[c].reserve(std::max(needed, std::min(2 * held[c].capacity(), bound)));
-    }
+    // All at once: the system gives pages as they are written to, and columns that grow by turns
+    // leave holes behind that nobody fits into.
+    held[c].reserve(to_size(most_rows * row_bytes[c]));
     held[c].insert(held[c].end(), records.columns[c].begin(), records.columns[c].end());
   }
-  held_rows = num_rows;
+  held_rows += records.num_rows;
 }
 
 void PredictionLog::Body::read_segment(const Segment& segment, std::size_t column,
