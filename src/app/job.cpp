@@ -13,6 +13,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/config/options.hpp>
 #include <tally/digest/digest.hpp>
+#include <tally/model/gpu_libraries.hpp>
 #include <tally/trace/span.hpp>
 
 #include "batch_size.hpp"
@@ -177,6 +178,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   if (!job.config.trace.empty()) job.tracing = std::make_unique<Tracing>(comm);
   job.output = choose_output(comm, job.config);
   place_ranks(comm, job);
+  const auto torch_for_device = model::load_ahead(job.device);
   comm::agree_on(comm, [&] { job.stream.emplace(job.device); });
   phases.done("settings");
   job.data = open_data(comm, job.config);

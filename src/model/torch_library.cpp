@@ -9,6 +9,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/model/gpu_libraries.hpp>
 
 namespace tally::model {
 namespace {
@@ -48,6 +49,11 @@ void load_cuda_support(const device::Device& device) {
   throw Error(ErrorKind::environment,
               format("LibTorch finds {} GPUs, this rank was given number {}", count, device.index),
               "See 'nvidia-smi', or use '--device cpu'.");
+}
+
+std::future<void> load_ahead(const device::Device& device) {
+  if (device.kind == DeviceKind::cpu) return {};
+  return std::async(std::launch::async, load_cuda_support, device);
 }
 
 void wait_for(const device::Device& device) {

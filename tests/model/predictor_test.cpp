@@ -2,6 +2,8 @@
 #include <cmath>
 #include <random>
 
+#include <tally/model/gpu_libraries.hpp>
+
 #include "model_fixture.hpp"
 
 namespace tally::model {
@@ -17,6 +19,18 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
     largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
   }
   return largest;
+}
+
+TEST(PredictorTest, WhatIsLoadedAheadSaysWhatItLacks) {
+  EXPECT_FALSE(load_ahead({}).valid());
+  const device::Device one_too_many{DeviceKind::cuda, 99, "none"};
+  try {
+    load_ahead(one_too_many).get();
+    FAIL() << "there is no GPU number 99";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::environment);
+    EXPECT_THAT(error.what(), HasSubstr("LibTorch"));
+  }
 }
 
 TEST(PredictorTest, IsFrozenTorchScriptBitForBit) {

@@ -1,5 +1,9 @@
-// What LibTorch was built for and what it found, on a GPU.
+// LibTorch's part for GPUs: loaded ahead of use; what it was built for and what it found.
 #pragma once
+
+#include <future>
+
+#include <tally/device/device.hpp>
 
 namespace tally::model {
 
@@ -9,6 +13,11 @@ struct TorchGpuVersions {
   int cudnn_built_for = 0;
   int cudnn_loaded = 0;
 };
+
+// Begins to load LibTorch's CUDA half (a gigabyte of libraries) on a thread of its own, while its
+// caller reads files; nothing on the CPU. Whoever loads a predictor meanwhile waits for it, and is
+// told what failed. The future's destructor waits too.
+std::future<void> load_ahead(const device::Device& device);
 
 // Once a predictor has been loaded for a GPU; torch fails otherwise, as Error(environment).
 TorchGpuVersions torch_gpu_versions();
