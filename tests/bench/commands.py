@@ -133,6 +133,7 @@ class Rival:
 
 COMMON = Rival("as most write it", style="common", preload=False)
 UNTUNED = Rival("eager, as it comes", style="common", preload=False)
+KEEPING = Rival("eager, allocator preloaded", style="common")
 EAGER = Rival("eager, channels-last")
 OPTIMIZED = Rival("TorchScript, optimize_for_inference", form="torchscript")
 FUSED = Rival("TorchScript, oneDNN Graph", form="llga")

@@ -3,8 +3,8 @@
     cmake --build build --target tally_bench
     python tests/bench/run.py --build build --data-dir DIR --output FOLDER
 
-Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: loop, forward, command,
-read, packed, metrics, memory, gather. Ratios are medians over rounds in which both sides ran next to each other.
+Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: loop, shares, forward,
+command, read, packed, metrics, memory, gather. Ratios are medians over rounds in which both sides ran next to each other.
 """
 
 import argparse

@@ -3,11 +3,14 @@
     python tests/bench/scaling.py --build build --output FOLDER
 
 Each phase is fitted as a + b * ranks over the smaller runs; the table sets what that says of the larger ones beside what
-they took. Writes scaling.json and scaling.md.
+they took. The start is that of an MPI program that does nothing, measured on as many ranks, and a fitted rest. A second
+table says what the same costs make of a cluster with a core for each rank (cluster_model.py). Writes scaling.json and
+scaling.md.
 """
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -19,6 +22,7 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to_end", "data_tools")]
 
+import cluster_model  # noqa: E402
 import machine  # noqa: E402
 from commands import environment, timed  # noqa: E402
 from tally_data import DataSetWriter  # noqa: E402
@@ -46,16 +50,23 @@ def make_files(folder: Path) -> tuple[Path, Path]:
     return data, model
 
 
-def run(tally: Path, ranks: int, data: Path, model: Path, folder: Path) -> dict[str, float]:
+def launcher(ranks: int) -> list[object]:
+    return ["mpirun", "-n", ranks, "--oversubscribe", "--bind-to", "none"]
+
+
+def run(build: Path, ranks: int, data: Path, model: Path, folder: Path) -> dict[str, float]:
     output = folder / "run"
-    command = ["mpirun", "-n", ranks, "--oversubscribe", "--bind-to", "none", tally, "evaluate", "--model", model,
-               "--data", data, "--batch-size", BATCH, "--output", output, "--overwrite", "--progress", "off"]  # fmt: skip
-    _, wall_s = timed(command, environment(OMPI_MCA_mpi_yield_when_idle="1"))
+    command = [*launcher(ranks), build / "tally", "evaluate", "--model", model, "--data", data, "--batch-size", BATCH,
+               "--output", output, "--overwrite", "--progress", "off"]  # fmt: skip
+    env = environment(OMPI_MCA_mpi_yield_when_idle="1")
+    _, empty_s = timed([*launcher(ranks), build / "tests" / "bench" / "empty_job"], env)
+    _, wall_s = timed(command, env)
     report = json.loads((output / "report.json").read_text())
     phases = {name.removesuffix("_s"): times["max"] for name, times in report["timing"]["phases"].items()}
     figures = {group: sum(phases[name] for name in names) for group, names in GROUPS.items()}
     loop_s = max(rank["loop_s"] for rank in report["ranks"])
-    return figures | {"loop": loop_s, "wall": wall_s, "digest": report["digests"]["state"]}
+    figures["start"] -= empty_s
+    return figures | {"loop": loop_s, "wall": wall_s, "empty": empty_s, "digest": report["digests"]["state"]}
 
 
 def medians(runs: list[dict]) -> dict[str, float]:
@@ -69,6 +80,33 @@ def fitted(found: dict[int, dict[str, float]], group: str, largest: int) -> tupl
     return float(a), float(b)
 
 
+def table(head: list[str], rows: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows]) + "\n"
+
+
+def measured_table(found: dict[int, dict], fits: dict[str, tuple[float, float]], fit_to: int) -> str:
+    head = ["ranks", "empty MPI program, s", *(f"{group}, s" for group in GROUPS), "loop, s", "wall, s"]
+    rows = []
+    for count, figures in found.items():
+        cells = [str(count), f"{figures['empty']:.3g}"]
+        for group, (a, b) in fits.items():
+            says = f" (model: {a + b * count:.3g})" if count > fit_to else ""
+            cells.append(f"{figures[group]:.3g}{says}")
+        # The loop's work is the same for any number of ranks: only its sum is predicted.
+        known = figures["empty"] + figures["loop"] + sum(a + b * count for a, b in fits.values())
+        says = f" (model: {known:.3g})" if count > fit_to else ""
+        rows.append([*cells, f"{figures['loop']:.3g}", f"{figures['wall']:.3g}{says}"])
+    return table(head, rows) + "".join(f"- {group}: {a:.3g} + {b:.3g} * ranks\n" for group, (a, b) in fits.items())
+
+
+def cluster_table(fits: dict[str, tuple[float, float]], cores: int, rate: float) -> str:
+    # What a rank adds to a phase of a machine that is full is processor time: so much on each core.
+    start_s, build_s = (fits[group][0] + fits[group][1] * cores for group in ("start", "model"))
+    rows = [[str(ranks), *(f"{seconds:.3g}" for seconds in cluster_model.phases(ranks, start_s, build_s, rate).values())]
+            for ranks in (1, 8, 64, 512, 4096)]  # fmt: skip
+    return table(["ranks", *cluster_model.PHASES], rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -76,31 +114,25 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ranks", default="1,2,4,8,16,32,64")
     parser.add_argument("--fit-to", type=int, default=16, help="the model is made from runs of at most so many ranks")
+    parser.add_argument("--rate", type=float, default=20, help="samples per second of a rank on the modelled cluster")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     counts = [int(word) for word in options.ranks.split(",")]
-    tally = options.build.resolve() / "tally"
+    build = options.build.resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         data, model = make_files(folder)
-        runs = {count: [run(tally, count, data, model, folder) for _ in range(options.rounds)] for count in counts}
+        runs = {count: [run(build, count, data, model, folder) for _ in range(options.rounds)] for count in counts}
     digests = {one["digest"] for several in runs.values() for one in several}
     assert len(digests) == 1, digests
     found = {count: medians(several) for count, several in runs.items()}
     fits = {group: fitted(found, group, options.fit_to) for group in GROUPS}
-    head = ["ranks", *(f"{group}, s" for group in GROUPS), "loop, s", "wall, s"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for count, figures in found.items():
-        cells = []
-        for group, (a, b) in fits.items():
-            says = f" (model: {a + b * count:.3g})" if count > options.fit_to else ""
-            cells.append(f"{figures[group]:.3g}{says}")
-        lines.append(f"| {count} | " + " | ".join(cells) + f" | {figures['loop']:.3g} | {figures['wall']:.3g} |")
-    facts = machine.facts(tally)
+    facts = machine.facts(build / "tally")
     document = {"machine": facts, "found": found, "fits": fits, "command": sys.argv}
     (options.output / "scaling.json").write_text(json.dumps(document, indent=2) + "\n")
-    text = "".join(f"- {key}: {value}\n" for key, value in facts.items()) + "\n" + "\n".join(lines) + "\n"
-    text += "\n" + "\n".join(f"- {group}: {a:.3g} + {b:.3g} * ranks" for group, (a, b) in fits.items()) + "\n"
+    text = "".join(f"- {key}: {value}\n" for key, value in facts.items())
+    text += "\n" + measured_table(found, fits, options.fit_to)
+    text += "\n" + cluster_table(fits, len(os.sched_getaffinity(0)), options.rate)
     (options.output / "scaling.md").write_text(text)
     print(text)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import programs
 from cases import Cases
-from commands import COMMON, EAGER, SCRIPTED, TUNED, UNTUNED, Case, Layout, Rival, Tally
+from commands import COMMON, EAGER, KEEPING, SCRIPTED, TUNED, UNTUNED, Case, Layout, Rival, Tally
 from rounds import in_turn, median, median_ratio
 
 
@@ -69,6 +69,25 @@ def command(setup: Setup) -> Table:
             table.rows.append([case.network, name, median(ours, "wall_s"), median(figures, "wall_s"),
                                median_ratio(figures, ours, "wall_s"), median_ratio(figures, ours, "loop_s"),
                                correct])  # fmt: skip
+    return table
+
+
+def shares(setup: Setup) -> Table:
+    """What each of the things that decide the speed is worth: one more of them a row."""
+    table = Table("shares", "One thing more a row: samples per second in the loop of 2 processes on 2 cores",
+                  ["network", "what is done", "samples/s", "times the row above"])  # fmt: skip
+    alone, crowded = Layout(2, 1), Layout(2, 2)
+    for case in setup.cases.for_commands():
+        works = {"PyTorch as it comes, 2 threads a process": lambda case=case: UNTUNED.run(case, crowded),
+                 "1 thread a process": lambda case=case: UNTUNED.run(case, alone),
+                 "an allocator that keeps memory": lambda case=case: KEEPING.run(case, alone),
+                 "channels-last, batches read in one piece": lambda case=case: EAGER.run(case, alone),
+                 "Tally: fused, one pass for all metrics": lambda case=case: setup.tally.run(case, alone)}  # fmt: skip
+        before = None
+        for name, found in in_turn(works, setup.rounds).items():
+            times = median_ratio(found, before, "per_s") if before else ""
+            table.rows.append([case.network, name, median(found, "per_s"), times])
+            before = found
     return table
 
 
@@ -145,5 +164,5 @@ def gather(setup: Setup) -> Table:
 
 
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
-    one.__name__: one for one in (loop, forward, command, read, packed, metrics, memory, gather)
+    one.__name__: one for one in (loop, shares, forward, command, read, packed, metrics, memory, gather)
 }
