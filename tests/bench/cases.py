@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 
 import h5py
-import h5py
+import networks
 import numpy as np
 import torch
 from commands import Case
 from prepared import Prepared
 from tally_data import DataSetWriter, ImageEncoding
+from torch.utils.flop_counter import FlopCounterMode
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGENET = ImageEncoding("RGB", 1 / 255, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -78,6 +79,15 @@ class Cases:
     def num_samples(case: Case) -> int:
         with h5py.File(case.data) as file:
             return len(file["/targets/label"])
+
+    @staticmethod
+    def flops(case: Case) -> int:
+        """Of one sample: two for each product with the sum that takes it."""
+        with h5py.File(case.data) as file:
+            height, width, channels = file["/inputs/image"].shape[1:]
+        with FlopCounterMode(display=False) as counter, torch.inference_mode():
+            networks.make(case.network).eval()(torch.zeros(1, channels, height, width))
+        return counter.get_total_flops()
 
     @staticmethod
     def batch_bytes(case: Case) -> int:

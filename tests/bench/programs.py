@@ -3,11 +3,13 @@
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
 import metric_pass as metric_pass_program
+import torch
 from commands import Case, environment
 
 
@@ -67,3 +69,17 @@ def gather_speed(build: Path, rows: int) -> dict[str, float]:
 def pytorch_gather(rows: int) -> dict[str, float]:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", 2]
     return {"s": list(_rows(*launcher, Path(__file__).with_name("pytorch_gather.py"), rows, 2))[1][0]}
+
+
+def matrix_product(size: int = 2048) -> dict[str, float]:
+    """The best of several on one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    seconds = []
+    for _ in range(10):
+        begin = time.perf_counter()
+        torch.mm(a, b)
+        seconds.append(time.perf_counter() - begin)
+    torch.set_num_threads(threads)
+    return {"flops_per_s": 2 * size**3 / min(seconds)}

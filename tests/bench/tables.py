@@ -1,5 +1,6 @@
 """What is measured, a table each."""
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,6 +106,22 @@ def forward(setup: Setup) -> Table:
     return table
 
 
+def roofline(setup: Setup) -> Table:
+    """How near the loop comes to the best use of the core that is known: one large product of matrices."""
+    table = Table("roofline", "One rank with one thread against a matrix product of 2048 x 2048 on one thread, float32",
+                  ["network", "MFLOP per sample", "samples/s", "GFLOP/s", "GFLOP/s of the product", "share"])  # fmt: skip
+    for case in setup.cases.for_commands():
+        flops = setup.cases.flops(case)
+        found = in_turn({"tally": lambda case=case: setup.tally.run(case, Layout(1, 1)),
+                         "product": programs.matrix_product}, setup.rounds)  # fmt: skip
+        speeds = [one["per_s"] * flops / 1e9 for one in found["tally"]]
+        products = [one["flops_per_s"] / 1e9 for one in found["product"]]
+        share = statistics.median(one / best for one, best in zip(speeds, products, strict=True))
+        table.rows.append([case.network, flops / 1e6, median(found["tally"], "per_s"), statistics.median(speeds),
+                           statistics.median(products), share])  # fmt: skip
+    return table
+
+
 def read(setup: Setup) -> Table:
     table = Table("read", "Reading images of 224 x 224 in batches, from the page cache: GB/s",
                   ["checksums", "batch", "Tally", "pread", "of pread", "of pread and CRC-32C"])  # fmt: skip
@@ -164,5 +181,5 @@ def gather(setup: Setup) -> Table:
 
 
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
-    one.__name__: one for one in (loop, shares, forward, command, read, packed, metrics, memory, gather)
+    one.__name__: one for one in (loop, shares, forward, roofline, command, read, packed, metrics, memory, gather)
 }
