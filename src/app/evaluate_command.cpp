@@ -7,6 +7,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/device/energy.hpp>
 #include <tally/report/progress.hpp>
@@ -107,6 +108,9 @@ void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions
   write_file_atomically(root.folder.report(), report::to_json(report));
   root.folder.keep();
   std::fputs(report::to_table(report, root.folder.path()).c_str(), stdout);
+  if (root.trace) {
+    std::fputs(format("Trace     {}\n", printable(root.folder.trace().string())).c_str(), stdout);
+  }
 }
 
 void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phases) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/clock.hpp>
 
 namespace tally::app {
 namespace {
@@ -22,14 +23,14 @@ std::vector<double> gather_values(const comm::Communicator& comm,
 
 }  // namespace
 
-Phases::Phases() : begin_ns_(trace::now_ns()) {}
+Phases::Phases() : begin_ns_(now_ns()) {}
 
 double Phases::Step::seconds() const { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
 
 void Phases::done(std::string name) {
-  const std::int64_t now_ns = trace::now_ns();
-  steps_.push_back({std::move(name), begin_ns_, now_ns});
-  begin_ns_ = now_ns;
+  const std::int64_t end_ns = now_ns();
+  steps_.push_back({std::move(name), begin_ns_, end_ns});
+  begin_ns_ = end_ns;
 }
 
 void Phases::add(std::string name, double seconds) {

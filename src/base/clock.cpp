@@ -21,6 +21,11 @@ std::string utc_now(const char* pattern) {
 
 }  // namespace
 
+std::int64_t now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
 double process_age_s() {
   // Field 22 of /proc/self/stat is the start time in clock ticks since boot; the fields are counted
   // behind the program's name, which may hold blanks but ends at the last ')'.

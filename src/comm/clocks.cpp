@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/clock.hpp>
 #include <tally/base/host.hpp>
-#include <tally/trace/event.hpp>
 
 namespace tally::comm {
 namespace {
@@ -45,10 +45,10 @@ ClockOffset compare_clocks(const Communicator& comm) {
   std::vector<std::int64_t> times_ns;
   for (int round = 0; round < kRounds; ++round) {
     comm.barrier();
-    const auto of_round = comm.all_gather(trace::now_ns());
+    const auto of_round = comm.all_gather(now_ns());
     times_ns.insert(times_ns.end(), of_round.begin(), of_round.end());
   }
-  return {trace::now_ns(), offset_of(comm.rank(), kernels, times_ns)};
+  return {now_ns(), offset_of(comm.rank(), kernels, times_ns)};
 }
 
 std::int64_t on_rank_0(std::int64_t here_ns, const ClockOffset& first, const ClockOffset& last) {

@@ -1,7 +1,8 @@
 #include <tally/device/timeline.hpp>
 
-#include <chrono>
 #include <cmath>
+
+#include <tally/base/clock.hpp>
 
 #include "runtime.hpp"
 
@@ -14,8 +15,7 @@ constexpr double kNanosecondsPerMillisecond = 1e6;
 std::int64_t time_of(const Event& event) {
   while (!event.is_done()) {
   }
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return now_ns();
 }
 
 }  // namespace

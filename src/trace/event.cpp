@@ -1,7 +1,6 @@
 #include <tally/trace/event.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 
 #include <tally/base/format.hpp>
@@ -48,11 +47,6 @@ Event make_event(Kind kind, std::string_view name, std::int64_t begin_ns, std::i
 bool stands_before(const Event& a, const Event& b) {
   return std::tuple(a.rank, a.track, a.begin_ns, -a.end_ns) <
          std::tuple(b.rank, b.track, b.begin_ns, -b.end_ns);
-}
-
-std::int64_t now_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
 }  // namespace tally::trace

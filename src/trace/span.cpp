@@ -1,5 +1,7 @@
 #include <tally/trace/span.hpp>
 
+#include <tally/base/clock.hpp>
+
 #include "watchers.hpp"
 
 namespace tally::trace {

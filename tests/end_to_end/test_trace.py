@@ -124,6 +124,8 @@ def test_nothing_else_changes(evaluate: Evaluate, small_case: Small, tmp_path: P
     with_trace = evaluate(
         small_case.model, small_case.data, "--batch-size", BATCH, "--trace", tmp_path / "trace.json", ranks=2
     )
+    assert f"\nTrace     {tmp_path / 'trace.json'}\n" in with_trace.run.stdout
+    assert "\nTrace " not in plain.run.stdout
     assert with_trace.digests == plain.digests
     assert with_trace.report["digests"]["class"] == plain.report["digests"]["class"]
     assert {path.name for path in plain.folder.iterdir()} == {path.name for path in with_trace.folder.iterdir()}

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
+#include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
@@ -57,9 +57,6 @@ TEST_F(StreamOnGpu, WaitsForAnEventOfAnother) {
 }
 
 TEST_F(StreamOnGpu, TimesStandOnTheHostsClock) {
-  const auto now_ns = [] {
-    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-  };
   const Stream stream(gpu_);
   const DeviceBuffer memory(256 << 20, gpu_);
   const Event before(gpu_, Timing::on);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 namespace tally {
@@ -15,6 +16,9 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// Nanoseconds of this host's steady clock.
+std::int64_t now_ns();
 
 // Seconds since the kernel started this process: the launch, not the first line of main().
 double process_age_s();

@@ -47,7 +47,4 @@ Event make_event(Kind kind, std::string_view name, std::int64_t begin_ns, std::i
 // As a viewer wants them: by rank, track and begin; of those that begin together the outer first.
 bool stands_before(const Event& a, const Event& b);
 
-// Nanoseconds of this host's steady clock.
-std::int64_t now_ns();
-
 }  // namespace tally::trace
