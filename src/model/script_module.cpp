@@ -16,6 +16,7 @@
 #include "fuse_convolutions.hpp"
 #include "memory_reader.hpp"
 #include "pack_weights.hpp"
+#include "pool_without_indices.hpp"
 #include "refusal.hpp"
 #include "tensors.hpp"
 #include "torch_errors.hpp"
@@ -94,6 +95,7 @@ struct ScriptModule::Impl {
   void fuse(Sums sums, const std::string& new_form) {
     module = plain->clone();
     form = fuse_convolutions(graph(), sums) > 0 ? new_form : "";
+    pool_without_indices(graph());  // not part of the form: values stay
   }
 
   c10::IValue forward(const std::vector<at::Tensor>& inputs) {

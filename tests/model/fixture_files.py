@@ -99,7 +99,7 @@ class Fixtures:
                      "MakesNan", "Doubles", "TwoInputs", "NanInFirstLayer"):
             self.script(f"{name}.pt", getattr(nets, name)())
         for name in ("Residual", "Concatenated", "SharedSums", "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled", "AddedTo",
-                     "SameUnderCast", "CastUsedLater", "Unbatched"):
+                     "SameUnderCast", "CastUsedLater", "PooledSums", "Unbatched"):
             torch.manual_seed(5)
             net = getattr(nets, name)().eval()
             self.script(f"{name}.pt", net)

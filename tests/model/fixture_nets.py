@@ -264,6 +264,24 @@ class CastUsedLater(nn.Module):
         return torch.flatten(y * later + dropped, 1)[:, :10]
 
 
+class PooledSums(nn.Module):
+    """Pools of what a sum is written over, before and after, and a sum written over one of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1)
+        self.third, self.fc = nn.Conv2d(8, 8, 1), nn.Linear(8 * 9 + 8, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.first(x))
+        before = nn.functional.max_pool2d(x, 2)
+        x = torch.relu_(self.second(x).add_(x))
+        after = nn.functional.max_pool2d(x, (2, 2), stride=(2, 2))
+        x = self.third(after) + before
+        x = torch.flatten(nn.functional.max_pool2d(x, 2), 1)
+        return self.fc(torch.cat([x, after.mean((2, 3))], 1))
+
+
 class Unbatched(nn.Module):
     """A convolution of one image without a batch."""
 

@@ -32,7 +32,8 @@ TEST_P(FusedTest, EveryCallGivesTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Networks, FusedTest,
                          testing::Values("net", "Residual", "Concatenated", "SharedSums",
                                          "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled",
-                                         "AddedTo", "SameUnderCast", "CastUsedLater", "Unbatched"));
+                                         "AddedTo", "SameUnderCast", "CastUsedLater", "PooledSums",
+                                         "Unbatched"));
 
 // oneDNN's own ReLU makes zeros of them.
 TEST(FusedReluTest, KeepsNan) {
@@ -57,7 +58,7 @@ TEST(FormTest, SaysWhatWasFused) {
     run(*predictor);
     return predictor->form();
   };
-  for (const auto* network : {"net", "Residual", "Concatenated", "NanInFirstLayer"}) {
+  for (const auto* network : {"net", "Residual", "Concatenated", "PooledSums", "NanInFirstLayer"}) {
     EXPECT_EQ(form(network), "convolutions fused") << network;
   }
   EXPECT_EQ(form("BroadcastSum"), "ReLUs fused");
