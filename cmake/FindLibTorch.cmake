@@ -3,7 +3,8 @@
 # Hint: LibTorch_ROOT (variable or environment) = …/site-packages/torch; otherwise TALLY_PYTHON, then
 # python3, is asked for the path of its torch (torch itself is not imported). PyTorch's own
 # TorchConfig.cmake is not used: it demands a CUDA toolkit whenever the wheel was built with CUDA.
-# Only the CPU half is linked: loading the CUDA half costs every rank 0.1 s and 120 MB.
+# Only the CPU half is linked: loading the CUDA half costs every rank 0.1 s and 120 MB. Where there is one,
+# LibTorch::cuda is both, for libraries that are loaded on GPUs only.
 set(_hint ${LibTorch_ROOT} $ENV{LibTorch_ROOT})
 if(NOT _hint)
   find_program(_python NAMES python3 HINTS ENV VIRTUAL_ENV PATH_SUFFIXES bin NO_CACHE)
@@ -18,7 +19,7 @@ endif()
 find_path(LibTorch_INCLUDE_DIR torch/headeronly/version.h
           HINTS ${_hint} PATH_SUFFIXES include NO_DEFAULT_PATH)
 get_filename_component(_root "${LibTorch_INCLUDE_DIR}" DIRECTORY)
-foreach(_lib IN ITEMS torch_cpu c10)
+foreach(_lib IN ITEMS torch_cpu c10 torch_cuda c10_cuda)
   find_library(LibTorch_${_lib}_LIBRARY ${_lib} HINTS ${_root}/lib NO_DEFAULT_PATH)
 endforeach()
 if(LibTorch_INCLUDE_DIR)
@@ -47,5 +48,11 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
   target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::torch_cpu LibTorch::c10)
   target_link_options(LibTorch::LibTorch INTERFACE "LINKER:--allow-shlib-undefined")
+  if(LibTorch_torch_cuda_LIBRARY AND LibTorch_c10_cuda_LIBRARY)
+    add_library(LibTorch::cuda INTERFACE IMPORTED)
+    target_link_libraries(LibTorch::cuda INTERFACE
+      LibTorch::LibTorch ${LibTorch_torch_cuda_LIBRARY} ${LibTorch_c10_cuda_LIBRARY})
+  endif()
 endif()
-mark_as_advanced(LibTorch_INCLUDE_DIR LibTorch_torch_cpu_LIBRARY LibTorch_c10_LIBRARY)
+mark_as_advanced(LibTorch_INCLUDE_DIR LibTorch_torch_cpu_LIBRARY LibTorch_c10_LIBRARY
+                 LibTorch_torch_cuda_LIBRARY LibTorch_c10_cuda_LIBRARY)

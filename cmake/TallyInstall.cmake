@@ -5,6 +5,9 @@ set_target_properties(tally_program PROPERTIES
   INSTALL_RPATH_USE_LINK_PATH ON
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/tally")
 install(TARGETS tally_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET tally_cuda_graphs)
+  install(TARGETS tally_cuda_graphs LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tally)
+endif()
 
 # Installs the file behind a shared library under the name the program looks for.
 function(tally_install_beside library)

@@ -173,7 +173,7 @@ void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<I
   };
   for (const auto& column : info.inputs) add(column, zeros.inputs);
   for (const auto& column : info.targets) add(column, zeros.targets);
-  const TensorView output = predictor.predict(prepare(zeros, routes, stream));
+  const TensorView output = predictor.rehearse(prepare(zeros, routes, stream));
   task.check_output_shape(output.shape);
   // What these find of zeros does not matter: a model may well make NaN of them.
   exact::State state(task.layout());

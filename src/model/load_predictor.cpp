@@ -2,12 +2,15 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
 #include <tally/model/model_file.hpp>
 #include <tally/model/predictor.hpp>
 
 #include "byte_text.hpp"
+#include "graph_recorder.hpp"
 #include "package_module.hpp"
 #include "precision.hpp"
+#include "replayed_network.hpp"
 #include "script_module.hpp"
 #include "stream_scope.hpp"
 #include "target.hpp"
@@ -19,6 +22,21 @@
 
 namespace tally::model {
 namespace {
+
+// The predictor of a network, which is replayed where the options allow that.
+std::unique_ptr<Predictor> make_predictor(std::unique_ptr<Network> network, Habits habits,
+                                          const PredictorOptions& options) {
+  const auto& device = options.device;
+  if (device.kind == DeviceKind::cuda && options.cuda_graphs) {
+    try {
+      auto recorder = make_graph_recorder(load_graph_calls(), device);
+      network = std::make_unique<ReplayedNetwork>(std::move(network), std::move(recorder));
+    } catch (const Error& error) {
+      log::note(format("model '{}' runs without CUDA graphs: {}", network->name(), error.what()));
+    }
+  }
+  return make_torch_predictor(std::move(network), std::move(habits), device, options.stream);
+}
 
 // ---- TorchScript
 
@@ -69,7 +87,7 @@ std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorO
   // Weights before freezing: frozen ones are constants, some of them repacked.
   if (options.weights) swap_weights(targets_of(*module), *options.weights, options.weights_key);
   module->freeze();
-  return make_torch_predictor(std::move(module), std::move(habits), options.device, options.stream);
+  return make_predictor(std::move(module), std::move(habits), options);
 }
 
 // ---- .pt2 packages
@@ -107,7 +125,7 @@ std::unique_ptr<Predictor> load_package(const NamedBytes& model, const Predictor
     swap_weights(targets_of(*module, card), *options.weights, options.weights_key);
   }
   Habits habits{card, {}, /*fixed_layout=*/true, card.package->channels_last};
-  return make_torch_predictor(std::move(module), std::move(habits), options.device, options.stream);
+  return make_predictor(std::move(module), std::move(habits), options);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -22,8 +23,12 @@ class Network {
   // Runs on the calling thread, under InferenceMode. Error(model) if it fails or returns something
   // else than one tensor.
   virtual at::Tensor run(std::vector<at::Tensor> inputs) = 0;
+  // See Predictor::rehearse().
+  virtual at::Tensor rehearse(std::vector<at::Tensor> inputs) { return run(std::move(inputs)); }
   // See Predictor::form().
   virtual std::string form() const { return {}; }
+  // See Predictor::is_replayed().
+  virtual bool is_replayed() const { return false; }
 };
 
 }  // namespace tally::model

@@ -42,8 +42,12 @@ void load(const std::string& library) {
 
 void load_package_support() { load("libtorch.so"); }
 
-void load_cuda_support(const device::Device& device) {
+void load_cuda_half() {
   for (const auto* library : {"libc10_cuda.so", "libtorch_cuda.so", "libtorch.so"}) load(library);
+}
+
+void load_cuda_support(const device::Device& device) {
+  load_cuda_half();
   const int count = c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).deviceCount();
   if (device.index < count) return;
   throw Error(ErrorKind::environment,

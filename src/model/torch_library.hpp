@@ -11,8 +11,11 @@ namespace tally::model {
 // libtorch.so, which every compiled package names as a library it needs.
 void load_package_support();
 
-// LibTorch's CUDA half; then torch knows the device. Error(environment) if this LibTorch has none,
-// or if there is no driver or no such GPU.
+// LibTorch's CUDA half, which loads without a driver. Error(environment) if this LibTorch has none.
+void load_cuda_half();
+
+// Its CUDA half, and torch knows the device then. Error(environment) also if there is no driver or
+// no such GPU.
 void load_cuda_support(const device::Device& device);
 
 // Waits until the device has done all work; nothing on the CPU. After load_cuda_support().

@@ -57,17 +57,18 @@ class TorchPredictor final : public Predictor {
         stream_(stream) {}
 
   TensorView predict(std::span<const TensorView> inputs) override {
-    check_inputs(inputs);
-    try {
-      return run(inputs);
-    } catch (...) {
-      throw torch_error(format("model '{}' failed", network_->name()), kTryInspect);
-    }
+    return call(&Network::run, inputs);
+  }
+
+  TensorView rehearse(std::span<const TensorView> inputs) override {
+    return call(&Network::rehearse, inputs);
   }
 
   const std::optional<ModelCard>& card() const override { return habits_.card; }
 
   std::string form() const override { return network_->form(); }
+
+  bool is_replayed() const override { return network_->is_replayed(); }
 
   DType input_dtype(std::size_t input) const override {
     if (habits_.floating) return plain_type(*habits_.floating);
@@ -76,13 +77,24 @@ class TorchPredictor final : public Predictor {
   }
 
  private:
-  TensorView run(std::span<const TensorView> inputs) {
+  using Method = at::Tensor (Network::*)(std::vector<at::Tensor>);
+
+  TensorView call(Method method, std::span<const TensorView> inputs) {
+    check_inputs(inputs);
+    try {
+      return run(method, inputs);
+    } catch (...) {
+      throw torch_error(format("model '{}' failed", network_->name()), kTryInspect);
+    }
+  }
+
+  TensorView run(Method method, std::span<const TensorView> inputs) {
     // What at::set_num_threads() said holds for OpenMP only on the thread that called it, and
     // compiled networks ask OpenMP.
     at::internal::lazy_init_num_threads();
     const c10::InferenceMode guard;
     const StreamScope on_stream(device_, stream_);
-    auto output = network_->run(arguments(inputs));
+    auto output = (*network_.*method)(arguments(inputs));
     check_output(output, inputs.front().shape.front());
     output_ = output.to(torch_device(device_), at::kFloat).contiguous();
     return view_of(output_);

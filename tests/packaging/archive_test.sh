@@ -72,6 +72,14 @@ holds_no_path_of_its_builder() {
   expect_line "$scratch/out" "\$ORIGIN/../../lib/tally"
   expect_no_line "$scratch/out" "$TALLY_TEST_LIBTORCH"
   expect_no_line "$scratch/out" "$HOME/"
+  local library
+  if [[ -e $TALLY_TEST_BUILD/libtally_cuda_graphs.so ]]; then
+    library=$(find "$unpacked" -path '*/tally/libtally_cuda_graphs.so')
+    [[ -n $library ]] || fail "no libtally_cuda_graphs.so beside the small libraries"
+    objdump -p "$library" >"$scratch/out"
+    expect_line "$scratch/out" "libtorch_cuda.so"
+    expect_no_line "$scratch/out" "PATH"
+  fi
   if grep --recursive --fixed-strings --binary-files=without-match -e "$TALLY_TEST_BUILD" -e "$project" \
     "$unpacked" >"$scratch/out"; then
     fail "paths of the build: $(<"$scratch/out")"

@@ -44,8 +44,8 @@ std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> 
                                 const device::Stream& stream);
 
 // One batch of zeros of the true shape through preparation, model and task, so that what must fail
-// fails before the loop; waits for the stream. Counts nothing. Error(model) if the output is not
-// what the task expects.
+// fails before the loop, and the model finds out how to run such batches; waits for the stream.
+// Counts nothing. Error(model) if the output is not what the task expects.
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
              model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream);
 

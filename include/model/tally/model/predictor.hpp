@@ -40,10 +40,15 @@ class Predictor {
   // for it. Error(model) if the model fails or returns something else than one tensor of that many
   // rows.
   virtual TensorView predict(std::span<const TensorView> inputs) = 0;
+  // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
+  // shapes are tried. predict() then gives the same bits, whichever was found best.
+  virtual TensorView rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
   // What was done to its operations, settled by the first batch: "convolutions fused", or empty.
   virtual std::string form() const { return {}; }
+  // Whether batches like the rehearsed one are replays of a recorded CUDA graph.
+  virtual bool is_replayed() const { return false; }
   // The floating type in which an image had best arrive as this input. float32 is taken as well.
   virtual DType input_dtype(std::size_t /*input*/) const { return DType::f32; }
 };
@@ -54,6 +59,7 @@ struct PredictorOptions {
   void* stream = nullptr;  // cudaStream_t of that device; outlives the predictor
   Precision precision = Precision::model;
   bool tune = false;  // GPUs: cuDNN times its algorithms, and may choose others in each process
+  bool cuda_graphs = true;  // GPUs: replay a forward pass that launches many small kernels
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
   std::optional<NamedBytes> weights;  // state_dict or safetensors, replaces the model's weights

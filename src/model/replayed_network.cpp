@@ -1,0 +1,200 @@
+#include "replayed_network.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/core/InferenceMode.h>
+
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+
+#include "torch_errors.hpp"
+
+namespace tally::model {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+// Below this share of a pass the host is done long before the device, and launches cost nothing.
+constexpr double kLeastShareOfHost = 0.5;
+// Of the plain network's time: a smaller gain is within what measurements differ by.
+constexpr double kLargestShareOfPlain = 0.95;
+// As in the loop, where the host goes on while the device works.
+constexpr int kPassesInARow = 4;
+constexpr int kMeasurements = 3;
+
+bool is_like(const at::Tensor& one, const at::Tensor& other) {
+  return one.scalar_type() == other.scalar_type() && one.sizes() == other.sizes() &&
+         one.strides() == other.strides();
+}
+
+bool are_like(const Tensors& some, const Tensors& others) {
+  return std::ranges::equal(some, others, is_like);
+}
+
+at::Tensor copy_of(const at::Tensor& tensor) {
+  return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options()).copy_(tensor);
+}
+
+// Networks may write over their inputs.
+Tensors copies_of(const Tensors& tensors) {
+  Tensors copies;
+  for (const auto& tensor : tensors) copies.push_back(copy_of(tensor));
+  return copies;
+}
+
+// Waits for the device. NaN is the same as NaN of the same bits.
+bool have_same_bytes(const at::Tensor& one, const at::Tensor& other) {
+  if (!is_like(one, other)) return false;
+  const auto here = one.contiguous().cpu();
+  const auto there = other.contiguous().cpu();
+  return here.nbytes() == 0 ||
+         std::memcmp(here.const_data_ptr(), there.const_data_ptr(), here.nbytes()) == 0;
+}
+
+// Without memory.
+Tensors likes_of(const Tensors& tensors) {
+  Tensors likes;
+  for (const auto& tensor : tensors) {
+    likes.push_back(
+        at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta)));
+  }
+  return likes;
+}
+
+// A warm-up's zeros would hide it if a recording read nothing of its inputs, or not all. Fractions
+// below one half, since a network may take numbers for indices: these are 0 as the given ones are.
+// Integers stay, for the same reason.
+at::Tensor patterned(const at::Tensor& given) {
+  if (!given.is_floating_point()) return copy_of(given);
+  constexpr std::int64_t kValues = 127;  // a prime: rows of any other length differ
+  const auto numbers = at::arange(given.numel(), at::TensorOptions(at::kLong));  // on the host
+  const auto values = numbers.mul(37).remainder(kValues).to(at::kFloat).div(256);
+  return copy_of(given).copy_(values.view(given.sizes()));
+}
+
+Tensors patterned(const Tensors& given) {
+  Tensors tensors;
+  for (const auto& tensor : given) tensors.push_back(patterned(tensor));
+  return tensors;
+}
+
+// Empty, what the action says, or what it throws.
+std::string reason_against(const std::function<std::string()>& action) {
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    return first_meaningful_line(error.what());
+  }
+}
+
+double shortest(const std::function<double()>& measure) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kMeasurements; ++i) least = std::min(least, measure());
+  return least;
+}
+
+}  // namespace
+
+ReplayedNetwork::ReplayedNetwork(std::unique_ptr<Network> plain, std::unique_ptr<Recorder> recorder)
+    : plain_(std::move(plain)), recorder_(std::move(recorder)) {}
+
+at::Tensor ReplayedNetwork::Recorded::replay(const Tensors& from) const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].copy_(from[i], /*non_blocking=*/true);
+  work->replay();
+  return output;
+}
+
+at::Tensor ReplayedNetwork::run(Tensors inputs) {
+  if (!recorded_ || !are_like(inputs, recorded_->inputs)) return plain_->run(std::move(inputs));
+  const c10::InferenceMode guard;
+  return recorded_->replay(inputs);
+}
+
+at::Tensor ReplayedNetwork::rehearse(Tensors inputs) {
+  if (are_like(inputs, rehearsed_)) return run(std::move(inputs));
+  const c10::InferenceMode guard;
+  rehearsed_ = likes_of(inputs);
+  recorder_->wait();  // what is being replayed cannot go
+  recorded_.reset();
+  Tensors given;
+  auto reason = reason_against([&] {
+    given = copies_of(inputs);
+    return std::string();
+  });
+  auto output = plain_->rehearse(std::move(inputs));
+  if (reason.empty()) reason = reason_against([&] { return settle(given); });
+  if (!reason.empty()) {
+    recorded_.reset();
+    if (reason != noted_) {
+      log::note(format("model '{}' runs without CUDA graphs: {}", name(), reason));
+    }
+    noted_ = reason;
+  }
+  return output;
+}
+
+std::string ReplayedNetwork::settle(const Tensors& given) {
+  if (!is_bound_by_launching(given)) return {};
+  const auto pattern = patterned(given);
+  const auto expected = run_on_copies(pattern);
+  if (!have_same_bytes(run_on_copies(pattern), expected)) {
+    return "its scores differ from run to run";
+  }
+  const auto expected_of_given = run_on_copies(given);
+  record(given);
+  const bool is_same = have_same_bytes(recorded_->replay(pattern), expected) &&
+                       have_same_bytes(recorded_->replay(given), expected_of_given);
+  if (is_same && replayed_s(pattern) < kLargestShareOfPlain * plain_s(pattern)) return {};
+  recorded_.reset();
+  return is_same ? "" : "a replay gives other scores";
+}
+
+at::Tensor ReplayedNetwork::run_on_copies(const Tensors& inputs) {
+  return plain_->run(copies_of(inputs));
+}
+
+void ReplayedNetwork::record(const Tensors& inputs) {
+  Recorded recorded{copies_of(inputs), {}, nullptr};
+  recorder_->wait();
+  recorded.work =
+      recorder_->record([&] { recorded.output = plain_->run(Tensors(recorded.inputs)); });
+  recorded_ = std::move(recorded);
+}
+
+bool ReplayedNetwork::is_bound_by_launching(const Tensors& inputs) {
+  auto copies = copies_of(inputs);
+  recorder_->wait();
+  const double begin_s = recorder_->now_s();
+  plain_->run(std::move(copies));
+  const double host_s = recorder_->now_s() - begin_s;
+  recorder_->wait();
+  return host_s >= kLeastShareOfHost * (recorder_->now_s() - begin_s);
+}
+
+double ReplayedNetwork::plain_s(const Tensors& inputs) {
+  return shortest([&] {
+    std::vector<Tensors> copies;
+    for (int pass = 0; pass < kPassesInARow; ++pass) copies.push_back(copies_of(inputs));
+    recorder_->wait();
+    const double begin_s = recorder_->now_s();
+    for (auto& pass_inputs : copies) plain_->run(std::move(pass_inputs));
+    recorder_->wait();
+    return recorder_->now_s() - begin_s;
+  });
+}
+
+double ReplayedNetwork::replayed_s(const Tensors& inputs) {
+  return shortest([&] {
+    recorder_->wait();
+    const double begin_s = recorder_->now_s();
+    for (int pass = 0; pass < kPassesInARow; ++pass) recorded_->replay(inputs);
+    recorder_->wait();
+    return recorder_->now_s() - begin_s;
+  });
+}
+
+}  // namespace tally::model

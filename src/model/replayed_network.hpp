@@ -1,0 +1,60 @@
+// A network whose forward pass is recorded once and replayed for every batch, where that is the
+// same and faster: one call then enqueues what took the host one call per kernel.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "network.hpp"
+#include "recorder.hpp"
+
+namespace tally::model {
+
+class ReplayedNetwork final : public Network {
+ public:
+  ReplayedNetwork(std::unique_ptr<Network> plain, std::unique_ptr<Recorder> recorder);
+
+  const std::string& name() const override { return plain_->name(); }
+  std::string form() const override { return plain_->form(); }
+  bool is_replayed() const override { return recorded_.has_value(); }
+
+  // Replays for inputs of the shapes, types and strides that were rehearsed last, if they were
+  // recorded; the result is written over by the next run. Others run plainly.
+  at::Tensor run(std::vector<at::Tensor> inputs) override;
+
+  // Runs plainly, and where nothing is known of such inputs finds out whether to replay: a
+  // recording stays if the plain network gives the same bits twice, if it gives the bits of the
+  // plain network, and if it takes less time. A note says why one is not wanted, unless it would
+  // not pay. Each rank finds out for itself: bits do not depend on what it finds.
+  at::Tensor rehearse(std::vector<at::Tensor> inputs) override;
+
+ private:
+  using Tensors = std::vector<at::Tensor>;
+
+  // Declared in the order in which they are needed: the work goes before its memory.
+  struct Recorded {
+    Tensors inputs;
+    at::Tensor output;
+    std::unique_ptr<Recording> work;
+
+    at::Tensor replay(const Tensors& from) const;
+  };
+
+  at::Tensor run_on_copies(const Tensors& inputs);
+  bool is_bound_by_launching(const Tensors& inputs);
+  double plain_s(const Tensors& inputs);
+  double replayed_s(const Tensors& inputs);
+  void record(const Tensors& inputs);
+  // Leaves a recording or none. Why there is none, or nothing if it does not pay.
+  std::string settle(const Tensors& given);
+
+  std::unique_ptr<Network> plain_;
+  std::unique_ptr<Recorder> recorder_;
+  Tensors rehearsed_;  // like the inputs that were, without memory
+  std::optional<Recorded> recorded_;
+  std::string noted_;  // the last reason: --batch-size auto rehearses several sizes
+};
+
+}  // namespace tally::model

@@ -1,0 +1,21 @@
+// The library of CUDA graphs, where it is built: found by its name from a program's RUNPATH, loaded
+// without a GPU; and its calls fail by returning.
+#include <gtest/gtest.h>
+
+#include "graph_recorder.hpp"
+#include "torch_library.hpp"
+
+namespace tally::model {
+namespace {
+
+TEST(GraphLibraryTest, LoadsBesideTheHalfOfLibTorchThatItNeeds) {
+  load_cuda_half();
+  const GraphCalls& calls = load_graph_calls();
+  void* graph = nullptr;
+  // There is no GPU, or the current stream is the default one, of which nothing can be recorded.
+  EXPECT_NE(calls.begin(&graph), nullptr);
+  EXPECT_EQ(graph, nullptr);
+}
+
+}  // namespace
+}  // namespace tally::model
