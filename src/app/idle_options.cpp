@@ -42,6 +42,8 @@ void note_idle_options(Job& job) {
   note(given.confusion_max_classes != defaults.confusion_max_classes, job.task_name == "multiclass",
        "confusion-max-classes", format("matrix of many classes in the task {}", job.task_name));
   note(given.tune, job.device.kind == DeviceKind::cuda, "tune", "GPU computes");
+  note(given.cuda_graphs != defaults.cuda_graphs, job.device.kind == DeviceKind::cuda,
+       "cuda-graphs", "GPU computes");
   const bool has_replicates = given.intervals == "bootstrap";
   note(given.seed != defaults.seed, has_replicates, "seed", "bootstrap is asked for (--intervals)");
   note(given.bootstrap_replicas != defaults.bootstrap_replicas, has_replicates,

@@ -70,6 +70,7 @@ LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
   options.stream = stream.handle();
   options.precision = model::precision_from_name(config.precision);
   options.tune = config.tune;
+  options.cuda_graphs = config.cuda_graphs == "auto";
   options.weights_key = config.weights_key;
   if (card) options.card = card->named();
   if (weights) options.weights = weights->named();

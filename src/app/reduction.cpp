@@ -100,7 +100,8 @@ std::vector<std::pair<std::string, std::string>> device_facts(const Job& job) {
       {"cuda_driver", device::cuda_version_text(job.gpus.driver_version)},
       {"cuda_runtime", device::cuda_version_text(job.gpus.runtime_version)},
       {"cudnn", std::to_string(job.gpu_versions.cudnn)},
-      {"reducer", job.reducer->description()}};
+      {"reducer", job.reducer->description()},
+      {"cuda_graph", job.model.predictor->is_replayed() ? "replayed" : "not used"}};
   if (job.reducer->name() == "nccl") {
     const auto variables = nccl_variables();
     facts.insert(facts.end(), variables.begin(), variables.end());

@@ -108,6 +108,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"batch-size", "32"},
                                                                   {"precision", "model"},
                                                                   {"tune", "false"},
+                                                                  {"cuda-graphs", "auto"},
                                                                   {"device", "auto"},
                                                                   {"reduce", "auto"},
                                                                   {"check-reduction", "false"},

@@ -32,6 +32,7 @@ const std::vector<Case> kCases{
     {"batch-size", "1", "auto", "3", "64"},
     {"precision", "fp32", "bf16", "tf32", "model"},
     {"tune", "true", "false", "true", "false"},
+    {"cuda-graphs", "off", "auto", "off", "auto"},
     {"device", "cuda", "auto", "cpu", "auto"},
     {"reduce", "mpi", "nccl", "auto", "auto"},
     {"check-reduction", "true", "false", "true", "false"},

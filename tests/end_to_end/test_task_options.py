@@ -42,6 +42,7 @@ def test_two_classes_may_be_read_as_either_task(
     ("multiclass", ("--seed", 3), "--seed changes nothing"),
     ("multiclass", ("--bootstrap-replicas", 50), "--bootstrap-replicas changes nothing"),
     ("multiclass", ("--tune",), "--tune changes nothing"),
+    ("multiclass", ("--cuda-graphs", "off"), "--cuda-graphs changes nothing"),
     ("regression", ("--confusion-max-classes", 3), "--confusion-max-classes changes nothing"),
 ])  # fmt: skip
 def test_an_idle_option_is_told(evaluate: Evaluate, tmp_path: Path, task: str, options: tuple, says: str) -> None:

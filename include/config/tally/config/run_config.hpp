@@ -40,8 +40,9 @@ struct RunConfig {
   std::int64_t batch_size = 64;     // or kAutoBatchSize
   std::string precision = "model";  // model, fp32, tf32, bf16, fp16
   bool tune = false;
-  std::string device = "auto";  // auto, cpu, cuda
-  std::string reduce = "auto";  // auto, nccl, mpi
+  std::string cuda_graphs = "auto";  // auto, off
+  std::string device = "auto";       // auto, cpu, cuda
+  std::string reduce = "auto";       // auto, nccl, mpi
   bool check_reduction = false;
   int threads = 1;
   int read_threads = kAutoReadThreads;  // per rank, that read the data set
