@@ -24,37 +24,52 @@ CLASSES = 1000
 SCALE, MEAN, STD = 1 / 255, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-def write_data(path: Path, num_samples: int) -> None:
+def write_data(path: Path, num_samples: int, side: int = 224) -> None:
     random = np.random.default_rng(0)
     with h5py.File(path, "w") as file:
         file.attrs["tally_schema"] = np.int64(1)
         file.attrs["task"] = "multiclass"
         file.attrs["num_classes"] = np.int64(CLASSES)
-        image = file.create_dataset("/inputs/image", (num_samples, 224, 224, 3), "u1")
+        image = file.create_dataset("/inputs/image", (num_samples, side, side, 3), "u1")
         for first in range(0, num_samples, 256):
             image[first : first + 256] = random.integers(0, 256, image[first : first + 256].shape, "u1")
         image.attrs.update({"layout": "HWC", "channels": "RGB", "scale": SCALE, "mean": MEAN, "std": STD})
         file["/targets/label"] = random.integers(0, CLASSES, num_samples)
 
 
-def export(model: str, form: str, precision: str, folder: Path) -> Path:
-    path = folder / f"{model}-{precision}.{'pt2' if form == 'pt2' else 'pt'}"
+def export(model: str, form: str, precision: str, folder: Path, side: int = 224) -> Path:
+    path = folder / f"{model}-{side}-{precision}.{'pt2' if form == 'pt2' else 'pt'}"
     words = ["--model", model, "--format", form, "--precision", precision, "--output", path]
+    words += ["--input-shape", f"3,{side},{side}"]
     words += ["--mean", "0.485,0.456,0.406", "--std", "0.229,0.224,0.225"]
     words += ["--device", "cuda"] if form == "pt2" else []
     subprocess.run([sys.executable, ROOT / "data_tools" / "export_model.py", *map(str, words)], check=True)
     return path
 
 
-def tally_rate(tally: str, model: Path, data: Path, batch: int, folder: Path) -> dict:
+def tally_rate(tally: str, model: Path, data: Path, batch: int, folder: Path, graphs: str = "auto") -> dict:
     output = folder / "result"
     words = ["--model", model, "--data", data, "--device", "cuda", "--batch-size", batch, "--output", output]
+    words += ["--cuda-graphs", graphs]
     subprocess.run(
         [tally, "evaluate", *map(str, words), "--overwrite", "--progress", "off"], check=True, stdout=subprocess.DEVNULL
     )
     report = json.loads((output / "report.json").read_text())
     timing = report["timing"]
-    return {"steady_per_s": timing["steady_samples_per_s"], "startup_s": timing["startup_s"], "wall_s": timing["wall_s"]}
+    rate = {"steady_per_s": timing["steady_samples_per_s"], "startup_s": timing["startup_s"], "wall_s": timing["wall_s"]}
+    return rate | {"cuda_graph": report["environment"]["cuda_graph"]}
+
+
+def small_rates(tally: str, num_samples: int, folder: Path) -> dict:
+    """Bound by launching: ResNet-18 on 64 images of 32x32 pixels, with and without replaying its forward pass."""
+    data = folder / "small.h5"
+    write_data(data, num_samples, 32)
+    rates = {}
+    for form in ("torchscript", "pt2"):
+        exported = export("resnet18", form, "fp32", folder, 32)
+        for graphs in ("off", "auto"):
+            rates[f"tally, {form}, {graphs}"] = tally_rate(tally, exported, data, 64, folder, graphs)
+    return rates
 
 
 def prepared_model(name: str, dtype: torch.dtype) -> torch.nn.Module:
@@ -109,6 +124,7 @@ def main() -> None:
     parser.add_argument("--output", required=True, type=Path, help="JSON file")
     parser.add_argument("--samples", type=int, default=16384)
     parser.add_argument("--batch-size", type=int, default=256)
+    parser.add_argument("--small-samples", type=int, default=65536, help="of 32x32 pixels, default %(default)s")
     options = parser.parse_args()
     found = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "samples": options.samples,
              "batch_size": options.batch_size, "rates": {}}  # fmt: skip
@@ -128,6 +144,9 @@ def main() -> None:
                 found["rates"][f"{model} {precision}"] = rates
                 for what, rate in rates.items():
                     print(f"{model} {precision:5} {what:20} {rate['steady_per_s']:9.0f} images/s", flush=True)
+        found["rates"]["resnet18 of 32x32 fp32"] = rates = small_rates(options.tally, options.small_samples, folder)
+        for what, rate in rates.items():
+            print(f"resnet18 of 32x32 {what:20} {rate['steady_per_s']:9.0f} images/s, {rate['cuda_graph']}", flush=True)
     options.output.write_text(json.dumps(found, indent=1) + "\n")
 
 

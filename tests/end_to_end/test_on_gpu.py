@@ -59,6 +59,35 @@ def test_ranks_that_share_a_gpu_give_the_digests_of_one(
     check_same_digests(results)
 
 
+@pytest.mark.parametrize("form", ["torchscript", "package"])
+@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet20"])
+def test_replayed_graphs_give_the_bits_of_plain_runs(
+    network: str, form: str, prepared: Prepared, evaluate: Evaluate, record_property: RecordProperty
+) -> None:
+    """Whether they are replayed depends on the GPU and the host."""
+    model = prepared.package(network, device="cuda") if form == "package" else prepared.trained_model(network)
+    results = [
+        evaluate(model, prepared.data_of(network), "--device", "cuda", "--cuda-graphs", graphs, "--save",
+                 "labels,logits", ranks=ranks, env=SHARED_GPU)
+        for ranks in (1, 2)
+        for graphs in ("off", "auto")
+    ]  # fmt: skip
+    check_same_digests(results)
+    assert len({result.report["digests"]["class"] for result in results}) == 1
+    graphs = [result.report["environment"]["cuda_graph"] for result in results]
+    record_property("graphs", graphs)
+    assert graphs[0] == graphs[2] == "not used"
+
+
+def test_batches_of_few_samples_are_replayed(prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model("cifar_resnet20"), prepared.data_of("cifar_resnet20")
+    options = ["--device", "cuda", "--batch-size", 2, "--limit", 101]
+    results = [evaluate(model, data, *options, "--cuda-graphs", graphs, ranks=1) for graphs in ("off", "auto")]
+    check_same_digests(results)
+    graphs = [result.report["environment"]["cuda_graph"] for result in results]
+    assert graphs == ["not used", "replayed"], results[1].run.stderr
+
+
 def test_nccl_and_mpi_add_up_to_the_same(small_case: Small, evaluate: Evaluate) -> None:
     results = [
         evaluate(small_case.model, small_case.data, "--device", "cuda", "--reduce", reduce, "--check-reduction", ranks=1)

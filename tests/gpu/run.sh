@@ -44,6 +44,7 @@ run_pytest() { "$python" -m pytest -q -rs -p no:cacheprovider "$@"; }
 run_kernels() {
   local packages
   "$build/tests/gpu/gpu_test" --gtest_brief=1 || return
+  "$build/tests/gpu/graph_gpu_test" --gtest_brief=1 || return
   packages=$("$python" -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])') || return
   export LD_LIBRARY_PATH=$packages/nvidia/nccl/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   "$build/tests/comm/comm_nccl_gpu_test" --gtest_brief=1 || return
