@@ -17,6 +17,16 @@ void note_idle_cores(const comm::Communicator& comm, Job& job, std::int64_t core
                              used, cores, cores / job.config.threads));
 }
 
+// Open MPI binds the ranks of a small job to a core each, whatever --threads says.
+void note_crowded_threads(const comm::Communicator& comm, Job& job, std::int64_t cores) {
+  const bool is_crowded = job.device.kind == DeviceKind::cpu && job.config.threads > cores;
+  if (comm.max(std::int64_t{is_crowded}) == 0) return;
+  job.notes.push_back(
+      format("ranks of {0} threads are bound to fewer cores; mpirun --map-by slot:pe={0} or "
+             "--bind-to none (srun --cpus-per-task={0}) gives them as many",
+             job.config.threads));
+}
+
 bool is_far_from_gpu(const Job& job, const std::set<int>& nodes) {
   const auto gpu = std::ranges::find(job.gpus.gpus, job.device.uuid, &device::Gpu::uuid);
   if (job.device.kind == DeviceKind::cpu || gpu == job.gpus.gpus.end()) return false;
@@ -29,6 +39,7 @@ bool is_far_from_gpu(const Job& job, const std::set<int>& nodes) {
 void note_binding(const comm::Communicator& comm, Job& job) {
   const auto cores = device::usable_cores();
   note_idle_cores(comm, job, std::ssize(cores));
+  note_crowded_threads(comm, job, std::ssize(cores));
   const auto nodes = device::numa_nodes_of(cores);
   const bool wanders =
       job.device.kind == DeviceKind::cpu && comm.local_world_size() > 1 && nodes.size() > 1;
