@@ -55,15 +55,20 @@ class Tally:
         self.program, self.folder = program, folder
 
     def command(self, case: Case, layout: Layout) -> list[object]:
-        return ["mpirun", "-n", layout.processes, self.program, "evaluate", "--model", case.model, "--data", case.data,
+        # Alone it needs no launcher, which would bind it to one core.
+        launcher = ["mpirun", "-n", layout.processes] if layout.processes > 1 else []
+        return [*launcher, self.program, "evaluate", "--model", case.model, "--data", case.data,
                 "--batch-size", case.batch_size, "--threads", layout.threads]  # fmt: skip
 
-    def memory(self, case: Case) -> list[int]:
-        """Private bytes of a run of one rank, from its begin to its end."""
+    def memory(self, case: Case) -> tuple[int, int]:
+        """Private bytes of a run of one rank: when the loop began, and the most."""
         output = self.folder / "tally"
         shutil.rmtree(output, ignore_errors=True)
-        words = self.command(case, Layout(1, 1))[3:]  # without a launcher: the process itself
-        return watch_memory([*words, "--output", output, "--progress", "off"], environment())
+        words = self.command(case, Layout(1, 1))
+        seen = watch_memory([*words, "--output", output, "--progress", "off"], environment())
+        startup_s = json.loads((output / "report.json").read_text())["timing"]["startup_s"]
+        before = [num_bytes for age_s, num_bytes in seen if age_s <= startup_s]
+        return max(before), max(num_bytes for _, num_bytes in seen)
 
     def run(self, case: Case, layout: Layout, *options: object) -> dict[str, float]:
         output = self.folder / "tally"
@@ -88,16 +93,17 @@ def private_bytes(pid: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))
 
 
-def watch_memory(command: list[object], env: dict[str, str]) -> list[int]:
-    """Private bytes of one process all along its life."""
+def watch_memory(command: list[object], env: dict[str, str]) -> list[tuple[float, int]]:
+    """The age of a process, in seconds, and its private bytes, all along its life."""
     seen = []
+    begin = time.perf_counter()
     process = subprocess.Popen(list(map(str, command)), env=env, stdout=subprocess.DEVNULL)
     while process.poll() is None:
-        seen.append(private_bytes(process.pid))
+        seen.append((time.perf_counter() - begin, private_bytes(process.pid)))
         time.sleep(0.02)
     if process.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {process.returncode}")
-    return [one for one in seen if one]
+    return [one for one in seen if one[1]]
 
 
 def allocator() -> Path:

@@ -3,9 +3,9 @@
     python tests/bench/scaling.py --build build --output FOLDER
 
 Each phase is fitted as a + b * ranks over the smaller runs; the table sets what that says of the larger ones beside what
-they took. The start is that of an MPI program that does nothing, measured on as many ranks, and a fitted rest. A second
-table says what the same costs make of a cluster with a core for each rank (cluster_model.py). Writes scaling.json and
-scaling.md.
+they took. `rest` is what the launcher takes before and after, and what phases leave out. An MPI program that does nothing is
+measured beside. A second table says what the same costs make of a cluster with a core for each rank (cluster_model.py).
+Writes scaling.json and scaling.md.
 """
 
 import argparse
@@ -25,16 +25,18 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 import cluster_model  # noqa: E402
 import machine  # noqa: E402
 from commands import environment, timed  # noqa: E402
+from tables import Table  # noqa: E402
 from tally_data import DataSetWriter  # noqa: E402
 
 SAMPLES, FEATURES, CLASSES, BATCH = 65_536, 64, 1000, 64
-# Of a report's phases, in order; the loop is the same work shared out, and has a column of its own.
+# Of a report's phases, in order. The loop is the same work shared out, and has a column of its own.
 GROUPS = {
     "start": ("launch", "settings", "open_data"),
     "model": ("load_model", "warm_up", "start_reducer", "create_output"),
     "reduce": ("reduce",),
     "gather": ("gather",),
 }
+PHASES = (*GROUPS, "rest")
 
 
 def make_files(folder: Path) -> tuple[Path, Path]:
@@ -65,7 +67,7 @@ def run(build: Path, ranks: int, data: Path, model: Path, folder: Path) -> dict[
     phases = {name.removesuffix("_s"): times["max"] for name, times in report["timing"]["phases"].items()}
     figures = {group: sum(phases[name] for name in names) for group, names in GROUPS.items()}
     loop_s = max(rank["loop_s"] for rank in report["ranks"])
-    figures["start"] -= empty_s
+    figures["rest"] = wall_s - loop_s - sum(figures.values())
     return figures | {"loop": loop_s, "wall": wall_s, "empty": empty_s, "digest": report["digests"]["state"]}
 
 
@@ -73,38 +75,36 @@ def medians(runs: list[dict]) -> dict[str, float]:
     return {name: statistics.median(one[name] for one in runs) for name in runs[0] if name != "digest"}
 
 
-def fitted(found: dict[int, dict[str, float]], group: str, largest: int) -> tuple[float, float]:
+def fitted(found: dict[int, dict[str, float]], phase: str, largest: int) -> tuple[float, float]:
     """a and b of a + b * ranks."""
     ranks = [count for count in found if count <= largest]
-    b, a = np.polyfit(ranks, [found[count][group] for count in ranks], 1)
+    b, a = np.polyfit(ranks, [found[count][phase] for count in ranks], 1)
     return float(a), float(b)
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows]) + "\n"
-
-
-def measured_table(found: dict[int, dict], fits: dict[str, tuple[float, float]], fit_to: int) -> str:
-    head = ["ranks", "empty MPI program, s", *(f"{group}, s" for group in GROUPS), "loop, s", "wall, s"]
-    rows = []
+def measured_table(found: dict[int, dict], fits: dict[str, tuple[float, float]], fit_to: int) -> Table:
+    table = Table("scaling", "Measured, and what the model says of larger runs: seconds",
+                  ["ranks", "empty MPI program", *PHASES, "loop", "wall"])  # fmt: skip
     for count, figures in found.items():
-        cells = [str(count), f"{figures['empty']:.3g}"]
-        for group, (a, b) in fits.items():
-            says = f" (model: {a + b * count:.3g})" if count > fit_to else ""
-            cells.append(f"{figures[group]:.3g}{says}")
-        # The loop's work is the same for any number of ranks: only its sum is predicted.
-        known = figures["empty"] + figures["loop"] + sum(a + b * count for a, b in fits.values())
-        says = f" (model: {known:.3g})" if count > fit_to else ""
-        rows.append([*cells, f"{figures['loop']:.3g}", f"{figures['wall']:.3g}{says}"])
-    return table(head, rows) + "".join(f"- {group}: {a:.3g} + {b:.3g} * ranks\n" for group, (a, b) in fits.items())
+        def cell(seconds: float, says: float, count: int = count) -> str:
+            return f"{seconds:.3g}" + (f" (model: {says:.3g})" if count > fit_to else "")
+
+        says = {phase: a + b * count for phase, (a, b) in fits.items()}
+        # The loop's work is the same for any number of ranks: it is taken as it was.
+        in_all = figures["loop"] + sum(says[phase] for phase in PHASES)
+        table.rows.append([count, cell(figures["empty"], says["empty"]),
+                           *(cell(figures[phase], says[phase]) for phase in PHASES), f"{figures['loop']:.3g}",
+                           cell(figures["wall"], in_all)])  # fmt: skip
+    return table
 
 
-def cluster_table(fits: dict[str, tuple[float, float]], cores: int, rate: float) -> str:
-    # What a rank adds to a phase of a machine that is full is processor time: so much on each core.
-    start_s, build_s = (fits[group][0] + fits[group][1] * cores for group in ("start", "model"))
-    rows = [[str(ranks), *(f"{seconds:.3g}" for seconds in cluster_model.phases(ranks, start_s, build_s, rate).values())]
-            for ranks in (1, 8, 64, 512, 4096)]  # fmt: skip
-    return table(["ranks", *cluster_model.PHASES], rows)
+def cluster_table(fits: dict[str, tuple[float, float]], cores: int, rate: float) -> Table:
+    """What a rank adds to a phase of a machine that is full is processor time: so much on a core of its own."""
+    table = Table("cluster", "A cluster with a core for each rank, modelled", ["ranks", *cluster_model.PHASES])
+    a, b = (ours - launcher for ours, launcher in zip(fits["start"], fits["empty"], strict=True))
+    for ranks in (1, 8, 64, 512, 4096):
+        table.rows.append([ranks, *cluster_model.phases(ranks, a + b * cores, rate).values()])
+    return table
 
 
 def main() -> None:
@@ -126,13 +126,14 @@ def main() -> None:
     digests = {one["digest"] for several in runs.values() for one in several}
     assert len(digests) == 1, digests
     found = {count: medians(several) for count, several in runs.items()}
-    fits = {group: fitted(found, group, options.fit_to) for group in GROUPS}
+    fits = {phase: fitted(found, phase, options.fit_to) for phase in ("empty", *PHASES)}
     facts = machine.facts(build / "tally")
     document = {"machine": facts, "found": found, "fits": fits, "command": sys.argv}
     (options.output / "scaling.json").write_text(json.dumps(document, indent=2) + "\n")
     text = "".join(f"- {key}: {value}\n" for key, value in facts.items())
-    text += "\n" + measured_table(found, fits, options.fit_to)
-    text += "\n" + cluster_table(fits, len(os.sched_getaffinity(0)), options.rate)
+    text += "\n" + measured_table(found, fits, options.fit_to).markdown() + "\n"
+    text += "".join(f"- {phase}: {a:.3g} + {b:.3g} * ranks\n" for phase, (a, b) in fits.items())
+    text += "\n" + cluster_table(fits, len(os.sched_getaffinity(0)), options.rate).markdown()
     (options.output / "scaling.md").write_text(text)
     print(text)
 

@@ -74,8 +74,8 @@ def command(setup: Setup) -> Table:
 
 
 def shares(setup: Setup) -> Table:
-    """What each of the things that decide the speed is worth: one more of them a row."""
-    table = Table("shares", "One thing more a row: samples per second in the loop of 2 processes on 2 cores",
+    """What each of the things that decide the speed is worth: one more of them a row, and then Tally."""
+    table = Table("shares", "One thing more a row, in the end Tally: samples per second in the loop of 2 processes",
                   ["network", "what is done", "samples/s", "times the row above"])  # fmt: skip
     alone, crowded = Layout(2, 1), Layout(2, 2)
     for case in setup.cases.for_commands():
@@ -83,7 +83,7 @@ def shares(setup: Setup) -> Table:
                  "1 thread a process": lambda case=case: UNTUNED.run(case, alone),
                  "an allocator that keeps memory": lambda case=case: KEEPING.run(case, alone),
                  "channels-last, batches read in one piece": lambda case=case: EAGER.run(case, alone),
-                 "Tally: fused, one pass for all metrics": lambda case=case: setup.tally.run(case, alone)}  # fmt: skip
+                 "Tally": lambda case=case: setup.tally.run(case, alone)}  # fmt: skip
         before = None
         for name, found in in_turn(works, setup.rounds).items():
             times = median_ratio(found, before, "per_s") if before else ""
@@ -157,11 +157,10 @@ def memory(setup: Setup) -> Table:
     """Against the bare forward pass, and whether it grows with the data."""
     table = Table("memory", "Private memory of one rank above a process with its libraries: MiB",
                   ["network", "samples", "bare forward", "Tally", "bare forward + 4 batches + 200",
-                   "growth from the first quarter to the end"])  # fmt: skip
+                   "growth from the first batch to the end"])  # fmt: skip
     for case in [*setup.cases.for_commands(), setup.cases.a_million()]:
         initialised, bare = programs.forward_memory(setup.build, case)
-        seen = setup.tally.memory(case)
-        early, late = max(seen[: len(seen) // 4 + 1]), max(seen)
+        early, late = setup.tally.memory(case)
         allowed = bare - initialised + 4 * setup.cases.batch_bytes(case) + 200 * 2**20
         figures = [bare - initialised, late - initialised, allowed, late - early]
         table.rows.append([case.network, setup.cases.num_samples(case), *(one / 2**20 for one in figures)])
