@@ -1,7 +1,6 @@
 #include "batch_size.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include <tally/base/clock.hpp>
 #include <tally/base/format.hpp>
@@ -56,30 +55,23 @@ double seconds_of_batch(Job& job, std::int64_t size) {
 }
 
 std::int64_t find_batch_size(Job& job, int world_size) {
+  const auto& card = job.model.predictor->card();
+  if (card && card->fixed_batch) return *card->fixed_batch;
   return evaluate::fastest_batch_size(
       sizes_for(job, world_size), [&](std::int64_t size) { return seconds_of_batch(job, size); });
-}
-
-// Collective. A predictor is shaped by its first batch (its weights are packed for that size), and
-// rank 0's has seen others than it will run: all ranks begin with a new one.
-std::int64_t try_sizes(const comm::Communicator& comm, Job& job) {
-  std::int64_t chosen = 0;
-  comm::agree_on(comm, [&] {
-    naming_model(job.config.model, [&] {
-      if (comm.is_root()) chosen = find_batch_size(job, comm.world_size());
-    });
-  });
-  job.model = load_model(comm, job.config, *job.stream);
-  return comm.max(chosen);
 }
 
 }  // namespace
 
 void settle_batch_size(const comm::Communicator& comm, Job& job) {
   if (job.config.batch_size != config::kAutoBatchSize) return;
-  const auto card = job.model.predictor->card();
-  const auto fixed = card ? card->fixed_batch : std::nullopt;
-  job.config.batch_size = fixed ? *fixed : try_sizes(comm, job);
+  std::int64_t chosen = 0;
+  comm::agree_on(comm, [&] {
+    naming_model(job.config.model, [&] {
+      if (comm.is_root()) chosen = find_batch_size(job, comm.world_size());
+    });
+  });
+  job.config.batch_size = comm.max(chosen);
   job.notes.push_back(format("--batch-size auto chose {}: with this number the digests come again",
                              job.config.batch_size));
 }

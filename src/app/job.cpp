@@ -132,6 +132,7 @@ void note_balance(Job& job, int world_size) {
 // What the data set alone and what the model alone cannot tell: do they fit each other?
 void fit_together(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
+  auto& predictor = *job.model.predictor;
   const auto class_weights = read_class_weights(comm, job.config.class_weights, info.num_classes);
   if (!class_weights.empty()) {
     job.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
@@ -139,7 +140,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   comm::agree_on(comm, [&] {
     job.task_name = job.config.task.empty() ? info.task : job.config.task;
     check_task(job.task_name, info);
-    job.outputs = output_kind(job.config, job.model.predictor->card());
+    job.outputs = output_kind(job.config, predictor.card());
     job.task = make_task(job.config, job.task_name, info, job.outputs, class_weights);
     check_state_size(*job.task->layout());
     if (!job.task->columns().empty() || !job.task->kept_columns().empty()) {
@@ -147,7 +148,6 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     }
   });
   settle_batch_size(comm, job);
-  auto& predictor = *job.model.predictor;  // only now: the last step may have put another there
   comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
@@ -156,7 +156,9 @@ void fit_together(const comm::Communicator& comm, Job& job) {
                         *job.stream);
     });
   });
-  job.notes.insert(job.notes.end(), job.routes.notes.begin(), job.routes.notes.end());
+  for (const auto& notes : {job.routes.notes, predictor.notes()}) {
+    job.notes.insert(job.notes.end(), notes.begin(), notes.end());
+  }
   const bool has_classes = job.task->num_score_classes() > 0;
   if (!predictor.card() && job.config.outputs.empty() && has_classes) {
     job.notes.emplace_back(
@@ -178,11 +180,11 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   if (!job.config.trace.empty()) job.tracing = std::make_unique<Tracing>(comm);
   job.output = choose_output(comm, job.config);
   place_ranks(comm, job);
-  const auto torch_for_device = model::load_ahead(job.device);
   comm::agree_on(comm, [&] { job.stream.emplace(job.device); });
   phases.done("settings");
   job.data = open_data(comm, job.config);
   phases.done("open_data");
+  const auto torch_for_device = model::load_ahead(job.device);
   job.model = load_model(comm, job.config, *job.stream);
   comm::agree_on(comm, [&] { job.gpu_versions = check_gpu_libraries(job.device, job.gpus); });
   phases.done("load_model");

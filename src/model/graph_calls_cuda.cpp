@@ -96,7 +96,9 @@ struct Graph {
   ~Graph() {
     recorded.reset();
     is_done([&] {
-      if (allocator::getPoolUseCount(device, pool) > 0) allocator::releasePool(device, pool);
+      if (allocator::getPoolUseCount(device, pool) == 0) return;
+      allocator::releasePool(device, pool);
+      at::getHostAllocator(at::kCUDA)->release_pool(pool);
     });
   }
 

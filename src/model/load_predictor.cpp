@@ -32,7 +32,8 @@ std::unique_ptr<Predictor> make_predictor(std::unique_ptr<Network> network, Habi
       auto recorder = make_graph_recorder(load_graph_calls(), device);
       network = std::make_unique<ReplayedNetwork>(std::move(network), std::move(recorder));
     } catch (const Error& error) {
-      log::note(format("model '{}' runs without CUDA graphs: {}", network->name(), error.what()));
+      habits.notes.push_back(
+          format("model '{}' runs without CUDA graphs: {}", network->name(), error.what()));
     }
   }
   return make_torch_predictor(std::move(network), std::move(habits), device, options.stream);

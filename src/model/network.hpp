@@ -27,6 +27,8 @@ class Network {
   virtual at::Tensor rehearse(std::vector<at::Tensor> inputs) { return run(std::move(inputs)); }
   // See Predictor::form().
   virtual std::string form() const { return {}; }
+  // See Predictor::notes().
+  virtual std::vector<std::string> notes() const { return {}; }
   // See Predictor::is_replayed().
   virtual bool is_replayed() const { return false; }
 };

@@ -55,8 +55,8 @@ InputSizes::~InputSizes() {
   seen_here = nullptr;
 }
 
-void pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes) {
-  if (!c10::Dispatcher::singleton().findSchema({kPack, ""})) return;
+int pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes) {
+  if (!c10::Dispatcher::singleton().findSchema({kPack, ""})) return 0;
   std::vector<Node*> convolutions;
   for (Node* node : graph.nodes()) {
     const auto kind = node->kind();
@@ -65,9 +65,10 @@ void pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::i
       convolutions.push_back(node);
     }
   }
-  if (convolutions.size() != sizes.size()) return;
+  if (convolutions.size() != sizes.size()) return 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) pack(graph, convolutions[i], sizes[i]);
   torch::jit::EliminateDeadCode(graph.shared_from_this());
+  return static_cast<int>(convolutions.size());
 }
 
 }  // namespace tally::model

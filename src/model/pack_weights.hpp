@@ -28,7 +28,7 @@ class InputSizes {
 };
 
 // For a fused graph without branches that has not run yet; `sizes` are those of another like it.
-// Changes nothing where their number differs.
-void pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes);
+// How many convolutions' weights; none where their number differs.
+int pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes);
 
 }  // namespace tally::model

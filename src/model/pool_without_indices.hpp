@@ -11,9 +11,9 @@ namespace tally::model {
 // ceil_mode, become an operator of Tally's own: the larger of each two rows, and then of each two
 // columns, in new memory. How many.
 //
-// Values are the same, NaN and infinities too, and so are shapes, memory formats, types, errors,
-// and bits for any number of threads. Only the sign of a zero may differ, where 0 and -0 meet in a
-// window. Pools of 3x3 stay: three rows, of which two are read twice, take longer.
+// Values are the same, NaN and infinities too, and so are shapes, memory formats, types and errors.
+// Only the sign of a zero may differ, where 0 and -0 meet in a window, also between numbers of
+// threads. Pools of 3x3 stay: three rows, of which two are read twice, take longer.
 int pool_without_indices(torch::jit::Graph& graph);
 
 }  // namespace tally::model

@@ -9,7 +9,6 @@
 #include <c10/core/InferenceMode.h>
 
 #include <tally/base/format.hpp>
-#include <tally/base/log.hpp>
 
 #include "torch_errors.hpp"
 
@@ -67,13 +66,14 @@ Tensors likes_of(const Tensors& tensors) {
 
 // A warm-up's zeros would hide it if a recording read nothing of its inputs, or not all. Fractions
 // below one half, since a network may take numbers for indices: these are 0 as the given ones are.
-// Integers stay, for the same reason.
+// Integers stay, for the same reason: of those only the given ones are compared.
 at::Tensor patterned(const at::Tensor& given) {
   if (!given.is_floating_point()) return copy_of(given);
   constexpr std::int64_t kValues = 127;  // a prime: rows of any other length differ
-  const auto numbers = at::arange(given.numel(), at::TensorOptions(at::kLong));  // on the host
-  const auto values = numbers.mul(37).remainder(kValues).to(at::kFloat).div(256);
-  return copy_of(given).copy_(values.view(given.sizes()));
+  const auto values = at::arange(kValues, at::TensorOptions(at::kLong));  // on the host
+  const auto fractions = values.mul(37).remainder(kValues).to(at::kFloat).div(256);
+  const auto repeated = fractions.repeat({given.numel() / kValues + 1}).slice(0, 0, given.numel());
+  return copy_of(given).copy_(repeated.view(given.sizes()));
 }
 
 Tensors patterned(const Tensors& given) {
@@ -127,14 +127,17 @@ at::Tensor ReplayedNetwork::rehearse(Tensors inputs) {
   });
   auto output = plain_->rehearse(std::move(inputs));
   if (reason.empty()) reason = reason_against([&] { return settle(given); });
-  if (!reason.empty()) {
-    recorded_.reset();
-    if (reason != noted_) {
-      log::note(format("model '{}' runs without CUDA graphs: {}", name(), reason));
-    }
-    noted_ = reason;
-  }
+  if (!reason.empty()) recorded_.reset();
+  reason_ = std::move(reason);
   return output;
+}
+
+std::vector<std::string> ReplayedNetwork::notes() const {
+  auto all = plain_->notes();
+  if (!reason_.empty()) {
+    all.push_back(format("model '{}' runs without CUDA graphs: {}", name(), reason_));
+  }
+  return all;
 }
 
 std::string ReplayedNetwork::settle(const Tensors& given) {

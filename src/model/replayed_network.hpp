@@ -18,6 +18,7 @@ class ReplayedNetwork final : public Network {
 
   const std::string& name() const override { return plain_->name(); }
   std::string form() const override { return plain_->form(); }
+  std::vector<std::string> notes() const override;
   bool is_replayed() const override { return recorded_.has_value(); }
 
   // Replays for inputs of the shapes, types and strides that were rehearsed last, if they were
@@ -26,8 +27,8 @@ class ReplayedNetwork final : public Network {
 
   // Runs plainly, and where nothing is known of such inputs finds out whether to replay: a
   // recording stays if the plain network gives the same bits twice, if it gives the bits of the
-  // plain network, and if it takes less time. A note says why one is not wanted, unless it would
-  // not pay. Each rank finds out for itself: bits do not depend on what it finds.
+  // plain network, and if it takes less time. notes() says why there is none, unless it would not
+  // pay. Each rank finds out for itself: bits do not depend on what it finds.
   at::Tensor rehearse(std::vector<at::Tensor> inputs) override;
 
  private:
@@ -54,7 +55,7 @@ class ReplayedNetwork final : public Network {
   std::unique_ptr<Recorder> recorder_;
   Tensors rehearsed_;  // like the inputs that were, without memory
   std::optional<Recorded> recorded_;
-  std::string noted_;  // the last reason: --batch-size auto rehearses several sizes
+  std::string reason_;  // why there is no recording; empty where it would not pay
 };
 
 }  // namespace tally::model

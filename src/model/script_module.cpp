@@ -10,13 +10,10 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/log.hpp>
 #include <tally/model/model_file.hpp>
 
-#include "fuse_convolutions.hpp"
+#include "fused_module.hpp"
 #include "memory_reader.hpp"
-#include "pack_weights.hpp"
-#include "pool_without_indices.hpp"
 #include "refusal.hpp"
 #include "tensors.hpp"
 #include "torch_errors.hpp"
@@ -86,55 +83,7 @@ at::Tensor single_tensor(const c10::IValue& value, const std::string& model) {
 
 struct ScriptModule::Impl {
   torch::jit::Module module;
-  std::string form;
-  // From freezing to the first batch, where operations were fused: what was there before.
-  std::optional<torch::jit::Module> plain;
-
-  torch::jit::Graph& graph() const { return *module.get_method("forward").graph(); }
-
-  void fuse(Sums sums, const std::string& new_form) {
-    module = plain->clone();
-    form = fuse_convolutions(graph(), sums) > 0 ? new_form : "";
-    pool_without_indices(graph());  // not part of the form: values stay
-  }
-
-  c10::IValue forward(const std::vector<at::Tensor>& inputs) {
-    return module.forward({inputs.begin(), inputs.end()});
-  }
-
-  // A graph that has run is not to be changed any more: the same is made again, with its weights
-  // packed for what it is given.
-  c10::IValue forward_and_pack(const std::vector<at::Tensor>& inputs, Sums sums) {
-    const InputSizes sizes;
-    auto scores = forward(inputs);
-    if (form.empty()) return scores;
-    fuse(sums, std::string(form));
-    pack_weights(graph(), sizes.seen());
-    return scores;
-  }
-
-  // Only a batch shows what cannot be fused: tensors of other shapes than thought.
-  c10::IValue first_forward(const std::vector<at::Tensor>& inputs, const std::string& model) {
-    std::string reason;
-    try {
-      return forward_and_pack(inputs, Sums::fused);
-    } catch (const std::exception& error) {
-      if (form.empty()) throw;
-      reason = first_meaningful_line(error.what());
-    }
-    fuse(Sums::left_alone, "ReLUs fused");
-    try {
-      auto scores = forward_and_pack(inputs, Sums::left_alone);
-      log::note(format("model '{}': sums are not fused ({})", model, reason));
-      return scores;
-    } catch (const std::exception&) {
-      module = *plain;
-      form.clear();
-    }
-    auto scores = forward(inputs);
-    log::note(format("model '{}': nothing is fused ({})", model, reason));
-    return scores;
-  }
+  std::optional<FusedModule> fused;  // once frozen, on the CPU; takes the module's place
 };
 
 ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
@@ -147,7 +96,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
     auto module =
         torch::jit::load(std::make_shared<MemoryReader>(file.bytes), torch_device(device), extra);
     module.eval();
-    impl_ = std::make_unique<Impl>(Impl{std::move(module), "", std::nullopt});
+    impl_ = std::make_unique<Impl>(Impl{std::move(module), std::nullopt});
   } catch (...) {
     throw torch_error(format("model '{}' cannot be loaded", file.name),
                       "Export it again with data_tools/export_model.py.");
@@ -158,7 +107,11 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
 
 ScriptModule::~ScriptModule() = default;
 
-std::string ScriptModule::form() const { return impl_->form; }
+std::string ScriptModule::form() const { return impl_->fused ? impl_->fused->form() : ""; }
+
+std::vector<std::string> ScriptModule::notes() const {
+  return impl_->fused ? impl_->fused->notes() : std::vector<std::string>();
+}
 
 std::vector<NamedTensor> ScriptModule::parameters() const {
   std::vector<NamedTensor> tensors;
@@ -196,9 +149,9 @@ void ScriptModule::freeze() {
     const c10::InferenceMode guard;
     replace_tensors(impl_->module, to_channels_last);
     impl_->module = torch::jit::freeze(impl_->module);
-    if (!on_cpu_) return;
-    impl_->plain = impl_->module;
-    impl_->fuse(Sums::fused, "convolutions fused");
+    if (on_cpu_) {  // afterwards nothing else holds the weights as they were
+      impl_->fused.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")), name_);
+    }
   } catch (...) {
     throw torch_error(format("model '{}' cannot be prepared", name_),
                       "Export it again with data_tools/export_model.py.");
@@ -206,15 +159,24 @@ void ScriptModule::freeze() {
 }
 
 at::Tensor ScriptModule::run(std::vector<at::Tensor> inputs) {
+  return guarded([&] {
+    if (impl_->fused) return impl_->fused->run(inputs);
+    return impl_->module.forward({inputs.begin(), inputs.end()});
+  });
+}
+
+at::Tensor ScriptModule::rehearse(std::vector<at::Tensor> inputs) {
+  if (!impl_->fused) return run(std::move(inputs));
+  return guarded([&] { return impl_->fused->rehearse(inputs); });
+}
+
+at::Tensor ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {
   try {
     const c10::InferenceMode guard;
     // The optimizing executor rewrites the graph after its first run: later batches could then
     // differ from the first in their last bits. Only here: freezing needs the optimizer.
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
-    if (!impl_->plain) return single_tensor(impl_->forward(inputs), name_);
-    const auto scores = impl_->first_forward(inputs, name_);
-    impl_->plain.reset();
-    return single_tensor(scores, name_);
+    return single_tensor(forward(), name_);
   } catch (...) {
     throw torch_error(format("model '{}' failed", name_),
                       "Check that the data set's inputs are what the model takes.");

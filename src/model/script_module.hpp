@@ -1,10 +1,13 @@
 // A TorchScript module, loaded and ready to be changed and run. Hides torch's large headers.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <ATen/core/ivalue.h>
 
 #include <tally/device/device.hpp>
 #include <tally/model/card.hpp>
@@ -34,15 +37,19 @@ class ScriptModule final : public Network {
   void cast(c10::ScalarType type);
 
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
-  // the CPU convolutions take over what follows them (fuse_convolutions.hpp).
+  // the CPU the graph is then rewritten for the batches that it sees (fused_module.hpp).
   // Afterwards there are no parameters and no buffers.
   void freeze();
 
   // A tuple or list of one tensor is taken for the tensor.
   at::Tensor run(std::vector<at::Tensor> inputs) override;
+  at::Tensor rehearse(std::vector<at::Tensor> inputs) override;
   std::string form() const override;
+  std::vector<std::string> notes() const override;
 
  private:
+  at::Tensor guarded(const std::function<c10::IValue()>& forward) const;
+
   struct Impl;
   std::string name_;
   bool on_cpu_;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <climits>
+#include <system_error>
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -57,7 +58,11 @@ void load_cuda_support(const device::Device& device) {
 
 std::future<void> load_ahead(const device::Device& device) {
   if (device.kind == DeviceKind::cpu) return {};
-  return std::async(std::launch::async, load_cuda_support, device);
+  try {
+    return std::async(std::launch::async, load_cuda_support, device);
+  } catch (const std::system_error&) {
+    return {};  // no thread to be had: then it is loaded when it is needed
+  }
 }
 
 void wait_for(const device::Device& device) {

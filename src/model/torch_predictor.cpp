@@ -68,6 +68,12 @@ class TorchPredictor final : public Predictor {
 
   std::string form() const override { return network_->form(); }
 
+  std::vector<std::string> notes() const override {
+    auto all = habits_.notes;
+    for (auto& note : network_->notes()) all.push_back(std::move(note));
+    return all;
+  }
+
   bool is_replayed() const override { return network_->is_replayed(); }
 
   DType input_dtype(std::size_t input) const override {

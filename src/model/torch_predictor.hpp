@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <c10/core/ScalarType.h>
 
@@ -19,7 +21,8 @@ struct Habits {
   std::optional<c10::ScalarType> floating;
   // A compiled network reads memory as it was told to, and looks at no strides.
   bool fixed_layout = false;
-  bool channels_last = false;  // with a fixed layout: of four-dimensional inputs
+  bool channels_last = false;           // with a fixed layout: of four-dimensional inputs
+  std::vector<std::string> notes = {};  // of loading it; see Predictor::notes()
 };
 
 std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network, Habits habits,

@@ -1,9 +1,13 @@
 #include <tally/device/numa.hpp>
 
+#include <unistd.h>
+
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <tally/base/format.hpp>
 
 namespace tally::device {
 namespace {
@@ -36,7 +40,8 @@ class NumaTest : public testing::Test {
     std::ofstream(sysfs_ / file) << line << '\n';
   }
 
-  std::filesystem::path sysfs_ = std::filesystem::path(testing::TempDir()) / "tally_sysfs";
+  std::filesystem::path sysfs_ =
+      std::filesystem::path(testing::TempDir()) / format("tally_sysfs_{}", ::getpid());
 };
 
 TEST_F(NumaTest, CoresBelongToNodes) {

@@ -79,8 +79,11 @@ def test_replayed_graphs_give_the_bits_of_plain_runs(
     assert graphs[0] == graphs[2] == "not used"
 
 
-def test_batches_of_few_samples_are_replayed(prepared: Prepared, evaluate: Evaluate) -> None:
-    model, data = prepared.trained_model("cifar_resnet20"), prepared.data_of("cifar_resnet20")
+@pytest.mark.parametrize("form", ["torchscript", "package"])
+def test_batches_of_few_samples_are_replayed(form: str, prepared: Prepared, evaluate: Evaluate) -> None:
+    network = "cifar_resnet20"
+    model = prepared.package(network, device="cuda") if form == "package" else prepared.trained_model(network)
+    data = prepared.data_of(network)
     options = ["--device", "cuda", "--batch-size", 2, "--limit", 101]
     results = [evaluate(model, data, *options, "--cuda-graphs", graphs, ranks=1) for graphs in ("off", "auto")]
     check_same_digests(results)

@@ -1,11 +1,13 @@
 """What --task and the options of metrics mean for data and models where they can be misread."""
 
+import os
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 from conftest import Evaluate, Small
+from launch import Program
 from paired_tasks import linear_model
 from tally_data import DataSetWriter
 
@@ -64,6 +66,15 @@ def test_a_batch_size_that_was_found_repeats_the_run(small_case: Small, evaluate
     assert any(f"--batch-size auto chose {size}" in note for note in found.report["notes"])
     again = evaluate(small_case.model, small_case.data, "--batch-size", size)
     assert again.digests == found.digests
+
+
+@pytest.mark.parametrize(("threads", "told"), [(1, False), (2, True)])
+def test_threads_that_share_a_core_are_told(tally: Program, small_case: Small, threads: int, told: bool) -> None:
+    core = min(os.sched_getaffinity(0))
+    run = tally.run_command(["taskset", "-c", str(core), *tally.command(
+        "check", "--model", small_case.model, "--data", small_case.data, "--device", "cpu", "--threads", threads)])  # fmt: skip
+    run.must_succeed()
+    assert ("bound to fewer cores" in run.stderr) == told, run.stderr
 
 
 def test_the_matrix_alone_leaves_subgroups_without_metrics(evaluate: Evaluate, tmp_path: Path) -> None:

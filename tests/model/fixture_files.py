@@ -98,8 +98,8 @@ class Fixtures:
         for name in ("Raises", "OneTuple", "OneList", "TwoTuple", "ReturnsDict", "WrongRows", "Scalar", "Classes",
                      "MakesNan", "Doubles", "TwoInputs", "NanInFirstLayer"):
             self.script(f"{name}.pt", getattr(nets, name)())
-        for name in ("Residual", "Concatenated", "SharedSums", "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled", "AddedTo",
-                     "SameUnderCast", "CastUsedLater", "PooledSums", "Unbatched"):
+        for name in ("Residual", "Concatenated", "SharedSums", "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled",
+                     "AddedTo", "SameUnderCast", "CastUsedLater", "PooledSums", "Unbatched"):
             torch.manual_seed(5)
             net = getattr(nets, name)().eval()
             self.script(f"{name}.pt", net)

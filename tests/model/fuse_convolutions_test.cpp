@@ -1,6 +1,7 @@
 // Fused convolutions against the scores that PyTorch gives, eager and in double precision.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "model_fixture.hpp"
 
@@ -51,6 +52,25 @@ TEST(FusedReluTest, LeavesTheZerosOfScores) {
   }
 }
 
+// Rank 0 tries batch sizes before it runs what all ranks run.
+TEST(RehearsalTest, BatchesRehearsedBeforeLeaveNoTrace) {
+  for (const auto* network : {"net.pt", "Residual.pt", "PooledSums.pt", "BroadcastSum.pt"}) {
+    const auto expected = run(*load(network));
+    const auto predictor = load(network);
+    for (const std::int64_t size : {1, 5, 16, 7}) {
+      std::vector<std::int64_t> samples(to_size(size));
+      std::iota(samples.begin(), samples.end(), 0);
+      const auto batch = channels_last_batch(samples);
+      predictor->rehearse({&batch.view, 1});
+    }
+    const auto all = channels_last_batch(in_order());
+    predictor->rehearse({&all.view, 1});
+    EXPECT_THAT(run(*predictor), ContainerEq(expected)) << network;
+    const bool has_odd_sums = network == std::string("BroadcastSum.pt");
+    EXPECT_EQ(predictor->notes().size(), has_odd_sums ? 1U : 0U) << network;
+  }
+}
+
 // What was fused, once a batch has shown whether it can be.
 TEST(FormTest, SaysWhatWasFused) {
   const auto form = [](const std::string& network) {
@@ -58,10 +78,11 @@ TEST(FormTest, SaysWhatWasFused) {
     run(*predictor);
     return predictor->form();
   };
-  for (const auto* network : {"net", "Residual", "Concatenated", "PooledSums", "NanInFirstLayer"}) {
-    EXPECT_EQ(form(network), "convolutions fused") << network;
+  for (const auto* network : {"net", "Residual", "Concatenated", "NanInFirstLayer"}) {
+    EXPECT_EQ(form(network), "convolutions fused, weights packed") << network;
   }
-  EXPECT_EQ(form("BroadcastSum"), "ReLUs fused");
+  EXPECT_EQ(form("PooledSums"), "convolutions fused, pools without indices, weights packed");
+  EXPECT_EQ(form("BroadcastSum"), "ReLUs fused, weights packed");
   for (const auto* network :
        {"SharedSums", "Scaled", "AddedTo", "SameUnderCast", "CastUsedLater", "Unbatched", "tied"}) {
     EXPECT_EQ(form(network), "") << network;

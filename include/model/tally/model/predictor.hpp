@@ -45,8 +45,11 @@ class Predictor {
   virtual TensorView rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
-  // What was done to its operations, settled by the first batch: "convolutions fused", or empty.
+  // What was done to its operations, settled by the first batch: "convolutions
+  // fused, weights packed", or empty.
   virtual std::string form() const { return {}; }
+  // What the user should know about how it runs, settled by the first batch.
+  virtual std::vector<std::string> notes() const { return {}; }
   // Whether batches like the rehearsed one are replays of a recorded CUDA graph.
   virtual bool is_replayed() const { return false; }
   // The floating type in which an image had best arrive as this input. float32 is taken as well.

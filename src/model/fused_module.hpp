@@ -1,0 +1,51 @@
+// A frozen module on the CPU, whose graph is rewritten for the batches that it is to run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <torch/csrc/jit/api/module.h>
+
+#include "fuse_convolutions.hpp"
+
+namespace tally::model {
+
+class FusedModule {
+ public:
+  // `name`: of the model, for notes.
+  FusedModule(torch::jit::Module frozen, std::string name);
+
+  // Rewrites the graph for inputs of these shapes, if it was for others before. The bits of what
+  // follows depend on the last call alone.
+  c10::IValue rehearse(const std::vector<at::Tensor>& inputs);
+  // The first call settles the form: it rewrites the graph if nobody has rehearsed. What was there
+  // before goes then.
+  c10::IValue run(const std::vector<at::Tensor>& inputs);
+
+  // What was done to the graph: "convolutions fused, weights packed", or empty.
+  const std::string& form() const { return form_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+
+  static Shapes shapes_of(const std::vector<at::Tensor>& inputs);
+  torch::jit::Graph& graph() const { return *module_.get_method("forward").graph(); }
+  c10::IValue forward(const std::vector<at::Tensor>& inputs);
+  void rewrite(Sums sums);
+  c10::IValue rewrite_and_run(const std::vector<at::Tensor>& inputs, Sums sums);
+  c10::IValue rewrite_as_far_as_possible(const std::vector<at::Tensor>& inputs);
+  c10::IValue settle(const std::vector<at::Tensor>& inputs);
+
+  std::string name_;
+  std::optional<torch::jit::Module> plain_;
+  torch::jit::Module module_;
+  std::optional<Shapes> shapes_;  // that the graph was rewritten for
+  int num_fused_ = 0;             // operations that convolutions took over
+  std::string form_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace tally::model
