@@ -1,5 +1,7 @@
 #include "binding_hints.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 
@@ -21,10 +23,14 @@ void note_idle_cores(const comm::Communicator& comm, Job& job, std::int64_t core
 void note_crowded_threads(const comm::Communicator& comm, Job& job, std::int64_t cores) {
   const bool is_crowded = job.device.kind == DeviceKind::cpu && job.config.threads > cores;
   if (comm.max(std::int64_t{is_crowded}) == 0) return;
-  job.notes.push_back(
-      format("ranks of {0} threads are bound to fewer cores; mpirun --map-by slot:pe={0} or "
-             "--bind-to none (srun --cpus-per-task={0}) gives them as many",
-             job.config.threads));
+  const std::string counts = format("{} threads of a rank share {} core{}", job.config.threads,
+                                    cores, cores == 1 ? "" : "s");
+  const bool is_bound = cores < sysconf(_SC_NPROCESSORS_ONLN);
+  job.notes.push_back(is_bound
+                          ? format("{}, to which it is bound; mpirun --map-by slot:pe={} (srun "
+                                   "--cpus-per-task={}) gives each rank its own",
+                                   counts, job.config.threads, job.config.threads)
+                          : counts + ", which is slower than a thread for each");
 }
 
 bool is_far_from_gpu(const Job& job, const std::set<int>& nodes) {

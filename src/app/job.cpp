@@ -119,6 +119,19 @@ void check_state_size(const exact::StateLayout& layout) {
               "Ask for fewer --metrics, or lower --confusion-max-classes.");
 }
 
+// The model computes batches of the full size, the last one too.
+void note_filling(Job& job) {
+  const auto samples = job.grid->num_samples();
+  const auto size = job.grid->batch_size();
+  const auto& card = job.model.predictor->card();
+  const bool is_meant = size > config::RunConfig{}.batch_size && !(card && card->fixed_batch);
+  if (!is_meant || size < 2 * samples) return;
+  job.notes.push_back(
+      format("the one batch of {} holds {} samples, the rest is filling that is computed too; "
+             "--batch-size {} has none",
+             size, samples, samples));
+}
+
 void note_balance(Job& job, int world_size) {
   if (job.grid->balance(world_size) >= 0.9) return;
   const auto better = plan::better_batch_size(*job.grid, world_size, 0.95);
@@ -197,6 +210,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
   check_stage_folder(comm, job);
   job.subgroups = find_subgroups(comm, job);
+  note_filling(job);
   note_balance(job, comm.world_size());
   note_binding(comm, job);
   note_idle_options(job);

@@ -32,11 +32,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join(BENCHMARKS))
     options = parser.parse_args()
+    names = options.only.split(",")
+    for name in names:
+        if name not in BENCHMARKS:
+            parser.error(f"'{name}' is no benchmark; there are {', '.join(BENCHMARKS)}")
+    if not (options.build / "tests" / "bench" / "step_share").exists():
+        parser.error(f"'{options.build}' has no benchmarks: build the target tally_bench")
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         cases = Cases(options.data_dir, options.cache or Path(folder) / "cache")
         setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, machine.precisions())
-        tables = [BENCHMARKS[name](setup) for name in options.only.split(",")]
+        tables = [BENCHMARKS[name](setup) for name in names]
     facts = machine.facts(setup.build / "tally")
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
     (options.output / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")

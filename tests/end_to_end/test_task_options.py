@@ -74,7 +74,14 @@ def test_threads_that_share_a_core_are_told(tally: Program, small_case: Small, t
     run = tally.run_command(["taskset", "-c", str(core), *tally.command(
         "check", "--model", small_case.model, "--data", small_case.data, "--device", "cpu", "--threads", threads)])  # fmt: skip
     run.must_succeed()
-    assert ("bound to fewer cores" in run.stderr) == told, run.stderr
+    assert ("2 threads of a rank share 1 core" in run.stderr) == told, run.stderr
+
+
+@pytest.mark.parametrize(("size", "told"), [(103, False), (205, False), (206, True)])
+def test_a_batch_that_is_mostly_filling_is_told(tally: Program, small_case: Small, size: int, told: bool) -> None:
+    run = tally("check", "--model", small_case.model, "--data", small_case.data, "--batch-size", size)
+    run.must_succeed()
+    assert (f"the one batch of {size} holds 103 samples" in run.stderr) == told, run.stderr
 
 
 def test_the_matrix_alone_leaves_subgroups_without_metrics(evaluate: Evaluate, tmp_path: Path) -> None:
