@@ -2,7 +2,6 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/log.hpp>
 #include <tally/model/model_file.hpp>
 #include <tally/model/predictor.hpp>
 

@@ -143,16 +143,16 @@ class SharedSums(nn.Module):
 
 
 class BroadcastSum(nn.Module):
-    """A sum of two shapes."""
+    """A sum of two shapes, but for a batch of one."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.conv, self.gate = nn.Conv2d(3, 3, 1), nn.Conv2d(3, 10, 3), nn.Conv2d(3, 10, 12)
+        self.first, self.conv, self.gate = nn.Conv2d(3, 3, 1), nn.Conv2d(3, 10, 3), nn.Conv2d(3, 10, 3)
         self.fc = nn.Linear(10, 10)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = torch.relu(self.first(x))
-        return self.fc(torch.relu(self.conv(x) + self.gate(x)).mean((2, 3)))
+        hidden = torch.relu(self.first(x))
+        return self.fc(torch.relu(self.conv(hidden) + self.gate(x[:1])).mean((2, 3)))
 
 
 class OverwrittenInput(nn.Module):

@@ -45,8 +45,8 @@ class Predictor {
   virtual TensorView rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
-  // What was done to its operations, settled by the first batch: "convolutions
-  // fused, weights packed", or empty.
+  // What was done to its operations, settled by the first batch: "convolutions fused,
+  // weights packed", or empty.
   virtual std::string form() const { return {}; }
   // What the user should know about how it runs, settled by the first batch.
   virtual std::vector<std::string> notes() const { return {}; }
