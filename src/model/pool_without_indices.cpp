@@ -1,14 +1,17 @@
 #include "pool_without_indices.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max_pool2d.h>
-#include <ATen/ops/maximum.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/library.h>
+
+#include "max_pool.hpp"
 
 namespace tally::model {
 namespace {
@@ -16,54 +19,92 @@ namespace {
 using torch::jit::Graph;
 using torch::jit::Node;
 
-constexpr const char* kHalvingPool = "tally::max_pool2d";
+constexpr const char* kPool = "tally::max_pool2d";
 
-// Of each two neighbours the first; an odd one at the end has no neighbour and is dropped.
-at::Tensor firsts(const at::Tensor& x, std::int64_t dim) { return x.slice(dim, 0, -1, 2); }
-at::Tensor seconds(const at::Tensor& x, std::int64_t dim) {
-  return x.slice(dim, 1, std::nullopt, 2);
+// One number for both dimensions, or one for each.
+bool is_pair(at::IntArrayRef list) { return list.size() == 1 || list.size() == 2; }
+
+bool is_sound(const Window& window, std::int64_t length) {
+  constexpr std::int64_t kLargest = 1 << 20;  // of what is sensible; sums of such do not overflow
+  return window.size > 0 && window.size < kLargest && window.stride > 0 &&
+         window.stride < kLargest && window.padding >= 0 && window.padding <= window.size / 2 &&
+         length + 2 * window.padding >= window.size;
 }
 
-at::Tensor halve(const at::Tensor& x) {
-  const bool is_batch = x.dim() == 4 && x.layout() == at::kStrided && x.is_floating_point();
-  // LibTorch says what is wrong with a size.
-  if (!is_batch || x.numel() == 0 || x.size(2) < 2 || x.size(3) < 2) {
-    return at::max_pool2d(x, {2, 2});
+// LibTorch's, except for `dilation` and `ceil_mode`.
+struct Settings {
+  at::IntArrayRef sizes, strides, paddings;
+
+  // Along dimension `i` of two; without strides they are the window's sizes.
+  Window window(std::size_t i) const {
+    const auto of = [i](at::IntArrayRef list) { return list[list.size() == 1 ? 0 : i]; };
+    return {of(sizes), of(strides.empty() ? sizes : strides), of(paddings)};
   }
-  const auto rows = at::maximum(firsts(x, 2), seconds(x, 2));
-  auto pooled = at::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2}, x.options(),
-                          x.suggest_memory_format());
-  return at::maximum_out(pooled, firsts(rows, 3), seconds(rows, 3));
+};
+
+// What pool_row() takes; all else, and what is wrong with it, is LibTorch's to say.
+std::optional<PooledImage> as_pooled_image(const at::Tensor& x, const Settings& settings) {
+  const auto type = x.scalar_type();
+  const bool is_known = type == at::kFloat || type == at::kBFloat16 || type == at::kHalf;
+  if (!is_known || x.dim() != 4 || x.layout() != at::kStrided || x.numel() == 0) return {};
+  // LibTorch's result is channels-last where this says so.
+  const bool is_last = x.suggest_memory_format() == at::MemoryFormat::ChannelsLast;
+  if (!is_last || !x.is_contiguous(at::MemoryFormat::ChannelsLast)) return {};
+  if (!is_pair(settings.sizes) || !is_pair(settings.paddings)) return {};
+  if (!settings.strides.empty() && !is_pair(settings.strides)) return {};
+  const auto down = settings.window(0);
+  const auto across = settings.window(1);
+  if (!is_sound(down, x.size(2)) || !is_sound(across, x.size(3))) return {};
+  return PooledImage{x.size(2), x.size(3), x.size(1), down, across};
+}
+
+template <class Bits>
+void pool_images(const at::Tensor& x, const PooledImage& image, Bits infinity,
+                 const at::Tensor& pooled) {
+  const auto* const from = static_cast<const Bits*>(x.const_data_ptr());
+  auto* const to = static_cast<Bits*>(pooled.mutable_data_ptr());
+  const auto rows = image.pooled_height();
+  const auto image_size = image.height * image.width * image.channels;
+  const auto row_size = image.pooled_width() * image.channels;
+  for (std::int64_t i = 0; i < x.size(0) * rows; ++i) {
+    pool_row(from + i / rows * image_size, image, infinity, i % rows, to + i * row_size);
+  }
+}
+
+at::Tensor pool(const at::Tensor& x, at::IntArrayRef kernel_size, at::IntArrayRef stride,
+                at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
+  const auto image = as_pooled_image(x, {kernel_size, stride, padding});
+  const bool is_dense =
+      is_pair(dilation) && std::ranges::all_of(dilation, [](auto step) { return step == 1; });
+  // Several threads share LibTorch's.
+  if (!image || !is_dense || ceil_mode || at::get_num_threads() > 1) {
+    return at::max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode);
+  }
+  auto pooled = at::empty({x.size(0), x.size(1), image->pooled_height(), image->pooled_width()},
+                          x.options(), at::MemoryFormat::ChannelsLast);
+  if (x.scalar_type() == at::kFloat) {
+    pool_images<std::int32_t>(x, *image, 0x7f800000, pooled);
+  } else {
+    pool_images<std::int16_t>(x, *image, x.scalar_type() == at::kHalf ? 0x7c00 : 0x7f80, pooled);
+  }
+  return pooled;
 }
 
 // The first call makes the operator known, until the process ends.
 void register_once() {
   static const auto library = [] {
     torch::Library made(torch::Library::DEF, "tally", std::nullopt, __FILE__, __LINE__);
-    made.def("max_pool2d(Tensor self) -> Tensor", &halve);
+    made.def(
+        "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
+        "int[2] dilation=1, bool ceil_mode=False) -> Tensor",
+        &pool);
     return made;
   }();
 }
 
-// Whether `name` is known to be given as `number`, for both dimensions in one or each.
-bool is_all(const Node* node, const char* name, std::int64_t number) {
-  const auto value = torch::jit::toIValue(node->namedInput(name));
-  if (!value || !value->isIntList()) return false;
-  return std::ranges::all_of(value->toIntVector(), [&](auto each) { return each == number; });
-}
-
-bool is_halving(const Node* node) {
-  if (node->kind() != c10::Symbol::fromQualString("aten::max_pool2d")) return false;
-  const auto ceil_mode = torch::jit::toIValue(node->namedInput("ceil_mode"));
-  // An empty stride is the kernel's size.
-  return is_all(node, "kernel_size", 2) && is_all(node, "stride", 2) &&
-         is_all(node, "padding", 0) && is_all(node, "dilation", 1) && ceil_mode &&
-         ceil_mode->isBool() && !ceil_mode->toBool();
-}
-
 void collect(torch::jit::Block* block, std::vector<Node*>& pools) {
   for (Node* node : block->nodes()) {
-    if (is_halving(node)) pools.push_back(node);
+    if (node->kind() == c10::Symbol::fromQualString("aten::max_pool2d")) pools.push_back(node);
     for (auto* branch : node->blocks()) collect(branch, pools);
   }
 }
@@ -76,10 +117,9 @@ int pool_without_indices(Graph& graph) {
   if (!pools.empty()) register_once();
   for (Node* pool : pools) {
     const torch::jit::WithInsertPoint here(pool);
-    Node* halving =
-        graph.create(c10::Symbol::fromQualString(kHalvingPool), {pool->namedInput("self")});
-    graph.insertNode(halving)->output()->copyMetadata(pool->output());
-    pool->output()->replaceAllUsesWith(halving->output());
+    Node* ours = graph.create(c10::Symbol::fromQualString(kPool), pool->inputs());
+    graph.insertNode(ours)->output()->copyMetadata(pool->output());
+    pool->output()->replaceAllUsesWith(ours->output());
     pool->destroy();
   }
   return static_cast<int>(pools.size());

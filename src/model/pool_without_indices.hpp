@@ -7,13 +7,12 @@
 namespace tally::model {
 
 // For a frozen graph on the CPU that has not run yet, after fuse_convolutions, which knows
-// aten::max_pool2d alone. Pools known to be of 2x2 pixels, side by side, without padding and
-// ceil_mode, become an operator of Tally's own: the larger of each two rows, and then of each two
-// columns, in new memory. How many.
+// aten::max_pool2d alone. Every one becomes an operator of Tally's own, with new memory for its
+// result; it takes floating-point images whose channels come last, without dilation and ceil_mode,
+// and hands all else on, and everything where several threads share operations. How many.
 //
 // Values are the same, NaN and infinities too, and so are shapes, memory formats, types and errors.
-// Only the sign of a zero may differ, where 0 and -0 meet in a window, also between numbers of
-// threads. Pools of 3x3 stay: three rows, of which two are read twice, take longer.
+// Only the sign of a zero may differ: it is that of 0 where 0 and -0 meet in a window.
 int pool_without_indices(torch::jit::Graph& graph);
 
 }  // namespace tally::model

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
@@ -60,18 +62,43 @@ void expect_same(const at::Tensor& found, const at::Tensor& expected) {
   EXPECT_TRUE(at::allclose(found, expected, 0.0, 0.0, /*equal_nan=*/true));
 }
 
+struct Settings {
+  std::vector<std::int64_t> size, stride, padding, dilation;
+  bool ceil_mode;
+
+  std::string text() const {
+    const auto list = [](const auto& numbers) {
+      return c10::str("[", c10::Join(", ", numbers), "]");
+    };
+    return c10::str(list(size), ", ", list(stride), ", ", list(padding), ", ", list(dilation), ", ",
+                    ceil_mode ? "True" : "False");
+  }
+  at::Tensor of(const at::Tensor& x) const {
+    return at::max_pool2d(x, size, stride, padding, dilation, ceil_mode);
+  }
+};
+
+const std::vector<Settings> kSettings{
+    {{2, 2}, {2, 2}, {0, 0}, {1, 1}, false}, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, false},
+    {{3, 3}, {2, 2}, {0, 0}, {1, 1}, false}, {{2, 3}, {1, 2}, {1, 0}, {1, 1}, false},
+    {{5, 4}, {3, 1}, {0, 2}, {1, 1}, false}, {{1, 1}, {2, 3}, {0, 0}, {1, 1}, false},
+    {{3, 3}, {2, 2}, {1, 1}, {1, 1}, true},  {{2, 2}, {2, 2}, {1, 1}, {2, 2}, false},
+    {{2, 2}, {}, {0, 0}, {1, 1}, false}};
+
 TEST(PoolTest, GivesWhatMaxPoolGives) {
-  const auto pooled = pool("[2, 2], [2, 2], [0, 0], [1, 1], False");
-  ASSERT_EQ(pooled.num_replaced(), 1);
-  const std::vector<std::vector<std::int64_t>> shapes{{3, 5, 8, 8}, {3, 20, 7, 6}, {1, 16, 6, 9},
-                                                      {2, 4, 5, 5}, {1, 1, 12, 3}, {4, 3, 2, 2},
-                                                      {2, 9, 3, 3}};
-  for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf}) {
-    for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
-      for (const auto& shape : shapes) {
-        const auto x = with_extremes(shape, format, type);
-        SCOPED_TRACE(x.toString() + testing::PrintToString(shape));
-        expect_same(pooled(x), at::max_pool2d(x, {2, 2}));
+  at::set_num_threads(1);
+  const std::vector<std::vector<std::int64_t>> shapes{{3, 5, 8, 8}, {3, 20, 7, 6}, {1, 67, 6, 9},
+                                                      {2, 4, 5, 5}, {1, 1, 12, 5}, {2, 9, 31, 30}};
+  for (const auto& settings : kSettings) {
+    const auto pooled = pool(settings.text());
+    ASSERT_EQ(pooled.num_replaced(), 1);
+    for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf}) {
+      for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+        for (const auto& shape : shapes) {
+          const auto x = with_extremes(shape, format, type);
+          SCOPED_TRACE(settings.text() + x.toString() + testing::PrintToString(shape));
+          expect_same(pooled(x), settings.of(x));
+        }
       }
     }
   }
@@ -81,17 +108,59 @@ TEST(PoolTest, ReplacesEveryWayOfSayingTwoByTwo) {
   for (const auto* settings : {"[2, 2]", "2", "2, 2", "[2], [2], [0], [1]", "[2, 2], []"}) {
     const auto pooled = pool(settings);
     EXPECT_EQ(pooled.num_replaced(), 1) << settings;
-    const auto x = at::randn({2, 3, 6, 7});
+    const at::Tensor x = at::randn({2, 3, 6, 7}).contiguous(at::MemoryFormat::ChannelsLast);
     expect_same(pooled(x), at::max_pool2d(x, {2, 2}));
   }
 }
 
-TEST(PoolTest, LeavesOthersAlone) {
-  for (const auto* settings :
-       {"[3, 3], [2, 2]", "[2, 3], [2, 2]", "[2, 2], [1, 1]", "[2, 2], [2, 1]",
-        "[2, 2], [2, 2], [1, 1]", "[2, 2], [2, 2], [0, 0], [2, 2]",
-        "[2, 2], [2, 2], [0, 0], [1, 1], True", "[x.size(0), 2], [2, 2]"}) {
-    EXPECT_EQ(pool(settings).num_replaced(), 0) << settings;
+// Unlike LibTorch's, which keeps the first of equal ones: so this is no other's work.
+TEST(PoolTest, ZeroIsLargerThanMinusZero) {
+  at::set_num_threads(1);
+  for (const auto& settings : kSettings) {
+    const bool is_ours = !settings.ceil_mode && settings.dilation[0] == 1;
+    const auto pooled = pool(settings.text());
+    for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+      const at::Tensor is_positive = at::randn({2, 5, 19, 18}).gt(0.8).to(at::kFloat);
+      const at::Tensor zeros = is_positive.sub(0.5).mul(0.0).to(type);
+      const auto x = zeros.contiguous(at::MemoryFormat::ChannelsLast);
+      const auto has_positive = settings.of(is_positive).gt(0);
+      const auto found = pooled(x).signbit().logical_not();
+      EXPECT_EQ(found.equal(has_positive), is_ours) << settings.text();
+    }
+  }
+}
+
+TEST(PoolTest, SeveralThreadsShareLibTorchs) {
+  at::set_num_threads(2);
+  const auto pooled = pool("3, 2, 1");
+  const auto x = with_extremes({2, 5, 19, 18}, at::MemoryFormat::ChannelsLast, at::kFloat);
+  expect_same(pooled(x), at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1}));
+  at::set_num_threads(1);
+}
+
+TEST(PoolTest, ZeroIsLargerWhereverItStands) {
+  at::set_num_threads(1);
+  const auto pooled = pool("2");
+  for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    for (int place = 0; place < 4; ++place) {
+      at::Tensor x =
+          at::full({1, 3, 2, 2}, -0.0).to(type).contiguous(at::MemoryFormat::ChannelsLast);
+      x.select(2, place / 2).select(2, place % 2).fill_(0.0);
+      EXPECT_FALSE(pooled(x).signbit().any().item<bool>()) << place;
+    }
+  }
+}
+
+TEST(PoolTest, NanOfEitherSignIsTheMaximum) {
+  at::set_num_threads(1);
+  const auto pooled = pool("2");
+  for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    for (const double nan : {std::nan(""), -std::nan("")}) {
+      at::Tensor x =
+          at::full({1, 3, 2, 2}, HUGE_VAL).to(type).contiguous(at::MemoryFormat::ChannelsLast);
+      x.select(2, 1).select(2, 0).fill_(nan);
+      EXPECT_TRUE(pooled(x).isnan().all().item<bool>());
+    }
   }
 }
 
@@ -106,6 +175,11 @@ TEST(PoolTest, OtherTensorsAndErrorsAreLibTorchsOwn) {
     EXPECT_THROW(pooled(x), std::exception) << x.sizes();
   }
   expect_same(pooled(at::ones({0, 3, 4, 4})), at::ones({0, 3, 2, 2}));
+  const at::Tensor x = at::randn({2, 3, 8, 8}).contiguous(at::MemoryFormat::ChannelsLast);
+  for (const auto* settings : {"0", "2, 0", "2, 2, -1", "2, 2, 2", "2, 2, 0, 0", "[2, 2, 2]", "9",
+                               "2, 2, [0, 0, 0]", "2, 2, 0, [1, 1, 1]"}) {
+    EXPECT_THROW(pool(settings)(x), std::exception) << settings;
+  }
 }
 
 TEST(PoolTest, ReplacesThoseInBranches) {
