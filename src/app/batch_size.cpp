@@ -45,7 +45,7 @@ double seconds_of_batch(Job& job, std::int64_t size) {
   auto routes = evaluate::make_routes(info, *job.model.predictor, size, job.device);
   const auto run = [&] {
     const Stopwatch watch;
-    evaluate::warm_up(info, size, routes.routes, *job.model.predictor, *job.task, *job.stream);
+    evaluate::rehearse(info, size, routes.routes, *job.model.predictor, *job.task, *job.stream);
     return watch.elapsed_s();
   };
   run();

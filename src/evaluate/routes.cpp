@@ -161,27 +161,69 @@ std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> 
   return prepared;
 }
 
-void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-             model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream) {
-  data::Batch zeros;
-  std::vector<device::DeviceBuffer> memory;
-  const auto add = [&](const data::ColumnInfo& column, std::vector<TensorView>& tensors) {
-    memory.emplace_back(batch_size * column.row_bytes(), stream.device());
-    tensors.push_back(contiguous_view(memory.back().data(), column.dtype,
-                                      with_rows(batch_size, column.row_shape),
-                                      stream.device().kind));
-  };
-  for (const auto& column : info.inputs) add(column, zeros.inputs);
-  for (const auto& column : info.targets) add(column, zeros.targets);
-  const TensorView output = predictor.rehearse(prepare(zeros, routes, stream));
+namespace {
+
+// Enough to tell a batch from a single sample and from a pair.
+constexpr std::int64_t kFew = 3;
+
+// `rows` samples of zeros, prepared for the model.
+class Zeros {
+ public:
+  Zeros(const data::DataSetInfo& info, std::int64_t rows, std::span<InputRoute> routes,
+        const device::Stream& stream)
+      : rows_(rows) {
+    for (const auto& column : info.inputs) add(column, zeros_.inputs, stream);
+    for (const auto& column : info.targets) add(column, zeros_.targets, stream);
+    prepared_ = prepare(zeros_, routes, stream);
+  }
+
+  std::int64_t rows() const { return rows_; }
+  std::span<const TensorView> inputs() const { return prepared_; }
+  const std::vector<TensorView>& targets() const { return zeros_.targets; }
+
+ private:
+  void add(const data::ColumnInfo& column, std::vector<TensorView>& tensors,
+           const device::Stream& stream) {
+    memory_.emplace_back(rows_ * column.row_bytes(), stream.device());
+    tensors.push_back(contiguous_view(memory_.back().data(), column.dtype,
+                                      with_rows(rows_, column.row_shape), stream.device().kind));
+  }
+
+  std::int64_t rows_;
+  std::vector<device::DeviceBuffer> memory_;
+  data::Batch zeros_;
+  std::vector<TensorView> prepared_;
+};
+
+// What these find of zeros does not matter: a model may well make NaN of them.
+void score(const Zeros& zeros, const TensorView& output, std::int64_t batch_size,
+           const tasks::Task& task, const device::Stream& stream) {
   task.check_output_shape(output.shape);
-  // What these find of zeros does not matter: a model may well make NaN of them.
   exact::State state(task.layout());
   metrics::DeviceCounts counts(state, stream);
   const auto scorer = task.make_scorer(batch_size, stream.device());
-  scorer->enqueue({0, batch_size, output, zeros.targets}, counts);
+  scorer->enqueue({0, zeros.rows(), output, zeros.targets()}, counts);
   counts.finish();
   stream.synchronize();
+}
+
+}  // namespace
+
+void rehearse(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
+              model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream) {
+  const Zeros batch(info, batch_size, routes, stream);
+  score(batch, predictor.rehearse(batch.inputs()), batch_size, task, stream);
+}
+
+void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
+             model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream) {
+  if (batch_size > kFew) {
+    const Zeros few(info, kFew, routes, stream);
+    if (const auto output = predictor.rehearse_few(few.inputs(), batch_size)) {
+      return score(few, *output, batch_size, task, stream);
+    }
+  }
+  rehearse(info, batch_size, routes, predictor, task, stream);
 }
 
 }  // namespace tally::evaluate

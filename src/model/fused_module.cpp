@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <ATen/Parallel.h>
+
 #include <tally/base/format.hpp>
 
 #include "pack_weights.hpp"
@@ -9,23 +11,47 @@
 #include "torch_errors.hpp"
 
 namespace tally::model {
+namespace {
+
+// Sizes seen with `few` samples, as they are with `batch_size`.
+std::vector<std::vector<std::int64_t>> scaled(std::vector<std::vector<std::int64_t>> sizes,
+                                              std::int64_t few, std::int64_t batch_size) {
+  for (auto& size : sizes) {
+    auto& rows = size.at(0);
+    const bool is_of_batch = size.size() == 4 && rows % few == 0;
+    if (is_of_batch) rows = rows / few * batch_size;
+  }
+  return sizes;
+}
+
+}  // namespace
 
 FusedModule::FusedModule(torch::jit::Module frozen, std::string name)
     : name_(std::move(name)), plain_(frozen), module_(std::move(frozen)) {}
 
-FusedModule::Shapes FusedModule::shapes_of(const std::vector<at::Tensor>& inputs) {
-  Shapes shapes;
-  for (const auto& input : inputs) shapes.push_back(input.sizes().vec());
-  return shapes;
+FusedModule::Use FusedModule::use_of(const std::vector<at::Tensor>& inputs,
+                                     std::int64_t batch_size) {
+  Use use{{}, at::get_num_threads()};
+  for (const auto& input : inputs) {
+    use.shapes.push_back(input.sizes().vec());
+    use.shapes.back().at(0) = batch_size;
+  }
+  return use;
 }
 
 c10::IValue FusedModule::rehearse(const std::vector<at::Tensor>& inputs) {
-  const bool is_settled = !plain_ || (shapes_ && *shapes_ == shapes_of(inputs));
-  return is_settled ? forward(inputs) : settle(inputs);
+  return rehearse_few(inputs, inputs.front().size(0));
+}
+
+c10::IValue FusedModule::rehearse_few(const std::vector<at::Tensor>& inputs,
+                                      std::int64_t batch_size) {
+  const bool is_settled = !plain_ || (use_ && *use_ == use_of(inputs, batch_size));
+  return is_settled ? forward(inputs) : settle(inputs, batch_size);
 }
 
 c10::IValue FusedModule::run(const std::vector<at::Tensor>& inputs) {
-  auto scores = shapes_ ? forward(inputs) : settle(inputs);
+  auto scores = use_ ? forward(inputs) : settle(inputs, inputs.front().size(0));
+  const std::scoped_lock lock(plain_goes_);
   plain_.reset();
   return scores;
 }
@@ -44,36 +70,39 @@ void FusedModule::rewrite(Sums sums) {
 }
 
 // A graph that has run is not to be changed any more: the same is made again, with its weights
-// packed for what it is given.
-c10::IValue FusedModule::rewrite_and_run(const std::vector<at::Tensor>& inputs, Sums sums) {
+// packed for what it will be given.
+c10::IValue FusedModule::rewrite_and_run(const std::vector<at::Tensor>& inputs,
+                                         std::int64_t batch_size, Sums sums) {
   rewrite(sums);
   if (num_fused_ == 0) return forward(inputs);
   const InputSizes sizes;
   auto scores = forward(inputs);
   rewrite(sums);
-  if (pack_weights(graph(), sizes.seen()) > 0) form_ += ", weights packed";
+  const auto expected = scaled(sizes.seen(), inputs.front().size(0), batch_size);
+  if (pack_weights(graph(), expected) > 0) form_ += ", weights packed";
   return scores;
 }
 
-c10::IValue FusedModule::settle(const std::vector<at::Tensor>& inputs) {
-  shapes_.reset();
-  auto scores = rewrite_as_far_as_possible(inputs);
-  shapes_ = shapes_of(inputs);
+c10::IValue FusedModule::settle(const std::vector<at::Tensor>& inputs, std::int64_t batch_size) {
+  use_.reset();
+  auto scores = rewrite_as_far_as_possible(inputs, batch_size);
+  use_ = use_of(inputs, batch_size);
   return scores;
 }
 
 // Only a batch shows what cannot be fused: tensors of other shapes than thought.
-c10::IValue FusedModule::rewrite_as_far_as_possible(const std::vector<at::Tensor>& inputs) {
+c10::IValue FusedModule::rewrite_as_far_as_possible(const std::vector<at::Tensor>& inputs,
+                                                    std::int64_t batch_size) {
   notes_.clear();
   std::string reason;
   try {
-    return rewrite_and_run(inputs, Sums::fused);
+    return rewrite_and_run(inputs, batch_size, Sums::fused);
   } catch (const std::exception& error) {
     if (num_fused_ == 0) throw;
     reason = first_meaningful_line(error.what());
   }
   try {
-    auto scores = rewrite_and_run(inputs, Sums::left_alone);
+    auto scores = rewrite_and_run(inputs, batch_size, Sums::left_alone);
     notes_.push_back(format("model '{}': sums are not fused ({})", name_, reason));
     return scores;
   } catch (const std::exception&) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,8 +21,10 @@ class FusedModule {
   // Rewrites the graph for inputs of these shapes, if it was for others before. The bits of what
   // follows depend on the last call alone.
   c10::IValue rehearse(const std::vector<at::Tensor>& inputs);
+  // The same for batches of `batch_size`, by the few samples of `inputs`.
+  c10::IValue rehearse_few(const std::vector<at::Tensor>& inputs, std::int64_t batch_size);
   // The first call settles the form: it rewrites the graph if nobody has rehearsed. What was there
-  // before goes then.
+  // before goes then. After a rehearsal several threads may run at once.
   c10::IValue run(const std::vector<at::Tensor>& inputs);
 
   // What was done to the graph: "convolutions fused, weights packed", or empty.
@@ -29,21 +32,30 @@ class FusedModule {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  using Shapes = std::vector<std::vector<std::int64_t>>;
+  // What weights are packed for.
+  struct Use {
+    std::vector<std::vector<std::int64_t>> shapes;  // of the inputs
+    int threads;                                    // that share an operation
+    bool operator==(const Use&) const = default;
+  };
 
-  static Shapes shapes_of(const std::vector<at::Tensor>& inputs);
+  static Use use_of(const std::vector<at::Tensor>& inputs, std::int64_t batch_size);
   torch::jit::Graph& graph() const { return *module_.get_method("forward").graph(); }
   c10::IValue forward(const std::vector<at::Tensor>& inputs);
   void rewrite(Sums sums);
-  c10::IValue rewrite_and_run(const std::vector<at::Tensor>& inputs, Sums sums);
-  c10::IValue rewrite_as_far_as_possible(const std::vector<at::Tensor>& inputs);
-  c10::IValue settle(const std::vector<at::Tensor>& inputs);
+  // For batches of `batch_size`, by those inputs.
+  c10::IValue rewrite_and_run(const std::vector<at::Tensor>& inputs, std::int64_t batch_size,
+                              Sums sums);
+  c10::IValue rewrite_as_far_as_possible(const std::vector<at::Tensor>& inputs,
+                                         std::int64_t batch_size);
+  c10::IValue settle(const std::vector<at::Tensor>& inputs, std::int64_t batch_size);
 
   std::string name_;
+  std::mutex plain_goes_;
   std::optional<torch::jit::Module> plain_;
   torch::jit::Module module_;
-  std::optional<Shapes> shapes_;  // that the graph was rewritten for
-  int num_fused_ = 0;             // operations that convolutions took over
+  std::optional<Use> use_;  // that the graph was rewritten for
+  int num_fused_ = 0;       // operations that convolutions took over
   std::string form_;
   std::vector<std::string> notes_;
 };

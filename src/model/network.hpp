@@ -1,6 +1,8 @@
 // What a model file becomes: something that turns tensors into one tensor.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,11 @@ class Network {
   virtual at::Tensor run(std::vector<at::Tensor> inputs) = 0;
   // See Predictor::rehearse().
   virtual at::Tensor rehearse(std::vector<at::Tensor> inputs) { return run(std::move(inputs)); }
+  // See Predictor::rehearse_few(). Any exception says the same as an empty result.
+  virtual std::optional<at::Tensor> rehearse_few(std::vector<at::Tensor> /*inputs*/,
+                                                 std::int64_t /*batch_size*/) {
+    return std::nullopt;
+  }
   // See Predictor::form().
   virtual std::string form() const { return {}; }
   // See Predictor::notes().

@@ -13,6 +13,7 @@
 #include <tally/model/model_file.hpp>
 
 #include "fused_module.hpp"
+#include "graph_state.hpp"
 #include "memory_reader.hpp"
 #include "refusal.hpp"
 #include "tensors.hpp"
@@ -82,6 +83,8 @@ at::Tensor single_tensor(const c10::IValue& value, const std::string& model) {
 }  // namespace
 
 struct ScriptModule::Impl {
+  explicit Impl(torch::jit::Module loaded) : module(std::move(loaded)) {}
+
   torch::jit::Module module;
   std::optional<FusedModule> fused;  // once frozen, on the CPU; takes the module's place
 };
@@ -96,7 +99,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
     auto module =
         torch::jit::load(std::make_shared<MemoryReader>(file.bytes), torch_device(device), extra);
     module.eval();
-    impl_ = std::make_unique<Impl>(Impl{std::move(module), std::nullopt});
+    impl_ = std::make_unique<Impl>(std::move(module));
   } catch (...) {
     throw torch_error(format("model '{}' cannot be loaded", file.name),
                       "Export it again with data_tools/export_model.py.");
@@ -149,6 +152,7 @@ void ScriptModule::freeze() {
     const c10::InferenceMode guard;
     replace_tensors(impl_->module, to_channels_last);
     impl_->module = torch::jit::freeze(impl_->module);
+    keeps_state_ = model::keeps_state(*impl_->module.get_method("forward").graph());
     if (on_cpu_) {  // afterwards nothing else holds the weights as they were
       impl_->fused.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")), name_);
     }
@@ -168,6 +172,12 @@ at::Tensor ScriptModule::run(std::vector<at::Tensor> inputs) {
 at::Tensor ScriptModule::rehearse(std::vector<at::Tensor> inputs) {
   if (!impl_->fused) return run(std::move(inputs));
   return guarded([&] { return impl_->fused->rehearse(inputs); });
+}
+
+std::optional<at::Tensor> ScriptModule::rehearse_few(std::vector<at::Tensor> inputs,
+                                                     std::int64_t batch_size) {
+  if (!impl_->fused) return std::nullopt;
+  return guarded([&] { return impl_->fused->rehearse_few(inputs, batch_size); });
 }
 
 at::Tensor ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {

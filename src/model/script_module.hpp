@@ -38,12 +38,17 @@ class ScriptModule final : public Network {
 
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
   // the CPU the graph is then rewritten for the batches that it sees (fused_module.hpp).
-  // Afterwards there are no parameters and no buffers.
+  // Afterwards there are no parameters and no buffers, but for those that forward() writes to.
   void freeze();
+  // Of a frozen one: whether runs must come one after the other (graph_state.hpp). Without state
+  // run() may be called by several threads at once, after a rehearsal.
+  bool keeps_state() const { return keeps_state_; }
 
   // A tuple or list of one tensor is taken for the tensor.
   at::Tensor run(std::vector<at::Tensor> inputs) override;
   at::Tensor rehearse(std::vector<at::Tensor> inputs) override;
+  std::optional<at::Tensor> rehearse_few(std::vector<at::Tensor> inputs,
+                                         std::int64_t batch_size) override;
   std::string form() const override;
   std::vector<std::string> notes() const override;
 
@@ -53,6 +58,7 @@ class ScriptModule final : public Network {
   struct Impl;
   std::string name_;
   bool on_cpu_;
+  bool keeps_state_ = false;
   std::optional<ModelCard> card_;
   std::unique_ptr<Impl> impl_;
 };

@@ -64,6 +64,18 @@ class TorchPredictor final : public Predictor {
     return call(&Network::rehearse, inputs);
   }
 
+  std::optional<TensorView> rehearse_few(std::span<const TensorView> inputs,
+                                         std::int64_t batch_size) override {
+    try {
+      check_inputs(inputs);
+      return run(inputs, [&](auto arguments) {
+        return network_->rehearse_few(std::move(arguments), batch_size);
+      });
+    } catch (const std::exception&) {
+      return std::nullopt;  // the whole batch will show what is wrong, if anything is
+    }
+  }
+
   const std::optional<ModelCard>& card() const override { return habits_.card; }
 
   std::string form() const override { return network_->form(); }
@@ -88,21 +100,26 @@ class TorchPredictor final : public Predictor {
   TensorView call(Method method, std::span<const TensorView> inputs) {
     check_inputs(inputs);
     try {
-      return run(method, inputs);
+      return *run(inputs, [&](auto arguments) {
+        return std::optional((*network_.*method)(std::move(arguments)));
+      });
     } catch (...) {
       throw torch_error(format("model '{}' failed", network_->name()), kTryInspect);
     }
   }
 
-  TensorView run(Method method, std::span<const TensorView> inputs) {
+  // `forward` may decline.
+  template <class Forward>
+  std::optional<TensorView> run(std::span<const TensorView> inputs, const Forward& forward) {
     // What at::set_num_threads() said holds for OpenMP only on the thread that called it, and
     // compiled networks ask OpenMP.
     at::internal::lazy_init_num_threads();
     const c10::InferenceMode guard;
     const StreamScope on_stream(device_, stream_);
-    auto output = (*network_.*method)(arguments(inputs));
-    check_output(output, inputs.front().shape.front());
-    output_ = output.to(torch_device(device_), at::kFloat).contiguous();
+    const std::optional<at::Tensor> output = forward(arguments(inputs));
+    if (!output) return std::nullopt;
+    check_output(*output, inputs.front().shape.front());
+    output_ = output->to(torch_device(device_), at::kFloat).contiguous();
     return view_of(output_);
   }
 

@@ -74,6 +74,33 @@ TEST(RehearsalTest, BatchesRehearsedBeforeLeaveNoTrace) {
   }
 }
 
+TEST(RehearsalTest, AFewSamplesSettleWhatABatchSettles) {
+  for (const std::string network : {"net", "Residual", "Concatenated", "BroadcastSum",
+                                    "OverwrittenInput", "AddedTo", "PooledSums", "Unbatched"}) {
+    SCOPED_TRACE(network);
+    const auto fresh = load(network + ".pt");
+    const auto expected = run(*fresh);
+    const auto predictor = load(network + ".pt");
+    const auto few = channels_last_batch({2, 0, 1});
+    for (const std::int64_t batch_size : {7, 16}) {
+      const auto scores = predictor->rehearse_few({&few.view, 1}, batch_size);
+      ASSERT_TRUE(scores);
+      EXPECT_EQ(scores->shape.front(), 3);
+    }
+    EXPECT_EQ(predictor->form(), fresh->form());
+    EXPECT_EQ(predictor->notes().size(), fresh->notes().size());
+    EXPECT_THAT(run(*predictor), ContainerEq(expected));
+  }
+}
+
+// It adds a weight with a row for each of 16 samples.
+TEST(RehearsalTest, ANetworkOfOneBatchSizeDeclinesAFew) {
+  const auto predictor = load("SharedSums.pt");
+  const auto few = channels_last_batch({2, 0, 1});
+  EXPECT_FALSE(predictor->rehearse_few({&few.view, 1}, 16));
+  EXPECT_THAT(run(*predictor), ContainerEq(run(*load("SharedSums.pt"))));
+}
+
 // What was fused, once a batch has shown whether it can be.
 TEST(FormTest, SaysWhatWasFused) {
   const auto form = [](const std::string& network) {

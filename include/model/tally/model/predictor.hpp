@@ -43,6 +43,12 @@ class Predictor {
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
   // shapes are tried. predict() then gives the same bits, whichever was found best.
   virtual TensorView rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
+  // Settles the same for batches of `batch_size` by the few samples of `inputs`, for less time, and
+  // returns the scores of these; nothing where only rehearse() can tell.
+  virtual std::optional<TensorView> rehearse_few(std::span<const TensorView> /*inputs*/,
+                                                 std::int64_t /*batch_size*/) {
+    return std::nullopt;
+  }
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
   // What was done to its operations, settled by the first batch: "convolutions fused,
@@ -57,7 +63,7 @@ class Predictor {
 };
 
 struct PredictorOptions {
-  int threads = 1;  // intra-operator threads of this process
+  int threads = 1;  // that run the model; on CPUs each takes a piece of the batch where it can
   device::Device device;
   void* stream = nullptr;  // cudaStream_t of that device; outlives the predictor
   Precision precision = Precision::model;

@@ -1,0 +1,12 @@
+// What a frozen graph does beside computing scores from inputs.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+namespace tally::model {
+
+// Whether a run leaves traces that another one finds, attributes that forward() writes or numbers
+// drawn from a generator: such runs must come one after the other.
+bool keeps_state(const torch::jit::Graph& graph);
+
+}  // namespace tally::model
