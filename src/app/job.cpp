@@ -1,5 +1,6 @@
 #include "job.hpp"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +30,11 @@ namespace tally::app {
 namespace {
 
 constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 30;
+
+// Of glibc's allocator, the arenas of other threads keep nothing larger than 64 MiB.
+void let_threads_share_memory(const Job& job) {
+  if (job.device.kind == DeviceKind::cpu && job.config.threads > 1) mallopt(M_ARENA_MAX, 1);
+}
 
 std::vector<std::string> environment_entries() {
   std::vector<std::string> entries;
@@ -193,6 +199,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   if (!job.config.trace.empty()) job.tracing = std::make_unique<Tracing>(comm);
   job.output = choose_output(comm, job.config);
   place_ranks(comm, job);
+  let_threads_share_memory(job);
   comm::agree_on(comm, [&] { job.stream.emplace(job.device); });
   phases.done("settings");
   job.data = open_data(comm, job.config);

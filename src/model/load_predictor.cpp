@@ -11,6 +11,7 @@
 #include "precision.hpp"
 #include "replayed_network.hpp"
 #include "script_module.hpp"
+#include "split_network.hpp"
 #include "stream_scope.hpp"
 #include "target.hpp"
 #include "tensors.hpp"
@@ -87,7 +88,21 @@ std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorO
   // Weights before freezing: frozen ones are constants, some of them repacked.
   if (options.weights) swap_weights(targets_of(*module), *options.weights, options.weights_key);
   module->freeze();
-  return make_predictor(std::move(module), std::move(habits), options);
+  if (options.device.kind != DeviceKind::cpu || options.threads == 1) {
+    return make_predictor(std::move(module), std::move(habits), options);
+  }
+  if (module->keeps_state()) {
+    habits.notes.push_back(
+        format("model '{}' keeps state or draws numbers: its threads share "
+               "operations instead of batches",
+               module->name()));
+    return make_predictor(std::move(module), std::move(habits), options);
+  }
+  if (habits.card && habits.card->fixed_batch) {
+    return make_predictor(std::move(module), std::move(habits), options);
+  }
+  auto split = std::make_unique<SplitNetwork>(std::move(module), options.threads);
+  return make_predictor(std::move(split), std::move(habits), options);
 }
 
 // ---- .pt2 packages

@@ -1,0 +1,105 @@
+// Networks that settle how to run batches by a few samples, and those that do not.
+#include <functional>
+#include <memory>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tally/base/error.hpp>
+
+#include "split_network.hpp"
+#include "torch_predictor.hpp"
+
+namespace tally::model {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+struct Scene {
+  std::function<std::optional<at::Tensor>(const Tensors&)> few = [](const Tensors& inputs) {
+    return std::optional(inputs[0] * 2);
+  };
+  std::int64_t batch_size = 0;  // that was told
+  int num_whole = 0;
+};
+
+class PlayedNetwork final : public Network {
+ public:
+  explicit PlayedNetwork(Scene& scene) : scene_(scene) {}
+  const std::string& name() const override { return name_; }
+  at::Tensor run(Tensors inputs) override {
+    ++scene_.num_whole;
+    return inputs[0] * 2;
+  }
+  std::optional<at::Tensor> rehearse_few(Tensors inputs, std::int64_t batch_size) override {
+    scene_.batch_size = batch_size;
+    return scene_.few(inputs);
+  }
+
+ private:
+  Scene& scene_;
+  std::string name_ = "net.pt";
+};
+
+class FewSamplesTest : public testing::Test {
+ protected:
+  std::optional<TensorView> rehearse_few(Habits habits = {}) {
+    predictor_ = make_torch_predictor(std::make_unique<PlayedNetwork>(scene), std::move(habits),
+                                      device::Device(), nullptr);
+    const auto input = contiguous_view(numbers_.data(), DType::f32, {3, 2});
+    return predictor_->rehearse_few({&input, 1}, 64);
+  }
+
+  Scene scene;
+
+ private:
+  std::vector<float> numbers_ = {1, 2, 3, 4, 5, 6};
+  std::unique_ptr<Predictor> predictor_;
+};
+
+TEST_F(FewSamplesTest, GiveTheirScores) {
+  const auto scores = rehearse_few();
+  ASSERT_TRUE(scores);
+  EXPECT_EQ(scores->shape, (Shape{3, 2}));
+  EXPECT_EQ(scores->as<const float>()[5], 12);
+  EXPECT_EQ(scene.batch_size, 64);
+  EXPECT_EQ(scene.num_whole, 0);
+}
+
+TEST_F(FewSamplesTest, ANetworkMayDecline) {
+  scene.few = [](const Tensors&) { return std::optional<at::Tensor>(); };
+  EXPECT_FALSE(rehearse_few());
+}
+
+TEST_F(FewSamplesTest, WhatFailsWithFewIsLeftToTheBatch) {
+  scene.few = [](const Tensors&) -> std::optional<at::Tensor> {
+    throw Error(ErrorKind::model, "64 only");
+  };
+  EXPECT_FALSE(rehearse_few());
+  scene.few = [](const Tensors&) { return std::optional<at::Tensor>(at::zeros({64, 2})); };
+  EXPECT_FALSE(rehearse_few());
+}
+
+TEST_F(FewSamplesTest, AFixedBatchSizeIsRespected) {
+  ModelCard card;
+  card.inputs = {{"x", DType::f32, {-1, 2}, ""}};
+  card.outputs.resize(1);
+  card.outputs[0].shape = {-1, 2};
+  EXPECT_TRUE(rehearse_few({card, {}}));
+  card.fixed_batch = 64;
+  EXPECT_FALSE(rehearse_few({card, {}}));
+}
+
+TEST_F(FewSamplesTest, SettleThePiecesOfABatch) {
+  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  ASSERT_TRUE(network.rehearse_few({at::zeros({3, 2})}, 64));
+  EXPECT_EQ(scene.batch_size, 32);
+  EXPECT_EQ(network.form(), "batches in 2 pieces");
+  network.run({at::zeros({64, 2})});
+  EXPECT_EQ(scene.num_whole, 2);
+}
+
+}  // namespace
+}  // namespace tally::model
