@@ -10,6 +10,7 @@ import math
 SAMPLES, BATCH, IMAGE_BYTES = 50_000, 32, 224 * 224 * 3
 MODEL_BYTES = 47e6
 LOAD_S = 0.2  # until the model can run, its file in the page cache; assumed
+PACK_S = 0.1  # weights, and the kernels of three samples; assumed
 STATE_BYTES = 8e6  # with a confusion matrix of 1,000 classes
 ROW_BYTES = 36  # of predictions.h5
 LATENCY_S, NETWORK_BYTES_PER_S, FILE_BYTES_PER_S = 2e-6, 10e9, 1e9
@@ -25,7 +26,7 @@ def phases(ranks: int, start_s: float, rate: float) -> dict[str, float]:
 
     largest_share = math.ceil(math.ceil(SAMPLES / BATCH) / ranks) * BATCH
     read_s, compute_s = largest_share * IMAGE_BYTES / FILE_BYTES_PER_S, largest_share / rate
-    warm_up_s = 1.5 * BATCH / rate  # a batch, and what its weights take to be packed: assumed
+    warm_up_s = 3 / rate + PACK_S
     model_s = MODEL_BYTES / FILE_BYTES_PER_S + tree_s + through(MODEL_BYTES) + LOAD_S + warm_up_s
     reduce_s = 2 * tree_s + through(STATE_BYTES)
     # Rank 0 takes the rows from each rank in turn.
