@@ -88,21 +88,21 @@ std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorO
   // Weights before freezing: frozen ones are constants, some of them repacked.
   if (options.weights) swap_weights(targets_of(*module), *options.weights, options.weights_key);
   module->freeze();
-  if (options.device.kind != DeviceKind::cpu || options.threads == 1) {
-    return make_predictor(std::move(module), std::move(habits), options);
-  }
-  if (module->keeps_state()) {
+  const bool is_fixed = habits.card && habits.card->fixed_batch;
+  const bool shares_batches =
+      options.device.kind == DeviceKind::cpu && options.threads > 1 && !is_fixed;
+  const bool keeps_state = module->keeps_state();
+  if (shares_batches && keeps_state) {
     habits.notes.push_back(
         format("model '{}' keeps state or draws numbers: its threads share "
                "operations instead of batches",
                module->name()));
-    return make_predictor(std::move(module), std::move(habits), options);
   }
-  if (habits.card && habits.card->fixed_batch) {
-    return make_predictor(std::move(module), std::move(habits), options);
+  std::unique_ptr<Network> network = std::move(module);
+  if (shares_batches && !keeps_state) {
+    network = std::make_unique<SplitNetwork>(std::move(network), options.threads);
   }
-  auto split = std::make_unique<SplitNetwork>(std::move(module), options.threads);
-  return make_predictor(std::move(split), std::move(habits), options);
+  return make_predictor(std::move(network), std::move(habits), options);
 }
 
 // ---- .pt2 packages
