@@ -9,6 +9,9 @@
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 
+#include "graph_edit.hpp"
+#include "use_winograd.hpp"
+
 namespace tally::model {
 namespace {
 
@@ -61,11 +64,6 @@ Node* single_user(const Value* value) {
   return value->uses().size() == 1 ? value->uses().front().user : nullptr;
 }
 
-// `name` of a node as a constant; None where it is none.
-at::IValue constant(const Node* node, const char* name) {
-  return torch::jit::toIValue(node->namedInput(name)).value_or(at::IValue());
-}
-
 // A two-dimensional convolution whose weights and settings are known.
 bool is_convolution(const Node* node) {
   if (!is_a(node, {"aten::_convolution", "aten::conv2d"})) return false;
@@ -89,12 +87,17 @@ std::vector<Value*> begin_of(const Node* convolution) {
           convolution->namedInput("groups")};
 }
 
-// Puts `fused` where the graph stands and its result in the place of `last`'s.
-void replace(Graph& graph, Node* fused, Node* last) {
-  graph.insertNode(fused);
-  fused->output()->copyMetadata(last->output());
-  last->output()->replaceAllUsesWith(fused->output());
-  last->destroy();
+// The fused operator, in the place of `last`.
+void become(Graph& graph, Node* convolution, const char* with, const at::IValue& scalars,
+            Node* last) {
+  // Not where `last` stands: what the convolution reads may have been written over by then.
+  const torch::jit::WithInsertPoint here(convolution);
+  auto inputs = begin_of(convolution);
+  for (const at::IValue& value : {at::IValue(with), scalars, at::IValue()}) {
+    inputs.push_back(graph.insertConstant(value));
+  }
+  replace(graph, graph.create(c10::Symbol::fromQualString(kFused), inputs), last);
+  if (last != convolution) convolution->destroy();
 }
 
 // Whether the layer adds to every sum a constant beside which 1e-20 vanishes.
@@ -129,17 +132,9 @@ bool is_relu_of_convolution(const Node* node) {
 }
 
 void fuse_relu(Graph& graph, Node* relu) {
-  Node* convolution = relu->input(0)->node();
-  // Not where the ReLU stands: what the convolution reads may have been written over by then.
-  const torch::jit::WithInsertPoint here(convolution);
-  auto inputs = begin_of(convolution);
-  inputs.push_back(graph.insertConstant("leaky_relu"));
-  c10::impl::GenericList slope(c10::OptionalType::create(c10::NumberType::get()));
+  auto slope = no_scalars();
   slope.push_back(at::Scalar(kSlopeThatKeepsNan));
-  inputs.push_back(graph.insertConstant(slope));
-  inputs.push_back(graph.insertConstant(at::IValue()));
-  replace(graph, graph.create(c10::Symbol::fromQualString(kFused), inputs), relu);
-  convolution->destroy();
+  become(graph, relu->input(0)->node(), kFusedRelu, slope, relu);
 }
 
 // Whether the value has memory of its own, made in this run, that no other living value shares.
@@ -172,9 +167,8 @@ bool fuse_sum(Graph& graph, Node* sum, Value* of_convolution, Value* other) {
   auto inputs = begin_of(convolution);
   inputs.insert(inputs.begin(), other);
   const at::IValue none;
-  const c10::impl::GenericList nothing(c10::OptionalType::create(c10::NumberType::get()));
   for (const at::IValue& value :
-       {at::IValue("add"), at::IValue(1.0), none, at::IValue(nothing), none}) {
+       {at::IValue("add"), at::IValue(1.0), none, at::IValue(no_scalars()), none}) {
     inputs.push_back(graph.insertConstant(value));
   }
   replace(graph, graph.create(c10::Symbol::fromQualString(kFusedSum), inputs), sum);
@@ -199,6 +193,15 @@ bool fuse_one_sum(Graph& graph) {
   return false;
 }
 
+// One that nothing was fused into, but that may run another way.
+bool is_worth_taking(const Node* node) {
+  if (!is_convolution(node)) return false;
+  return suits_winograd(
+      constant(node, "weight").toTensor(),
+      {constant(node, "padding").toIntVector(), constant(node, "stride").toIntVector(),
+       constant(node, "dilation").toIntVector(), constant(node, "groups").toInt()});
+}
+
 bool has_branches(Graph& graph) {
   for (Node* node : graph.nodes()) {
     if (!node->blocks().empty()) return true;
@@ -220,6 +223,16 @@ int fuse_convolutions(Graph& graph, Sums sums) {
   }
   for (Node* relu : relus) fuse_relu(graph, relu);
   return num_fused + static_cast<int>(relus.size());
+}
+
+int take_plain_convolutions(Graph& graph) {
+  if (!has_operator(kFused, "")) return 0;
+  std::vector<Node*> convolutions;
+  for (Node* node : graph.nodes()) {
+    if (is_worth_taking(node)) convolutions.push_back(node);
+  }
+  for (Node* node : convolutions) become(graph, node, "none", no_scalars(), node);
+  return static_cast<int>(convolutions.size());
 }
 
 }  // namespace tally::model

@@ -9,6 +9,7 @@ namespace tally::model {
 // What they become; the sum writes over its other side, which is its first argument.
 inline constexpr const char* kFused = "mkldnn::_convolution_pointwise";
 inline constexpr const char* kFusedSum = "mkldnn::_convolution_pointwise_";
+inline constexpr const char* kFusedRelu = "leaky_relu";  // what kFused calls it
 
 // Sums are fused where both sides have one shape, which only a batch can show: a graph that fails
 // on its first one is to be fused again without them.
@@ -20,8 +21,13 @@ enum class Sums { fused, left_alone };
 //
 // The fused ReLU has a slope of 1e-30 below zero: oneDNN's own turns NaN into 0, which would hide a
 // network that has diverged. It is fused only where a bias follows on every way to the scores,
-// beside which what is left below zero vanishes: scores of exactly 0 stay. Minus infinity, too, is
-// kept (and reported) where ReLU makes 0 of it.
+// beside which what is left below zero vanishes: scores of exactly 0 stay. oneDNN's keeps minus
+// infinity, too (which is reported), where ReLU makes 0 of it.
 int fuse_convolutions(torch::jit::Graph& graph, Sums sums);
+
+// For the same graph, afterwards. Convolutions that nothing was fused into, but that Winograd's may
+// take the place of (use_winograd.hpp), become kFused too: a run then shows what they are given,
+// and their weights can be packed. How many.
+int take_plain_convolutions(torch::jit::Graph& graph);
 
 }  // namespace tally::model

@@ -24,6 +24,11 @@ std::vector<std::vector<std::int64_t>> scaled(std::vector<std::vector<std::int64
   return sizes;
 }
 
+void append(std::string& list, const char* part) {
+  if (!list.empty()) list += ", ";
+  list += part;
+}
+
 }  // namespace
 
 FusedModule::FusedModule(torch::jit::Module frozen, std::string name)
@@ -63,10 +68,10 @@ c10::IValue FusedModule::forward(const std::vector<at::Tensor>& inputs) {
 void FusedModule::rewrite(Sums sums) {
   module_ = plain_->clone();
   num_fused_ = fuse_convolutions(graph(), sums);
-  std::vector<std::string> parts;
-  if (num_fused_ > 0) parts.push_back(sums == Sums::fused ? "convolutions fused" : "ReLUs fused");
-  if (pool_without_indices(graph()) > 0) parts.push_back("pools without indices");
-  form_ = format("{}", fmt::join(parts, ", "));
+  num_taken_ = take_plain_convolutions(graph());
+  form_.clear();
+  if (num_fused_ > 0) append(form_, sums == Sums::fused ? "convolutions fused" : "ReLUs fused");
+  if (pool_without_indices(graph()) > 0) append(form_, "pools without indices");
 }
 
 // A graph that has run is not to be changed any more: the same is made again, with its weights
@@ -74,13 +79,16 @@ void FusedModule::rewrite(Sums sums) {
 c10::IValue FusedModule::rewrite_and_run(const std::vector<at::Tensor>& inputs,
                                          std::int64_t batch_size, Sums sums) {
   rewrite(sums);
-  if (num_fused_ == 0) return forward(inputs);
+  if (num_fused_ + num_taken_ == 0) return forward(inputs);
   const InputSizes sizes;
   auto scores = forward(inputs);
   rewrite(sums);
   const auto expected = scaled(sizes.seen(), inputs.front().size(0), batch_size);
-  if (pack_weights(graph(), expected) > 0) form_ += ", weights packed";
-  return scores;
+  const auto packed = pack_weights(graph(), expected);
+  if (packed.convolutions == 0) return scores;
+  append(form_, "weights packed");
+  if (packed.of_them_winograd > 0) append(form_, "Winograd F(2x2, 3x3)");
+  return forward(inputs);  // which may have other bits, and might fail
 }
 
 c10::IValue FusedModule::settle(const std::vector<at::Tensor>& inputs, std::int64_t batch_size) {
@@ -98,7 +106,7 @@ c10::IValue FusedModule::rewrite_as_far_as_possible(const std::vector<at::Tensor
   try {
     return rewrite_and_run(inputs, batch_size, Sums::fused);
   } catch (const std::exception& error) {
-    if (num_fused_ == 0) throw;
+    if (num_fused_ + num_taken_ == 0) throw;
     reason = first_meaningful_line(error.what());
   }
   try {

@@ -56,6 +56,7 @@ class FusedModule {
   torch::jit::Module module_;
   std::optional<Use> use_;  // that the graph was rewritten for
   int num_fused_ = 0;       // operations that convolutions took over
+  int num_taken_ = 0;       // convolutions without any
   std::string form_;
   std::vector<std::string> notes_;
 };

@@ -3,11 +3,14 @@
 #include <cstring>
 #include <memory>
 
+#include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 
 #include "fuse_convolutions.hpp"
+#include "graph_edit.hpp"
+#include "use_winograd.hpp"
 
 namespace tally::model {
 namespace {
@@ -29,11 +32,9 @@ std::unique_ptr<at::ObserverContext> note_sizes(const at::RecordFunction& call) 
 }
 
 void pack(torch::jit::Graph& graph, Node* node, const std::vector<std::int64_t>& input_size) {
-  const auto constant = [&](const char* name) {
-    return torch::jit::toIValue(node->namedInput(name)).value();
-  };
-  torch::jit::Stack stack{constant("W"),        constant("padding"), constant("stride"),
-                          constant("dilation"), constant("groups"),  at::IValue(input_size)};
+  torch::jit::Stack stack{constant(node, "W"),      constant(node, "padding"),
+                          constant(node, "stride"), constant(node, "dilation"),
+                          constant(node, "groups"), at::IValue(input_size)};
   c10::Dispatcher::singleton().findSchemaOrThrow(kPack, "").callBoxed(stack);
   const torch::jit::WithInsertPoint here(node);
   auto* holder = graph.create(c10::Symbol::fromQualString("prim::ConstantMKLDNNTensor"));
@@ -55,8 +56,8 @@ InputSizes::~InputSizes() {
   seen_here = nullptr;
 }
 
-int pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes) {
-  if (!c10::Dispatcher::singleton().findSchema({kPack, ""})) return 0;
+Packed pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes) {
+  if (!c10::Dispatcher::singleton().findSchema({kPack, ""})) return {0, 0};
   std::vector<Node*> convolutions;
   for (Node* node : graph.nodes()) {
     const auto kind = node->kind();
@@ -65,10 +66,19 @@ int pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::in
       convolutions.push_back(node);
     }
   }
-  if (convolutions.size() != sizes.size()) return 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) pack(graph, convolutions[i], sizes[i]);
+  if (convolutions.size() != sizes.size()) return {0, 0};
+  Packed packed{static_cast<int>(convolutions.size()), 0};
+  // Winograd's run on one thread.
+  const bool is_alone = at::get_num_threads() == 1;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (is_alone && use_winograd(graph, convolutions[i], sizes[i])) {
+      ++packed.of_them_winograd;
+    } else {
+      pack(graph, convolutions[i], sizes[i]);
+    }
+  }
   torch::jit::EliminateDeadCode(graph.shared_from_this());
-  return static_cast<int>(convolutions.size());
+  return packed;
 }
 
 }  // namespace tally::model

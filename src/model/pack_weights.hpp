@@ -27,8 +27,13 @@ class InputSizes {
   at::CallbackHandle callback_;
 };
 
+struct Packed {
+  int convolutions;      // none where their number is not that of the sizes
+  int of_them_winograd;  // use_winograd.hpp
+};
+
 // For a fused graph without branches that has not run yet; `sizes` are those of another like it.
-// How many convolutions' weights; none where their number differs.
-int pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes);
+// It is made for as many threads as share operations now.
+Packed pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes);
 
 }  // namespace tally::model

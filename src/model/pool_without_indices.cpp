@@ -93,7 +93,7 @@ at::Tensor pool(const at::Tensor& x, at::IntArrayRef kernel_size, at::IntArrayRe
 // The first call makes the operator known, until the process ends.
 void register_once() {
   static const auto library = [] {
-    torch::Library made(torch::Library::DEF, "tally", std::nullopt, __FILE__, __LINE__);
+    torch::Library made(torch::Library::FRAGMENT, "tally", std::nullopt, __FILE__, __LINE__);
     made.def(
         "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
         "int[2] dilation=1, bool ceil_mode=False) -> Tensor",

@@ -13,6 +13,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
+import fixture_convolutions as convolutions
 import fixture_nets as nets
 
 BATCH = 16
@@ -96,12 +97,13 @@ class Fixtures:
         self.raw("tied.f32", tied(self.inputs))
         self.script("matmul_tree.pt", nets.MatmulTree())
         for name in ("Raises", "OneTuple", "OneList", "TwoTuple", "ReturnsDict", "WrongRows", "Scalar", "Classes",
-                     "MakesNan", "Doubles", "TwoInputs", "NanInFirstLayer"):
+                     "MakesNan", "Doubles", "TwoInputs"):
             self.script(f"{name}.pt", getattr(nets, name)())
+        self.script("NanInFirstLayer.pt", convolutions.NanInFirstLayer())
         for name in ("Residual", "Concatenated", "SharedSums", "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled",
-                     "AddedTo", "SameUnderCast", "CastUsedLater", "PooledSums", "Unbatched"):
+                     "AddedTo", "SameUnderCast", "CastUsedLater", "PooledSums", "Unbatched", "Wide"):
             torch.manual_seed(5)
-            net = getattr(nets, name)().eval()
+            net = getattr(convolutions, name)().eval()
             self.script(f"{name}.pt", net)
             self.expect(name, net)
 

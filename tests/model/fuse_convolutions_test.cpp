@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "model_fixture.hpp"
+#include "winograd.hpp"
 
 namespace tally::model {
 namespace {
@@ -34,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, FusedTest,
                          testing::Values("net", "Residual", "Concatenated", "SharedSums",
                                          "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled",
                                          "AddedTo", "SameUnderCast", "CastUsedLater", "PooledSums",
-                                         "Unbatched"));
+                                         "Unbatched", "Wide"));
 
 // oneDNN's own ReLU makes zeros of them.
 TEST(FusedReluTest, KeepsNan) {
@@ -54,7 +55,8 @@ TEST(FusedReluTest, LeavesTheZerosOfScores) {
 
 // Rank 0 tries batch sizes before it runs what all ranks run.
 TEST(RehearsalTest, BatchesRehearsedBeforeLeaveNoTrace) {
-  for (const auto* network : {"net.pt", "Residual.pt", "PooledSums.pt", "BroadcastSum.pt"}) {
+  for (const auto* network :
+       {"net.pt", "Residual.pt", "PooledSums.pt", "BroadcastSum.pt", "Wide.pt"}) {
     const auto fresh = load(network);
     const auto expected = run(*fresh);
     const auto predictor = load(network);
@@ -75,8 +77,9 @@ TEST(RehearsalTest, BatchesRehearsedBeforeLeaveNoTrace) {
 }
 
 TEST(RehearsalTest, AFewSamplesSettleWhatABatchSettles) {
-  for (const std::string network : {"net", "Residual", "Concatenated", "BroadcastSum",
-                                    "OverwrittenInput", "AddedTo", "PooledSums", "Unbatched"}) {
+  for (const std::string network :
+       {"net", "Residual", "Concatenated", "BroadcastSum", "OverwrittenInput", "AddedTo",
+        "PooledSums", "Unbatched", "Wide"}) {
     SCOPED_TRACE(network);
     const auto fresh = load(network + ".pt");
     const auto expected = run(*fresh);
@@ -113,6 +116,8 @@ TEST(FormTest, SaysWhatWasFused) {
   }
   EXPECT_EQ(form("PooledSums"), "convolutions fused, pools without indices, weights packed");
   EXPECT_EQ(form("BroadcastSum"), "ReLUs fused, weights packed");
+  EXPECT_EQ(form("Wide"), std::string("convolutions fused, weights packed") +
+                              (winograd_lanes() > 0 ? ", Winograd F(2x2, 3x3)" : ""));
   for (const auto* network :
        {"SharedSums", "Scaled", "AddedTo", "SameUnderCast", "CastUsedLater", "Unbatched", "tied"}) {
     EXPECT_EQ(form(network), "") << network;

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 
 def current_stamp() -> str:
-    sources = b"".join((HERE / name).read_bytes() for name in ("fixture_files.py", "fixture_nets.py"))
+    sources = b"".join(path.read_bytes() for path in sorted(HERE.glob("fixture_*.py")))
     return f"{hashlib.sha256(sources).hexdigest()} {importlib.metadata.version('torch')}"
 
 
