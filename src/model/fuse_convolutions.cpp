@@ -195,11 +195,7 @@ bool fuse_one_sum(Graph& graph) {
 
 // One that nothing was fused into, but that may run another way.
 bool is_worth_taking(const Node* node) {
-  if (!is_convolution(node)) return false;
-  return suits_winograd(
-      constant(node, "weight").toTensor(),
-      {constant(node, "padding").toIntVector(), constant(node, "stride").toIntVector(),
-       constant(node, "dilation").toIntVector(), constant(node, "groups").toInt()});
+  return is_convolution(node) && suits_winograd(node, constant(node, "weight").toTensor());
 }
 
 bool has_branches(Graph& graph) {

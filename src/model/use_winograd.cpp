@@ -23,8 +23,8 @@ constexpr std::int64_t kLeastChannels = 32;
 constexpr std::int64_t kLeastTiles = 64;
 constexpr double kMostWaste = 1.5;  // pixels computed for each that there is
 
-bool is_all(const std::vector<std::int64_t>& list, std::int64_t value) {
-  return std::ranges::all_of(list, [value](std::int64_t number) { return number == value; });
+bool is_all_ones(const Node* node, const char* name) {
+  return std::ranges::all_of(constant(node, name).toIntVector(), [](auto n) { return n == 1; });
 }
 
 bool pays(const WinogradShape& shape) {
@@ -57,21 +57,20 @@ bool is_tensor_or_none(const Value* value) {
 
 }  // namespace
 
-bool suits_winograd(const at::Tensor& weight, const ConvolutionSettings& settings) {
+bool suits_winograd(const Node* convolution, const at::Tensor& weight) {
   const bool is_small = weight.dim() == 4 && weight.size(2) == 3 && weight.size(3) == 3;
-  if (!is_small || weight.scalar_type() != at::kFloat || settings.groups != 1) return false;
-  if (!is_all(settings.stride, 1) || !is_all(settings.dilation, 1)) return false;
+  if (!is_small || weight.scalar_type() != at::kFloat) return false;
+  if (constant(convolution, "groups").toInt() != 1) return false;
+  if (!is_all_ones(convolution, "stride") || !is_all_ones(convolution, "dilation")) return false;
   return winograd_lanes() > 0 && weight.size(1) % kChannelMultiple == 0 &&
          weight.size(0) % kChannelGroup == 0 && weight.size(1) >= kLeastChannels;
 }
 
 bool use_winograd(Graph& graph, Node* node, const std::vector<std::int64_t>& input_size) {
   const auto weight = constant(node, "W").toTensor();
-  const ConvolutionSettings settings{
-      constant(node, "padding").toIntVector(), constant(node, "stride").toIntVector(),
-      constant(node, "dilation").toIntVector(), constant(node, "groups").toInt()};
-  if (!suits_winograd(weight, settings) || input_size.size() != 4) return false;
-  if (!pays(winograd_shape(input_size, weight.size(0), settings.padding))) return false;
+  if (!suits_winograd(node, weight) || input_size.size() != 4) return false;
+  const auto padding = constant(node, "padding").toIntVector();
+  if (!pays(winograd_shape(input_size, weight.size(0), padding))) return false;
   if (!is_tensor_or_none(node->namedInput("B"))) return false;
   const bool is_sum = node->kind() == c10::Symbol::fromQualString(kFusedSum);
   Node* const relu = is_sum ? relu_after(node->output()) : nullptr;

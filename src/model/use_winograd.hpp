@@ -9,14 +9,9 @@
 
 namespace tally::model {
 
-// Of a convolution; each list has a number for each dimension, or one for both.
-struct ConvolutionSettings {
-  std::vector<std::int64_t> padding, stride, dilation;
-  std::int64_t groups;
-};
-
-// Whether it may pay, by the weights and settings: float32, 3x3, stride 1, enough channels.
-bool suits_winograd(const at::Tensor& weight, const ConvolutionSettings& settings);
+// Whether it may pay for a convolution of these weights, whose settings are constants: float32,
+// 3x3, stride 1, enough channels.
+bool suits_winograd(const torch::jit::Node* convolution, const at::Tensor& weight);
 
 // For a node of the kinds of fuse_convolutions.hpp, in a graph that has not run yet and on one
 // thread, with its weights as a constant and the size of what it will be given. Where it pays, the
