@@ -10,6 +10,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "graph_edit.hpp"
+#include "use_narrow.hpp"
 #include "use_winograd.hpp"
 
 namespace tally::model {
@@ -195,7 +196,9 @@ bool fuse_one_sum(Graph& graph) {
 
 // One that nothing was fused into, but that may run another way.
 bool is_worth_taking(const Node* node) {
-  return is_convolution(node) && suits_winograd(node, constant(node, "weight").toTensor());
+  if (!is_convolution(node)) return false;
+  const auto weight = constant(node, "weight").toTensor();
+  return suits_winograd(node, weight) || suits_narrow(node, weight);
 }
 
 bool has_branches(Graph& graph) {

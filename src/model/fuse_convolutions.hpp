@@ -25,9 +25,9 @@ enum class Sums { fused, left_alone };
 // infinity, too (which is reported), where ReLU makes 0 of it.
 int fuse_convolutions(torch::jit::Graph& graph, Sums sums);
 
-// For the same graph, afterwards. Convolutions that nothing was fused into, but that Winograd's may
-// take the place of (use_winograd.hpp), become kFused too: a run then shows what they are given,
-// and their weights can be packed. How many.
+// For the same graph, afterwards. Convolutions that nothing was fused into, but that ours may take
+// the place of (use_winograd.hpp, use_narrow.hpp), become kFused too: a run then shows what they
+// are given, and their weights can be packed. How many.
 int take_plain_convolutions(torch::jit::Graph& graph);
 
 }  // namespace tally::model

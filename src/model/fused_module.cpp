@@ -88,6 +88,7 @@ c10::IValue FusedModule::rewrite_and_run(const std::vector<at::Tensor>& inputs,
   if (packed.convolutions == 0) return scores;
   append(form_, "weights packed");
   if (packed.of_them_winograd > 0) append(form_, "Winograd F(2x2, 3x3)");
+  if (packed.of_them_narrow > 0) append(form_, "channels in eights");
   return forward(inputs);  // which may have other bits, and might fail
 }
 

@@ -1,11 +1,30 @@
 #include "graph_edit.hpp"
 
+#include <algorithm>
+
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 namespace tally::model {
 
 at::IValue constant(const torch::jit::Node* node, const char* name) {
   return torch::jit::toIValue(node->namedInput(name)).value_or(at::IValue());
+}
+
+bool is_all_ones(const torch::jit::Node* node, const char* name) {
+  return std::ranges::all_of(constant(node, name).toIntVector(), [](auto n) { return n == 1; });
+}
+
+bool is_tensor_or_none(const torch::jit::Value* value) {
+  return value->type()->kind() == c10::TypeKind::NoneType ||
+         value->type()->isSubtypeOf(*c10::TensorType::get());
+}
+
+torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Node* convolution,
+                                 const at::Tensor& weight) {
+  auto* const bias = convolution->namedInput("B");
+  const bool is_none = bias->type()->kind() == c10::TypeKind::NoneType;
+  return is_none ? graph.insertConstant(at::zeros({weight.size(0)}, weight.options())) : bias;
 }
 
 c10::impl::GenericList no_scalars() {

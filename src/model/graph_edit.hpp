@@ -1,6 +1,7 @@
 // What all who rewrite a TorchScript graph need.
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/ir/ir.h>
 
@@ -8,6 +9,15 @@ namespace tally::model {
 
 // Input `name` of a node as a constant; None where it is none, or None.
 at::IValue constant(const torch::jit::Node* node, const char* name);
+
+// Of an input that is a constant list of integers.
+bool is_all_ones(const torch::jit::Node* node, const char* name);
+
+bool is_tensor_or_none(const torch::jit::Value* value);
+
+// The bias of one of fuse_convolutions.hpp's operators; a new constant where it has none.
+torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Node* convolution,
+                                 const at::Tensor& weight);
 
 // No numbers, as LibTorch's "Scalar?[]".
 c10::impl::GenericList no_scalars();

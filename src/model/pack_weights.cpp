@@ -10,6 +10,7 @@
 
 #include "fuse_convolutions.hpp"
 #include "graph_edit.hpp"
+#include "use_narrow.hpp"
 #include "use_winograd.hpp"
 
 namespace tally::model {
@@ -57,7 +58,7 @@ InputSizes::~InputSizes() {
 }
 
 Packed pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std::int64_t>>& sizes) {
-  if (!c10::Dispatcher::singleton().findSchema({kPack, ""})) return {0, 0};
+  if (!c10::Dispatcher::singleton().findSchema({kPack, ""})) return {};
   std::vector<Node*> convolutions;
   for (Node* node : graph.nodes()) {
     const auto kind = node->kind();
@@ -66,13 +67,15 @@ Packed pack_weights(torch::jit::Graph& graph, const std::vector<std::vector<std:
       convolutions.push_back(node);
     }
   }
-  if (convolutions.size() != sizes.size()) return {0, 0};
-  Packed packed{static_cast<int>(convolutions.size()), 0};
-  // Winograd's run on one thread.
+  if (convolutions.size() != sizes.size()) return {};
+  Packed packed{.convolutions = static_cast<int>(convolutions.size())};
+  // Ours run on one thread.
   const bool is_alone = at::get_num_threads() == 1;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (is_alone && use_winograd(graph, convolutions[i], sizes[i])) {
       ++packed.of_them_winograd;
+    } else if (is_alone && use_narrow(graph, convolutions[i], sizes[i])) {
+      ++packed.of_them_narrow;
     } else {
       pack(graph, convolutions[i], sizes[i]);
     }

@@ -28,8 +28,9 @@ class InputSizes {
 };
 
 struct Packed {
-  int convolutions;      // none where their number is not that of the sizes
-  int of_them_winograd;  // use_winograd.hpp
+  int convolutions = 0;      // none where their number is not that of the sizes
+  int of_them_winograd = 0;  // use_winograd.hpp
+  int of_them_narrow = 0;    // use_narrow.hpp
 };
 
 // For a fused graph without branches that has not run yet; `sizes` are those of another like it.

@@ -19,8 +19,6 @@ namespace {
 using torch::jit::Graph;
 using torch::jit::Node;
 
-constexpr const char* kPool = "tally::max_pool2d";
-
 // One number for both dimensions, or one for each.
 bool is_pair(at::IntArrayRef list) { return list.size() == 1 || list.size() == 2; }
 
@@ -117,7 +115,7 @@ int pool_without_indices(Graph& graph) {
   if (!pools.empty()) register_once();
   for (Node* pool : pools) {
     const torch::jit::WithInsertPoint here(pool);
-    Node* ours = graph.create(c10::Symbol::fromQualString(kPool), pool->inputs());
+    Node* ours = graph.create(c10::Symbol::fromQualString(kMaxPool), pool->inputs());
     graph.insertNode(ours)->output()->copyMetadata(pool->output());
     pool->output()->replaceAllUsesWith(ours->output());
     pool->destroy();

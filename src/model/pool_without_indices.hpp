@@ -6,6 +6,9 @@
 
 namespace tally::model {
 
+// What they become.
+inline constexpr const char* kMaxPool = "tally::max_pool2d";
+
 // For a frozen graph on the CPU that has not run yet, after fuse_convolutions, which knows
 // aten::max_pool2d alone. Every one becomes an operator of Tally's own, with new memory for its
 // result; it takes floating-point images whose channels come last, without dilation and ceil_mode,

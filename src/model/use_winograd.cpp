@@ -1,8 +1,5 @@
 #include "use_winograd.hpp"
 
-#include <algorithm>
-
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "fuse_convolutions.hpp"
@@ -23,10 +20,6 @@ constexpr std::int64_t kLeastChannels = 32;
 constexpr std::int64_t kLeastTiles = 64;
 constexpr double kMostWaste = 1.5;  // pixels computed for each that there is
 
-bool is_all_ones(const Node* node, const char* name) {
-  return std::ranges::all_of(constant(node, name).toIntVector(), [](auto n) { return n == 1; });
-}
-
 bool pays(const WinogradShape& shape) {
   const auto pixels = shape.num_images * shape.out_height() * shape.out_width();
   const auto computed = static_cast<double>(kTilePixels * shape.num_tiles());
@@ -41,18 +34,6 @@ Node* relu_after(const Value* value) {
   const bool is_relu = user->kind() == c10::Symbol::fromQualString("aten::relu_") ||
                        user->kind() == c10::Symbol::fromQualString("aten::relu");
   return is_relu && user->owningBlock() == value->node()->owningBlock() ? user : nullptr;
-}
-
-// Zeros where there is none.
-Value* bias_of(Graph& graph, const Node* node, const at::Tensor& weight) {
-  Value* bias = node->namedInput("B");
-  const bool is_none = bias->type()->kind() == c10::TypeKind::NoneType;
-  return is_none ? graph.insertConstant(at::zeros({weight.size(0)}, weight.options())) : bias;
-}
-
-bool is_tensor_or_none(const Value* value) {
-  return value->type()->kind() == c10::TypeKind::NoneType ||
-         value->type()->isSubtypeOf(*c10::TensorType::get());
 }
 
 }  // namespace
@@ -81,7 +62,7 @@ bool use_winograd(Graph& graph, Node* node, const std::vector<std::int64_t>& inp
   if (is_sum) inputs.push_back(node->input(0));
   inputs.push_back(node->namedInput("X"));
   inputs.push_back(graph.insertConstant(winograd_weight(weight)));
-  inputs.push_back(bias_of(graph, node, weight));
+  inputs.push_back(bias_or_zeros(graph, node, weight));
   inputs.push_back(node->namedInput("padding"));
   inputs.push_back(graph.insertConstant(has_relu));
   register_winograd();

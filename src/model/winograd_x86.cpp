@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "lanes_x86.hpp"
 #include "winograd.hpp"
 
 namespace tally::model {
@@ -9,26 +10,6 @@ namespace {
 
 constexpr std::int64_t kSide = 4;     // of a tile's input
 constexpr std::int64_t kOutSide = 2;  // of a tile's output
-
-// So many floats in one register.
-using EightLanes [[gnu::vector_size(32)]] = float;
-using SixteenLanes [[gnu::vector_size(64)]] = float;
-
-template <class Lanes>
-constexpr std::int64_t kLanes = sizeof(Lanes) / sizeof(float);
-
-// Anywhere in an array of floats. (Copied bytewise they would take twice the instructions.)
-template <class Lanes>
-[[gnu::always_inline]] inline void load(const float* from, Lanes& to) {
-  using Anywhere [[gnu::aligned(alignof(float)), gnu::may_alias]] = Lanes;
-  to = *reinterpret_cast<const Anywhere*>(from);
-}
-
-template <class Lanes>
-[[gnu::always_inline]] inline void store(const Lanes& from, float* to) {
-  using Anywhere [[gnu::aligned(alignof(float)), gnu::may_alias]] = Lanes;
-  *reinterpret_cast<Anywhere*>(to) = from;
-}
 
 // Tiles that are computed together, so that what lies between the steps stays in the caches of a
 // core (with 64 channels, 650 KB); a multiple of the rows that a product takes at once.
@@ -144,8 +125,7 @@ template <class Lanes>
     load(to, there);
     x += there;
   }
-  const Lanes zero = {};
-  if (finish.has_relu) x = x < zero ? zero : x;
+  if (finish.has_relu) x = relu(x);
   store(x, to);
 }
 

@@ -9,10 +9,10 @@ class Residual(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = nn.Conv2d(3, 8, 3, padding=1)
-        self.second = nn.Conv2d(8, 8, 3, padding=1)
-        self.shortcut = nn.Conv2d(8, 10, 1, stride=2)
-        self.third = nn.Conv2d(8, 10, 3, stride=2, padding=1, bias=False)
+        self.first = nn.Conv2d(3, 16, 3, padding=1)
+        self.second = nn.Conv2d(16, 16, 3, padding=1)
+        self.shortcut = nn.Conv2d(16, 10, 1, stride=2)
+        self.third = nn.Conv2d(16, 10, 3, stride=2, padding=1, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = torch.relu_(self.first(x))
@@ -90,7 +90,7 @@ class NanInFirstLayer(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.second = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 10, 3)
+        self.first, self.second = nn.Conv2d(3, 16, 3), nn.Conv2d(16, 10, 3)
         nn.init.constant_(self.first.weight, float("nan"))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -168,8 +168,8 @@ class PooledSums(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.second = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1)
-        self.third, self.fc = nn.Conv2d(8, 8, 1), nn.Linear(8 * 9 + 8, 10)
+        self.first, self.second = nn.Conv2d(3, 16, 3, padding=1), nn.Conv2d(16, 16, 3, padding=1)
+        self.third, self.fc = nn.Conv2d(16, 16, 1), nn.Linear(16 * 9 + 16, 10)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = torch.relu(self.first(x))

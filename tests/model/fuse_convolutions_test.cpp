@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "model_fixture.hpp"
+#include "narrow.hpp"
 #include "winograd.hpp"
 
 namespace tally::model {
@@ -111,13 +112,16 @@ TEST(FormTest, SaysWhatWasFused) {
     run(*predictor);
     return predictor->form();
   };
-  for (const auto* network : {"net", "Residual", "Concatenated", "NanInFirstLayer"}) {
-    EXPECT_EQ(form(network), "convolutions fused, weights packed") << network;
+  const std::string packed = "convolutions fused, weights packed";
+  for (const auto* network : {"Residual", "NanInFirstLayer"}) {
+    EXPECT_EQ(form(network), packed) << network;
+  }
+  for (const auto* network : {"net", "Concatenated"}) {
+    EXPECT_EQ(form(network), packed + (has_narrow_convolution() ? ", channels in eights" : ""));
   }
   EXPECT_EQ(form("PooledSums"), "convolutions fused, pools without indices, weights packed");
   EXPECT_EQ(form("BroadcastSum"), "ReLUs fused, weights packed");
-  EXPECT_EQ(form("Wide"), std::string("convolutions fused, weights packed") +
-                              (winograd_lanes() > 0 ? ", Winograd F(2x2, 3x3)" : ""));
+  EXPECT_EQ(form("Wide"), packed + (winograd_lanes() > 0 ? ", Winograd F(2x2, 3x3)" : ""));
   for (const auto* network :
        {"SharedSums", "Scaled", "AddedTo", "SameUnderCast", "CastUsedLater", "Unbatched", "tied"}) {
     EXPECT_EQ(form(network), "") << network;

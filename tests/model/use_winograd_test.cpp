@@ -3,8 +3,8 @@
 #include <ATen/ops/relu.h>
 #include <gmock/gmock.h>
 
+#include "convolution_fixture.hpp"
 #include "pack_weights.hpp"
-#include "winograd_fixture.hpp"
 
 namespace tally::model {
 namespace {

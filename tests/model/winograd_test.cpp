@@ -6,7 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/relu.h>
 
-#include "winograd_fixture.hpp"
+#include "convolution_fixture.hpp"
 
 namespace tally::model {
 namespace {

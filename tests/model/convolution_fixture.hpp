@@ -1,7 +1,7 @@
-// Graphs of one convolution, which Winograd's may take the place of, and what they are compared
-// with.
+// Graphs of one convolution, which ours may take the place of, and what they are compared with.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -17,6 +17,9 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "fuse_convolutions.hpp"
+#include "narrow.hpp"
+#include "pool_without_indices.hpp"
+#include "use_narrow.hpp"
 #include "use_winograd.hpp"
 #include "winograd.hpp"
 
@@ -39,9 +42,10 @@ struct Layer {
   Numbers dilation{1, 1};
   std::int64_t groups = 1;
 
-  Layer(std::int64_t channels, std::int64_t out_channels)
-      : weight(at::randn({out_channels, channels, 3, 3}) *
-               std::sqrt(2.0 / static_cast<double>(9 * channels))),
+  Layer(std::int64_t channels, std::int64_t out_channels) : Layer(channels, out_channels, {3, 3}) {}
+  Layer(std::int64_t channels, std::int64_t out_channels, const std::array<std::int64_t, 2>& window)
+      : weight(at::randn({out_channels, channels, window[0], window[1]}) *
+               std::sqrt(2.0 / static_cast<double>(window[0] * window[1] * channels))),
         bias(at::randn({out_channels})) {}
 
   at::Tensor exact(const at::Tensor& x) const {
@@ -54,11 +58,21 @@ struct Layer {
   }
 };
 
+// aten::max_pool2d's.
+struct Pool {
+  Numbers size{2, 2};
+  Numbers stride{2, 2};
+  Numbers padding{0, 0};
+  Numbers dilation{1, 1};
+  bool ceil_mode = false;
+};
+
 struct Around {
   bool sum = false;    // over the graph's first input
   std::string relu{};  // after the sum, by this name; or in the convolution
   bool is_read_twice = false;
   bool bias_is_input = false;  // the last one
+  std::optional<Pool> pool{};
 };
 
 inline at::IValue scalars(std::vector<at::IValue> numbers) {
@@ -91,7 +105,7 @@ inline torch::jit::Node* append_convolution(torch::jit::Graph& graph, const Laye
       graph.create(c10::Symbol::fromQualString(around.sum ? kFusedSum : kFused), inputs));
 }
 
-// A graph of one convolution, which Winograd's is to take the place of.
+// A graph of one convolution, which one of ours is to take the place of.
 class Convolved {
  public:
   explicit Convolved(const Layer& layer, const Around& around = {},
@@ -99,10 +113,12 @@ class Convolved {
       : graph_(std::make_shared<torch::jit::Graph>()) {
     auto* node = append_convolution(*graph_, layer, around);
     auto* result = node->output();
-    if (around.is_read_twice) result = append("aten::relu", result);
-    if (around.sum && !around.relu.empty()) result = append(around.relu, node->output());
+    if (around.is_read_twice) result = append("aten::relu", {result});
+    if (around.sum && !around.relu.empty()) result = append(around.relu, {node->output()});
+    if (around.pool) result = append_pool(*around.pool, result);
     graph_->registerOutput(result);
-    is_replaced_ = use_winograd(*graph_, node, input_size);
+    pool_without_indices(*graph_);
+    is_replaced_ = use_winograd(*graph_, node, input_size) || use_narrow(*graph_, node, input_size);
     function_.emplace("f", graph_, nullptr);
   }
 
@@ -115,8 +131,19 @@ class Convolved {
   }
 
  private:
-  torch::jit::Value* append(const std::string& kind, torch::jit::Value* value) {
-    return graph_->insertNode(graph_->create(c10::Symbol::fromQualString(kind), {value}))->output();
+  torch::jit::Value* append(const std::string& kind,
+                            const std::vector<torch::jit::Value*>& inputs) {
+    return graph_->insertNode(graph_->create(c10::Symbol::fromQualString(kind), inputs))->output();
+  }
+
+  torch::jit::Value* append_pool(const Pool& pool, torch::jit::Value* value) {
+    std::vector<torch::jit::Value*> inputs{value};
+    for (const at::IValue& setting :
+         {at::IValue(pool.size), at::IValue(pool.stride), at::IValue(pool.padding),
+          at::IValue(pool.dilation), at::IValue(pool.ceil_mode)}) {
+      inputs.push_back(graph_->insertConstant(setting));
+    }
+    return append("aten::max_pool2d", inputs);
   }
 
   std::shared_ptr<torch::jit::Graph> graph_;
@@ -136,6 +163,13 @@ class Winograd : public testing::Test {
  protected:
   void SetUp() override {
     if (winograd_lanes() == 0) GTEST_SKIP() << "this processor has no AVX2";
+  }
+};
+
+class Narrow : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_narrow_convolution()) GTEST_SKIP() << "this processor has no AVX2";
   }
 };
 
