@@ -34,15 +34,21 @@ configure() {
     "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2"
 }
 
-# build PRESET TARGET PYTHON
+# build PRESET TARGET PYTHON; with $print it says nothing but that it takes long, and why it failed.
 build() {
-  local dir
+  local dir how
   dir=$(build_dir "$1")
   mkdir -p "$dir" || die 5 "cannot write '$dir'."
   lock "$dir/.setup.lock"
   configure "$1" "$3"
   # Same objects for every clone of the project, wherever it lies.
   export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$tally_root}
-  cmake --build "$dir" --target "$2" --parallel "$(build_jobs)" </dev/null ||
+  how=(cmake --build "$dir" --target "$2" --parallel "$(build_jobs)")
+  if [[ -n $print ]]; then
+    [[ -e $dir/tally ]] || say "building $dir, which takes minutes the first time"
+    quietly "the build" "${how[@]}"
+    return
+  fi
+  "${how[@]}" </dev/null ||
     die 5 "the build in '$dir' failed; the compiler's first message above says where."
 }

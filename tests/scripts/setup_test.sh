@@ -114,6 +114,28 @@ prints_quoted_settings_only() {
   )
 }
 
+is_silent_while_it_builds_for_eval() {
+  local bin cmake
+  cmake=$(command -v cmake)
+  bin=$(fake_bin apt-get)
+  write_program "$bin/cmake" <<END
+case \$1 in
+  --build) echo "[1/2] Building" && exit "\$BUILD_EXIT" ;;
+  --preset) ;;
+  *) exec "$cmake" "\$@" ;;
+esac
+END
+  write_program "$TALLY_ENV/bin/python" <<<'[[ $* != *torch* ]] || echo /a/torch'
+  mkdir -p "$copy/build"
+  touch "$copy/build/tally"
+  BUILD_EXIT=0 PATH=$bin expect_exit 0 setup --print
+  expect_no_line "$scratch/err" "Building"
+  BUILD_EXIT=1 PATH=$bin expect_exit 5 setup --print
+  expect_line "$scratch/err" "[1/2] Building"
+  expect_line "$scratch/err" "setup: error[5] the build failed"
+  make_ready_environment
+}
+
 makes_eval_fail_when_it_fails() {
   PATH=$(fake_bin ninja apt-get) expect_exit 5 setup --print
   if eval "$(<"$scratch/out")"; then fail "eval of a failed set-up's output succeeds"; fi
@@ -173,6 +195,7 @@ says_why_an_installation_failed
 reports_a_distribution_that_is_too_old
 keeps_going_without_compiler_cache
 prints_quoted_settings_only
+is_silent_while_it_builds_for_eval
 makes_eval_fail_when_it_fails
 looks_for_a_cluster_only_when_asked
 tells_eval_of_wrong_usage
