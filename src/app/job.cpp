@@ -14,6 +14,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/config/options.hpp>
 #include <tally/digest/digest.hpp>
+#include <tally/model/batch_pieces.hpp>
 #include <tally/model/gpu_libraries.hpp>
 #include <tally/trace/span.hpp>
 
@@ -125,27 +126,24 @@ void check_state_size(const exact::StateLayout& layout) {
               "Ask for fewer --metrics, or lower --confusion-max-classes.");
 }
 
-// The model computes batches of the full size, the last one too.
-void note_filling(Job& job) {
-  const auto samples = job.grid->num_samples();
-  const auto size = job.grid->batch_size();
-  const auto& card = job.model.predictor->card();
-  const bool is_meant = size > config::RunConfig{}.batch_size && !(card && card->fixed_batch);
-  if (!is_meant || size < 2 * samples) return;
-  job.notes.push_back(
-      format("the one batch of {} holds {} samples, the rest is filling that is computed too; "
-             "--batch-size {} has none",
-             size, samples, samples));
-}
-
+// Nothing to say of a batch that the user cannot make smaller, or of a set that one small batch
+// holds.
 void note_balance(Job& job, int world_size) {
-  if (job.grid->balance(world_size) >= 0.9) return;
-  const auto better = plan::better_batch_size(*job.grid, world_size, 0.95);
-  job.notes.push_back(
-      format("batches: {} on {} ranks, balance {:.2f}{}", job.grid->num_batches(), world_size,
-             job.grid->balance(world_size),
-             better ? format("; --batch-size {} would share the samples evenly", *better)
-                    : std::string()));
+  const auto& grid = *job.grid;
+  const auto& card = job.model.predictor->card();
+  const auto usual_size = config::RunConfig{}.batch_size;
+  const bool is_small =
+      world_size == 1 && std::max(grid.num_samples(), grid.batch_size()) <= usual_size;
+  const auto most = grid.most_computed(world_size);
+  const auto share = grid.even_share(world_size);
+  if ((card && card->fixed_batch) || is_small || 10 * share >= 9 * most) return;
+  const bool has_threads = job.device.kind == DeviceKind::cpu && job.config.threads > 1;
+  const auto better = plan::better_batch_size(grid, world_size, [&](std::int64_t size) {
+    return !has_threads || model::num_pieces(size, job.config.threads) == job.config.threads;
+  });
+  job.notes.push_back(format(
+      "rank 0 computes {} samples where {} would do, for ranks take whole batches, filled up{}",
+      most, share, better ? format("; --batch-size {} wastes less", *better) : ""));
 }
 
 // What the data set alone and what the model alone cannot tell: do they fit each other?
@@ -217,7 +215,6 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
   check_stage_folder(comm, job);
   job.subgroups = find_subgroups(comm, job);
-  note_filling(job);
   note_balance(job, comm.world_size());
   note_binding(comm, job);
   note_idle_options(job);

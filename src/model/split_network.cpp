@@ -1,6 +1,5 @@
 #include "split_network.hpp"
 
-#include <algorithm>
 #include <future>
 #include <utility>
 
@@ -89,11 +88,10 @@ std::vector<std::string> SplitNetwork::notes() const {
     notes.push_back(
         format("model '{}': threads share operations instead of batches ({})", name(), refusal_));
   } else if (batch_size_ > 0 && num_pieces_ == 1) {
-    const auto least = std::max(batch_size_, kSamplesOfPiece * threads_);
-    notes.push_back(
-        format("{} threads cannot share batches of {} samples, only operations, which is slower: "
-               "--batch-size {} would do",
-               threads_, batch_size_, (least + threads_ - 1) / threads_ * threads_));
+    notes.push_back(format(
+        "{} threads cannot share batches of {} sample{}, only operations, which is slower: "
+        "a --batch-size that {} divides, from {} on, would do",
+        threads_, batch_size_, batch_size_ == 1 ? "" : "s", threads_, kSamplesOfPiece * threads_));
   }
   return notes;
 }

@@ -10,13 +10,11 @@
 
 #include <c10/core/thread_pool.h>
 
+#include <tally/model/batch_pieces.hpp>
+
 #include "network.hpp"
 
 namespace tally::model {
-
-// The largest number of equal pieces, among the divisors of `threads`, that have enough samples
-// each; 1 if there is none. The rest of the threads share the operations of a piece.
-int num_pieces(std::int64_t batch_size, int threads);
 
 class SplitNetwork final : public Network {
  public:

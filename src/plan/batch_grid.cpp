@@ -48,28 +48,38 @@ BatchRange BatchGrid::slice_of(int rank, int world_size) const {
   return {rank * base + std::min<std::int64_t>(rank, longer), base + (rank < longer ? 1 : 0)};
 }
 
-double BatchGrid::balance(int world_size) const {
-  const std::int64_t most = slice_of(0, world_size).count;
-  if (most == 0) return 1.0;
-  return static_cast<double>(num_batches()) /
-         (static_cast<double>(most) * static_cast<double>(world_size));
+std::int64_t BatchGrid::even_share(int world_size) const {
+  return num_samples_ / world_size + (num_samples_ % world_size != 0 ? 1 : 0);
 }
 
-// In samples, where a short last batch counts as what it is. Rank 0 has most.
-static double sample_balance(const BatchGrid& grid, int world_size) {
-  const std::int64_t most = grid.samples_of(grid.slice_of(0, world_size)).count;
-  return static_cast<double>(grid.num_samples()) /
+std::int64_t BatchGrid::most_computed(int world_size) const {
+  return slice_of(0, world_size).count * batch_size_;
+}
+
+double BatchGrid::balance(int world_size) const {
+  const std::int64_t most = most_computed(world_size);
+  if (most == 0) return 1.0;
+  return static_cast<double>(num_samples_) /
          (static_cast<double>(most) * static_cast<double>(world_size));
 }
 
 std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size,
-                                              double target) {
-  // Sizes above the number of samples all make the same single batch.
-  const std::int64_t largest = std::min(grid.batch_size() - 1, grid.num_samples());
-  for (std::int64_t size = largest; size >= 1; --size) {
-    if (sample_balance(BatchGrid(grid.num_samples(), size), world_size) >= target) return size;
+                                              const std::function<bool(std::int64_t)>& suits) {
+  const auto is_worse = [](std::int64_t most, std::int64_t other) {
+    return static_cast<double>(other) < 0.95 * static_cast<double>(most);
+  };
+  const std::int64_t share = grid.even_share(world_size);
+  std::int64_t most = grid.most_computed(world_size);
+  std::optional<std::int64_t> better;
+  // The smallest size by which a rank has no more than `count` batches wastes least.
+  for (std::int64_t count = 1; count <= share && is_worse(most, share); ++count) {
+    std::int64_t size = (share - 1) / count + 1;
+    while (size < grid.batch_size() && !suits(size)) ++size;
+    if (size >= grid.batch_size() || !is_worse(most, count * size)) continue;
+    better = size;
+    most = count * size;
   }
-  return std::nullopt;
+  return better;
 }
 
 }  // namespace tally::plan

@@ -173,7 +173,7 @@ def test_threads_that_share_batches_change_no_digit(small_case: Small, evaluate:
     assert "batches in 4 pieces" in found[0]["environment"]["model_form"]
     tried = evaluate(small_case.model, small_case.data, "--threads", 4, "--batch-size", found[4]["plan"]["batch_size"])
     assert tried.report["digests"]["predictions"] == found[4]["digests"]["predictions"]
-    assert any("--batch-size 32 would do" in note for note in found[5]["notes"])
+    assert any("a --batch-size that 4 divides, from 32 on" in note for note in found[5]["notes"])
 
 
 def test_progress_lines(small_case: Small, tally: Program, tmp_path: Path) -> None:

@@ -68,6 +68,29 @@ def test_a_batch_size_that_was_found_repeats_the_run(small_case: Small, evaluate
     assert again.digests == found.digests
 
 
+@pytest.mark.parametrize(("samples", "ranks", "threads", "size", "better"), [
+    (96, 2, 1, 64, 48),
+    (90, 2, 2, 64, 46),
+    (60, 1, 1, 1000, 60),
+    (60, 1, 1, 64, None),
+    (96, 2, 1, 50, None),
+])  # fmt: skip
+def test_a_batch_size_that_shares_samples_better_is_named(
+    small_case: Small, evaluate: Evaluate, samples: int, ranks: int, threads: int, size: int, better: int | None
+) -> None:
+    def advice(batch_size: int) -> list[str]:
+        options = ("--limit", samples, "--threads", threads, "--batch-size", batch_size, "--device", "cpu")
+        report = evaluate(small_case.model, small_case.data, *options, ranks=ranks).report
+        return [note for note in report["notes"] if "--batch-size" in note]
+
+    found = advice(size)
+    assert len(found) == (better is not None)
+    if better is not None:
+        assert f" where {-(-samples // ranks)} would do" in found[0]
+        assert f"--batch-size {better} wastes less" in found[0]
+        assert advice(better) == []
+
+
 @pytest.mark.parametrize(("threads", "told"), [(1, False), (2, True)])
 def test_threads_that_share_a_core_are_told(tally: Program, small_case: Small, threads: int, told: bool) -> None:
     core = min(os.sched_getaffinity(0))
@@ -75,13 +98,6 @@ def test_threads_that_share_a_core_are_told(tally: Program, small_case: Small, t
         "check", "--model", small_case.model, "--data", small_case.data, "--device", "cpu", "--threads", threads)])  # fmt: skip
     run.must_succeed()
     assert ("2 threads of a rank share 1 core" in run.stderr) == told, run.stderr
-
-
-@pytest.mark.parametrize(("size", "told"), [(103, False), (205, False), (206, True)])
-def test_a_batch_that_is_mostly_filling_is_told(tally: Program, small_case: Small, size: int, told: bool) -> None:
-    run = tally("check", "--model", small_case.model, "--data", small_case.data, "--batch-size", size)
-    run.must_succeed()
-    assert (f"the one batch of {size} holds 103 samples" in run.stderr) == told, run.stderr
 
 
 def test_the_matrix_alone_leaves_subgroups_without_metrics(evaluate: Evaluate, tmp_path: Path) -> None:

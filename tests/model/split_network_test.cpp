@@ -123,9 +123,11 @@ TEST_F(SplitTest, BatchesThatCannotBeSplitRunWhole) {
   EXPECT_THAT(scene.rows, ElementsAre(15));
   EXPECT_THAT(scene.operator_threads, ElementsAre(2));
   EXPECT_EQ(network().form(), "played");
-  EXPECT_THAT(network().notes(), ElementsAre(HasSubstr("--batch-size 16 would do")));
+  EXPECT_THAT(network().notes(),
+              ElementsAre(HasSubstr("a --batch-size that 2 divides, from 16 on")));
   run(3, 64);
-  EXPECT_THAT(network().notes(), ElementsAre(HasSubstr("--batch-size 66 would do")));
+  EXPECT_THAT(network().notes(),
+              ElementsAre(HasSubstr("a --batch-size that 3 divides, from 24 on")));
 }
 
 TEST_F(SplitTest, OtherSizesThanTheRehearsedRunWhole) {

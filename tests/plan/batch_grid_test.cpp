@@ -48,8 +48,10 @@ void expect_partition(const BatchGrid& grid, int world_size) {
   EXPECT_EQ(next_batch, grid.num_batches());
   EXPECT_EQ(next_sample, grid.num_samples());
   EXPECT_LE(most - least, 1);
-  const double mean = static_cast<double>(grid.num_batches()) / world_size;
-  EXPECT_DOUBLE_EQ(grid.balance(world_size), most == 0 ? 1.0 : mean / static_cast<double>(most));
+  EXPECT_EQ(grid.most_computed(world_size), most * grid.batch_size());
+  EXPECT_GE(grid.even_share(world_size) * world_size, grid.num_samples());
+  EXPECT_LT((grid.even_share(world_size) - 1) * world_size, grid.num_samples());
+  EXPECT_LE(grid.balance(world_size), 1.0);
 }
 
 TEST(BatchGrid, SlicesPartitionTheGridForAnyNumberOfRanks) {
@@ -79,7 +81,12 @@ TEST(BatchGrid, MoreRanksThanBatchesLeavesEmptySlices) {
 
   EXPECT_EQ(grid.slice_of(1, 5).count, 1);
   EXPECT_EQ(grid.slice_of(4, 5).count, 0);
-  EXPECT_DOUBLE_EQ(grid.balance(5), 2.0 / 5.0);
+  EXPECT_DOUBLE_EQ(grid.balance(5), 3.0 / 5.0 / 2.0);
+}
+
+TEST(BatchGrid, BalanceCountsWhatFillsTheLastBatch) {
+  EXPECT_DOUBLE_EQ(BatchGrid(96, 64).balance(2), 48.0 / 64.0);
+  EXPECT_DOUBLE_EQ(BatchGrid(96, 48).balance(2), 1.0);
 }
 
 TEST(BatchGrid, BalanceIsOneWhereThereIsNothingToDo) {
@@ -96,34 +103,33 @@ TEST(BatchGrid, RefusesWhatHasNoMeaning) {
   EXPECT_THROW(grid.slice_of(-1, 2), Error);
 }
 
-TEST(BetterBatchSize, IsTheLargestSmallerOneThatReachesTheTarget) {
+bool any_size(std::int64_t) { return true; }
+
+TEST(BetterBatchSize, SharesEvenly) {
   const BatchGrid grid(98 * 512, 512);  // 98 batches on 64 ranks
   ASSERT_LT(grid.balance(64), 0.9);
-
-  const auto size = better_batch_size(grid, 64, 0.95);
-
-  ASSERT_TRUE(size.has_value());
-  EXPECT_GE(BatchGrid(grid.num_samples(), *size).balance(64), 0.95);
-  for (std::int64_t other = *size + 1; other < 512; ++other) {
-    const BatchGrid larger(grid.num_samples(), other);
-    const auto most = larger.samples_of(larger.slice_of(0, 64)).count;
-    EXPECT_LT(static_cast<double>(grid.num_samples()) / static_cast<double>(64 * most), 0.95);
-  }
+  EXPECT_EQ(better_batch_size(grid, 64, any_size), 392);
+  EXPECT_EQ(BatchGrid(98 * 512, 392).balance(64), 1.0);
+  EXPECT_EQ(better_batch_size(BatchGrid(96, 64), 2, any_size), 48);
+  EXPECT_EQ(better_batch_size(BatchGrid(61, 64), 3, any_size), 21);
 }
 
-TEST(BetterBatchSize, CountsSamplesNotBatches) {
-  // 30 would make 30, 30 and 1.
-  EXPECT_EQ(better_batch_size(BatchGrid(61, 64), 3, 0.95), 21);
+TEST(BetterBatchSize, IsOneThatSuits) {
+  const auto pairs_from_16_on = [](std::int64_t size) { return size >= 16 && size % 2 == 0; };
+  EXPECT_EQ(better_batch_size(BatchGrid(90, 64), 2, pairs_from_16_on), 46);
+  EXPECT_EQ(better_batch_size(BatchGrid(96, 64), 8, pairs_from_16_on), 16);
+  EXPECT_EQ(better_batch_size(BatchGrid(96, 16), 8, pairs_from_16_on), std::nullopt);
 }
 
 TEST(BetterBatchSize, IsNoneWhereNothingHelps) {
-  EXPECT_EQ(better_batch_size(BatchGrid(3, 2), 5, 0.95), std::nullopt);
-  EXPECT_EQ(better_batch_size(BatchGrid(100, 1), 3, 0.999), std::nullopt);
+  EXPECT_EQ(better_batch_size(BatchGrid(0, 64), 2, any_size), std::nullopt);
+  EXPECT_EQ(better_batch_size(BatchGrid(3, 1), 5, any_size), std::nullopt);
+  EXPECT_EQ(better_batch_size(BatchGrid(100, 34), 3, any_size), std::nullopt);
 }
 
 TEST(BetterBatchSize, LooksBelowBatchesLargerThanTheSet) {
-  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 2, 0.95), 5);
-  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 3, 0.95), std::nullopt);
+  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 2, any_size), 5);
+  EXPECT_EQ(better_batch_size(BatchGrid(10, std::int64_t{1} << 60), 3, any_size), 4);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace tally::plan {
@@ -34,7 +35,11 @@ class BatchGrid {
   SampleRange samples_of(BatchRange batches) const;
   // Whole batches for `rank`: the first num_batches % world_size ranks have one more. May be empty.
   BatchRange slice_of(int rank, int world_size) const;
-  // mean / max batches per rank, in (0, 1]; 1 when there is nothing to do.
+  // The samples that a rank has to compute where all have equally many, and those that rank 0,
+  // which has most, computes: batches are filled up to the full size.
+  std::int64_t even_share(int world_size) const;
+  std::int64_t most_computed(int world_size) const;
+  // Mean samples per rank / most_computed(), in (0, 1]; 1 when there is nothing to do.
   double balance(int world_size) const;
 
  private:
@@ -42,8 +47,9 @@ class BatchGrid {
   std::int64_t batch_size_;
 };
 
-// The largest batch size below `grid`'s whose balance, in samples, reaches `target`; none if there
-// is none.
-std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size, double target);
+// A batch size below `grid`'s, as large as possible, by which rank 0 computes fewer samples, where
+// a twentieth less matters; none if there is none among those that `suits` accepts.
+std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size,
+                                              const std::function<bool(std::int64_t)>& suits);
 
 }  // namespace tally::plan
