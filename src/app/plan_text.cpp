@@ -49,7 +49,8 @@ std::string plan_text(const Job& job, int world_size) {
   };
   const auto first = grid.slice_of(0, world_size).count;
   const auto last = grid.slice_of(world_size - 1, world_size).count;
-  const auto share = first == last ? format("{}", first) : format("{} to {}", last, first);
+  const auto share = first == last ? format("{} batch{}", first, first == 1 ? "" : "es")
+                                   : format("{} to {} batches", last, first);
   std::string text = "Plan (nothing was evaluated or written)\n";
   text +=
       line("model", format("{} ({})", job.model.model.path, human_bytes(job.model.model.bytes)));
@@ -63,12 +64,14 @@ std::string plan_text(const Job& job, int world_size) {
                  format("{}: {} values", info.groups.at(groups.column).name, groups.values.size()));
   }
   text += line("samples", format("{} of {}", grid.num_samples(), info.num_samples));
-  text += line("batches", format("{} of {} samples", grid.num_batches(), grid.batch_size()));
-  text += line("ranks", format("{}, {} batches each, balance {:.3f}", world_size, share,
-                               grid.balance(world_size)));
+  text += line("batches", format("{} of {} sample{}", grid.num_batches(), grid.batch_size(),
+                                 grid.batch_size() == 1 ? "" : "s"));
+  text += line("ranks",
+               format("{}, {} each, balance {:.3f}", world_size, share, grid.balance(world_size)));
   text += line("device", format("{} ({}), {} thread(s) per rank", name(job.device.kind),
                                 job.device.model, job.config.threads));
-  text += line("precision", format("{} ({})", job.config.precision, form_of(job)));
+  text += line("precision", job.config.precision);
+  text += line("form", form_of(job));
   for (const auto& place : device::placement_lines(job.placement.table)) {
     text += line("placement", place);
   }

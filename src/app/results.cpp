@@ -155,7 +155,7 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
   report.balance = job.grid->balance(comm.world_size());
   report.reduction = {std::string(job.reducer->name()), job.config.check_reduction};
   report.environment = environment_of(comm);
-  report.environment.emplace_back("model_form", form_of(job));
+  report.environment.emplace_back(report::kModelForm, form_of(job));
   report.environment.emplace_back("read_threads", format("{}", job.read_threads));
   for (auto& fact : device_facts(job)) report.environment.push_back(std::move(fact));
   if (job.config.tune && job.device.kind == DeviceKind::cuda) {

@@ -35,6 +35,12 @@ void add_inputs(const Json& inputs, std::vector<std::string>& lines) {
   lines.push_back(file_line("data", data, "identity") + ", " + text_at(data, "integrity"));
 }
 
+// How the model computed; earlier reports do not say.
+void add_form(const Json& environment, std::vector<std::string>& lines) {
+  if (!environment.contains(kModelForm)) return;
+  lines.push_back("form: " + text_at(environment, kModelForm));
+}
+
 void add_samples(const Json& samples, std::vector<std::string>& lines) {
   lines.push_back(
       format("samples: {} of {} evaluated, {} ignored, {}",
@@ -66,6 +72,7 @@ std::vector<std::string> lines_of(const Json& json) {
   lines.push_back(format("report of tally {} ({}), status {}", text_at(tally, "version"),
                          text_at(tally, "revision"), text_at(json, "status")));
   add_inputs(json.at("inputs"), lines);
+  add_form(json.at("environment"), lines);
   add_samples(json.at("samples"), lines);
   add_metrics(json.at("metrics"), lines);
   add_digests(json.at("digests"), lines);

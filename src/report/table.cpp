@@ -134,6 +134,12 @@ std::string sample_lines(const RunReport& report) {
   return text;
 }
 
+std::string form_line(const RunReport& report) {
+  const auto form = std::ranges::find(report.environment, kModelForm,
+                                      &std::pair<std::string, std::string>::first);
+  return form == report.environment.end() ? "" : format("Form      {}\n", printable(form->second));
+}
+
 std::string time_line(const RunReport& report) {
   std::string text = format("Time      {}, of it {} start-up", seconds_text(report.wall_s),
                             seconds_text(report.startup_s));
@@ -180,8 +186,8 @@ std::string result_lines(const RunReport& report, const std::filesystem::path& f
 
 std::string to_table(const RunReport& report, const std::filesystem::path& folder) {
   return title(report) + metric_lines(report.results) + class_lines(report) + sample_lines(report) +
-         group_lines(report) + time_line(report) + waste_lines(report) + digest_line(report) +
-         result_lines(report, folder);
+         group_lines(report) + form_line(report) + time_line(report) + waste_lines(report) +
+         digest_line(report) + result_lines(report, folder);
 }
 
 }  // namespace tally::report

@@ -83,7 +83,8 @@ def test_check_prints_the_plan_and_writes_nothing(
     ranks: int | None, tally: Program, small_case: Small, tmp_path: Path
 ) -> None:
     run = tally("check", *arguments(small_case, "--batch-size", 8), ranks=ranks, cwd=tmp_path).must_succeed()
-    for text in (str(small_case.model), str(small_case.data), "multiclass", "7 classes", "13 of 8 samples"):
+    for text in (str(small_case.model), str(small_case.data), "multiclass", "7 classes", "13 of 8 samples",
+                 "  precision      model\n", "  form           TorchScript, "):  # fmt: skip
         assert text in run.stdout
     assert files_below(tmp_path) == []
 

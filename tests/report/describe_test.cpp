@@ -23,6 +23,7 @@ TEST(DescribeReport, SaysWhatItHolds) {
           StartsWith("report of tally "), "model: m.pt (1,000 bytes, sha256 dddddddddddddddd…)",
           "weights: w\\x1b.pt (5 bytes, sha256 ff…)",
           "data: d.h5 (2,000,000 bytes, identity eeeeeeeeeeeeeeee…), unchecked",
+          "form: TorchScript, frozen",
           "samples: 10 of 1,234 evaluated, 1 ignored, each exactly once",
           "  accuracy                0.777778", "  loss                    0.100000",
           "  precision_macro        undefined", "digest of the state: " + std::string(64, 'a'),

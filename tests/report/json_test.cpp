@@ -74,7 +74,7 @@ TEST(ReportJson, HoldsTheFigures) {
        "compute_s": 0.0, "wait_s": 0.0, "loop_s": 0.0, "loop_shares": null, "read_share": null,
        "wait_for_ranks_s": 0.0, "bytes_read": 0, "bytes_needed": 0, "energy_j": 20.0}],
     "config": {"model": "m.pt", "batch-size": "4"},
-    "environment": {"libtorch": "2.11.0"},
+    "environment": {"libtorch": "2.11.0", "model_form": "TorchScript, frozen"},
     "inputs": {"model": {"path": "m.pt", "bytes": 1000, "sha256": "D"},
       "data": {"path": "d.h5", "bytes": 2000000, "identity": "E", "integrity": "unchecked"}},
     "notes": ["a note"]})");

@@ -66,7 +66,7 @@ inline RunReport small_report() {
   report.ranks[1].energy_j = 20.0;
   report.reduction = {"mpi", true};
   report.settings = {{"model", "m.pt"}, {"batch-size", "4"}};
-  report.environment = {{"libtorch", "2.11.0"}};
+  report.environment = {{"libtorch", "2.11.0"}, {kModelForm, "TorchScript, frozen"}};
   report.model = {"m.pt", 1000, std::string(64, 'd')};
   report.data = {"d.h5", 2000000, std::string(64, 'e')};
   report.notes = {"a note"};

@@ -25,6 +25,7 @@ TEST(Table, ReadsLikeThis) {
             "          1 ignored\n"
             "          2 with a tie between the true class and another\n"
             "          data unchecked: the data set has no checksums\n"
+            "Form      TorchScript, frozen\n"
             "Time      1.50 s, of it 0.25 s start-up; 33,333/s steady; 2 ranks\n"
             "          lost: 8 % start-up, 12 % waiting for data, 0 % for the slowest rank, "
             "12 % publishing\n"

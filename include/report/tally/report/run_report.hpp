@@ -81,6 +81,9 @@ struct Curve {
   std::vector<float> threshold;
 };
 
+// The environment's entry that says how the model computed.
+inline constexpr const char* kModelForm = "model_form";
+
 struct RunReport {
   std::string task;
   std::string definitions;  // "torchmetrics": whose, where packages differ
