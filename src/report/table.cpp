@@ -145,6 +145,8 @@ std::string time_line(const RunReport& report) {
                             seconds_text(report.startup_s));
   if (report.steady_samples_per_s) {
     text += format("; {} steady", rate_text(*report.steady_samples_per_s));
+  } else {
+    text += "; no steady rate (no rank has a second batch)";
   }
   const auto num_ranks = report.ranks.size();
   return text + format("; {} rank{}\n", num_ranks, num_ranks == 1 ? "" : "s");

@@ -43,12 +43,15 @@ TEST(Table, LeavesOutWhatIsNotThere) {
   report.comparable = false;
   report.ranks.resize(1);
   report.weights = InputFile{"w.pt", 1, "f"};
+  report.environment.clear();
   const std::string table = to_table(report, "out");
   EXPECT_THAT(table, HasSubstr("m.pt with w.pt on d.h5\n"));
-  EXPECT_THAT(table, HasSubstr("of it 0.25 s start-up; 1 rank\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("of it 0.25 s start-up; no steady rate (no rank has a second batch); 1 rank\n"));
   EXPECT_THAT(table, HasSubstr("state aaaaaaaaaaaaaaaa… (not comparable)\n"));
   EXPECT_THAT(table, HasSubstr("report.json, metrics.h5, events.jsonl\n"));
-  for (const char* word : {"ignored", "tie ", "unchecked", "steady", "predictions"}) {
+  for (const char* word : {"ignored", "tie ", "unchecked", "/s steady", "predictions", "Form"}) {
     EXPECT_THAT(table, Not(HasSubstr(word)));
   }
 }
