@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include <tally/base/nearest_word.hpp>
+
 namespace tally::config {
 namespace {
 
@@ -51,13 +53,14 @@ bool all_different(std::vector<std::string> items) {
 std::string joined(const Choices& choices) { return format("{}", fmt::join(choices, ", ")); }
 
 Binding list(std::vector<std::string>& field,
-             std::function<bool(const std::vector<std::string>&)> acceptable,
+             std::function<Complaint(const std::vector<std::string>&)> complaint_about,
              std::string expected) {
-  return {.set = [&field, acceptable = std::move(acceptable),
+  return {.set = [&field, complaint_about = std::move(complaint_about),
                   expected = std::move(expected)](std::string_view text) -> Complaint {
             auto items = split_list(text);
             const bool empty_item = std::ranges::find(items, std::string()) != items.end();
-            if (empty_item || !all_different(items) || !acceptable(items)) return expected;
+            if (empty_item || !all_different(items)) return expected;
+            if (auto complaint = complaint_about(items)) return complaint;
             field = std::move(items);
             return std::nullopt;
           },
@@ -145,21 +148,23 @@ Binding byte_size(std::int64_t& field, std::int64_t low) {
 
 Binding name_list(std::vector<std::string>& field) {
   return list(
-      field, [](const auto&) { return true; }, "names separated by commas, each once");
+      field, [](const auto&) { return std::nullopt; }, "names separated by commas, each once");
 }
 
 Binding choice_list(std::vector<std::string>& field, Choices choices, std::string_view alone) {
-  auto expected =
+  const auto expected =
       format("a comma-separated list of {}, each once, or {} alone", joined(choices), alone);
-  return list(
-      field,
-      [choices = std::move(choices), alone](const std::vector<std::string>& items) {
-        if (items.size() == 1 && items[0] == alone) return true;
-        return std::ranges::all_of(items, [&](const std::string& item) {
-          return std::ranges::find(choices, item) != choices.end();
-        });
-      },
-      std::move(expected));
+  const auto complaint_about = [choices = std::move(choices), alone,
+                                expected](const std::vector<std::string>& items) -> Complaint {
+    if (items.size() == 1 && items[0] == alone) return std::nullopt;
+    const auto unknown = std::ranges::find_if(items, [&](const std::string& item) {
+      return std::ranges::find(choices, item) == choices.end();
+    });
+    if (unknown == items.end()) return std::nullopt;
+    const auto nearest = nearest_word(*unknown, {choices.begin(), choices.end()});
+    return nearest ? format("{}. Did you mean '{}'?", expected, *nearest) : expected;
+  };
+  return list(field, complaint_about, expected);
 }
 
 }  // namespace tally::config

@@ -100,6 +100,9 @@ const std::vector<Refusal> kOnCommandLine{
     {{"--save", "topk,topk"},
      "option --save = 'topk,topk' (command line), expected a comma-separated list of labels, "
      "topk, probabilities, logits, each once, or none alone"},
+    {{"--save", "topk,label"},
+     "option --save = 'topk,label' (command line), expected a comma-separated list of labels, "
+     "topk, probabilities, logits, each once, or none alone. Did you mean 'labels'?"},
     {{"--metrics", "loss,,f1"},
      "option --metrics = 'loss,,f1' (command line), expected names separated by commas, each "
      "once"},
