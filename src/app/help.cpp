@@ -98,7 +98,8 @@ std::string command_help(std::string_view command) {
   }
   if (command == "inspect") {
     return "Usage: tally inspect FILE [--verify] [--add-checksums OUT]\n\n"
-           "Says what a data set, model, weights, predictions or report file holds.\n\n"
+           "Says what a data set, model, weights or result file holds; of the folder of a\n"
+           "result, what its report says.\n\n"
            "  --verify             read all of a data set, check its labels and, where\n"
            "                       it has them, its checksums\n"
            "  --add-checksums OUT  write a copy of a data set with checksum tables to OUT\n";

@@ -17,6 +17,7 @@
 
 #include "commands.hpp"
 #include "interrupt.hpp"
+#include "trace_path.hpp"
 
 namespace tally::app {
 namespace {
@@ -82,10 +83,26 @@ Lines describe_result(const std::string& file) {
   return {};
 }
 
+Lines describe_folder(const std::string& folder) {
+  const auto report = std::filesystem::path(folder) / "report.json";
+  std::error_code ignored;
+  if (std::filesystem::exists(report, ignored)) return report::describe_report(report);
+  throw Error(ErrorKind::usage, format("'{}' is a folder without a report.json", folder),
+              "Name a file, or the folder of a result.");
+}
+
+Lines describe_json(const std::string& file) {
+  if (!is_trace(file)) return report::describe_report(file);
+  return {format("'{}' is the trace of a run: open it in https://ui.perfetto.dev", file)};
+}
+
 // Of every kind of file but a data set; empty for what may be one.
 Lines describe(const std::string& file) {
   if (is_hdf5(file)) return describe_result(file);
-  if (file.ends_with(".json")) return report::describe_report(file);
+  if (std::error_code ignored; std::filesystem::is_directory(file, ignored)) {
+    return describe_folder(file);
+  }
+  if (file.ends_with(".json")) return describe_json(file);
   const auto bytes = read_file(file, ErrorKind::usage, "file");
   return model::describe_file({file, bytes});
 }

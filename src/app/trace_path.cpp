@@ -21,12 +21,6 @@ namespace fs = std::filesystem;
   throw Error(ErrorKind::output, format("trace '{}' {}", trace.string(), why), next_step);
 }
 
-bool is_trace(const fs::path& file) {
-  std::string start(trace::kTraceBegins.size(), '\0');
-  std::ifstream(file, std::ios::binary).read(start.data(), std::ssize(start));
-  return start == trace::kTraceBegins;
-}
-
 // Nothing, or a regular file: opening a pipe would wait, and a link would be replaced, not
 // followed.
 void check_type(const fs::path& trace) {
@@ -52,6 +46,12 @@ bool is_or_holds(const fs::path& folder, const fs::path& path) {
 }
 
 }  // namespace
+
+bool is_trace(const fs::path& file) {
+  std::string start(trace::kTraceBegins.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(start.data(), std::ssize(start));
+  return start == trace::kTraceBegins;
+}
 
 bool lies_in(const fs::path& file, const fs::path& folder) {
   return plain(file).parent_path() == plain(folder);

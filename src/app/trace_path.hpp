@@ -12,6 +12,9 @@ namespace tally::app {
 void check_trace_path(const std::filesystem::path& trace, const std::filesystem::path& output,
                       bool overwrite);
 
+// Whether it is there and begins as a trace does.
+bool is_trace(const std::filesystem::path& file);
+
 // Whether `folder` is where `file` lies, however the two are spelled.
 bool lies_in(const std::filesystem::path& file, const std::filesystem::path& folder);
 

@@ -11,6 +11,8 @@
 namespace tally::report {
 namespace {
 
+constexpr std::string_view kReportsLie = "A run leaves report.json in its --output folder.";
+
 std::string text_at(const Json& json, const char* key) {
   return printable(json.at(key).get<std::string>());
 }
@@ -91,15 +93,25 @@ std::vector<std::string> describe_report(const std::filesystem::path& path) {
   const std::string shown = printable(path.string());
   try {
     const Json json = Json::parse(bytes.begin(), bytes.end());
+    if (json.at("tally").contains("compare_schema")) {
+      throw Error(ErrorKind::usage, format("'{}' is a comparison, not the report of a run", shown),
+                  "'tally compare' without --json prints it.");
+    }
     const int schema = json.at("tally").at("report_schema").get<int>();
     if (schema == kReportSchema) return lines_of(json);
     throw Error(
         ErrorKind::usage,
         format("report '{}' has report_schema {}, expected {}", shown, schema, kReportSchema),
         "Inspect it with the version of tally that wrote it.");
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::parse_error& error) {
+    throw Error(
+        ErrorKind::usage,
+        format("'{}' is no report of tally (it is no JSON from byte {} on)", shown, error.byte),
+        kReportsLie);
+  } catch (const Json::exception&) {
     throw Error(ErrorKind::usage,
-                format("'{}' is no report of tally ({})", shown, printable(error.what())));
+                format("'{}' is no report of tally (it is JSON with other keys)", shown),
+                kReportsLie);
   }
 }
 

@@ -96,6 +96,16 @@ def test_results(tally: Program, result: Result) -> None:
     assert all(name in predictions for name in ("103", "label_rank", "int32", "confidence"))
     metrics = tally("inspect", result.folder / "metrics.h5").must_succeed().stdout
     assert "confusion" in metrics
+    assert tally("inspect", result.folder).must_succeed().stdout == report
+    form = result.report["environment"]["model_form"]
+    assert f"\nform: {form}\n" in report
+    assert f"\nForm      {form}\n" in result.run.stdout
+
+
+def test_a_trace_is_named(tally: Program, small_case: Small, evaluate: Evaluate, tmp_path: Path) -> None:
+    evaluate(small_case.model, small_case.data, "--trace", tmp_path / "trace.json")
+    text = tally("inspect", tmp_path / "trace.json").must_succeed().stdout
+    assert "trace.json' is the trace of a run: open it in https://ui.perfetto.dev" in text
 
 
 def test_only_data_sets_are_verified(tally: Program, small_case: Small, result: Result, tmp_path: Path) -> None:
@@ -113,6 +123,8 @@ def test_files_that_are_nothing(tally: Program, tmp_path: Path) -> None:
         file["values"] = [1, 2, 3]
     other = tmp_path / "other.json"
     other.write_text("{}")
+    tally("inspect", other).must_fail(2, "other.json", "is JSON with other keys", "A run leaves report.json")
+    tally("inspect", tmp_path).must_fail(2, tmp_path.name, "without a report.json", "the folder of a result")
     for path in (text, plain, other, tmp_path / "missing"):
         run = tally("inspect", path)
         assert run.code in (2, 3, 4)

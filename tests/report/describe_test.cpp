@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(DescribeReport, SaysWhatItHolds) {
@@ -47,8 +48,12 @@ TEST(DescribeReport, RefusesWhatIsNone) {
   for (const char* content :
        {"", "{", "[]", "3", "{}", R"({"tally": 3})", R"({"tally": {"report_schema": "1"}})",
         R"({"tally": {"report_schema": 1}})", "\xff\xfe"}) {
-    EXPECT_THAT(refusal(folder, content), HasSubstr("is no report of tally"));
+    const auto says = refusal(folder, content);
+    EXPECT_THAT(says, HasSubstr("is no report of tally (it is "));
+    EXPECT_THAT(says, Not(HasSubstr("exception")));
   }
+  EXPECT_THAT(refusal(folder, R"({"tally": {"compare_schema": 1}})"),
+              HasSubstr("is a comparison, not the report of a run. 'tally compare' without"));
   EXPECT_THAT(refusal(folder, R"({"tally": {"report_schema": 2}})"),
               HasSubstr("has report_schema 2, expected 1. Inspect it with the version"));
   EXPECT_THROW(describe_report(folder / "missing.json"), Error);
