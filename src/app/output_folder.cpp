@@ -12,6 +12,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/report/run_report.hpp>
 
 #include "trace_path.hpp"
 
@@ -171,8 +172,18 @@ void OutputFolder::give_way() {
   refuse(path_, "is in use by another run", "Name another --output.");
 }
 
+// Of the result that goes, if it lies beside it; one elsewhere is the user's.
+void OutputFolder::remove_earlier_trace() {
+  const fs::path named = report::trace_of_report(report());
+  const fs::path trace = path_ / named.filename();
+  std::error_code ignored;
+  if (named.empty() || !is_trace(trace) || fs::equivalent(trace, trace_, ignored)) return;
+  fs::remove(trace, ignored);
+}
+
 void OutputFolder::begin_publishing() {
   std::error_code error;
+  if (overwrite_) remove_earlier_trace();
   for (const auto& file : result_files()) {
     const std::string name = file.filename().string();
     if (!overwrite_ && fs::exists(fs::symlink_status(file, error))) {

@@ -29,7 +29,8 @@ class OutputFolder {
   // too (where the file system has locks). Removes what a killed run left half-written. Throws
   // Error(output).
   void create();
-  // This run's files are about to get their final names. An earlier result goes, its report first,
+  // This run's files are about to get their final names. An earlier result goes, with a trace
+  // of it in this folder, its report first,
   // so that no report ever describes another run's predictions; from now on a failure removes this
   // run's published files too. Without `overwrite` nothing is removed. Throws Error(output).
   void begin_publishing();
@@ -56,6 +57,7 @@ class OutputFolder {
   void claim_earlier_result();
   void remove_leftovers();
   void set_events_aside();
+  void remove_earlier_trace();
   void claim();
   [[noreturn]] void give_way();
   // The events of the earlier result, set aside until it is replaced.

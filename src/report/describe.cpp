@@ -115,4 +115,15 @@ std::vector<std::string> describe_report(const std::filesystem::path& path) {
   }
 }
 
+std::string trace_of_report(const std::filesystem::path& path) {
+  try {
+    const auto bytes = read_file(path, ErrorKind::usage, "report");
+    return Json::parse(bytes.begin(), bytes.end()).at("config").at("trace").get<std::string>();
+  } catch (const Error&) {
+    return {};
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
 }  // namespace tally::report

@@ -107,6 +107,25 @@ TEST_F(OutputFolderTest, AnEarlierTraceGoesOnlyWhenItsSuccessorComes) {
   }
 }
 
+TEST_F(OutputFolderTest, TheTraceOfAnEarlierResultGoesWithIt) {
+  const fs::path run = root_ / "run";
+  fs::create_directory(run);
+  for (const auto& file : {run / "old.json", run / "other.json", root_ / "old.json"}) {
+    std::ofstream(file) << "{\"traceEvents\":[\n]}";
+  }
+  std::ofstream(run / "report.json") << R"({"config": {"trace": "elsewhere/run/old.json"}})";
+  {
+    OutputFolder folder(run, true, run / "other.json");
+    folder.create();
+    EXPECT_TRUE(fs::exists(run / "old.json"));
+    folder.begin_publishing();
+    EXPECT_FALSE(fs::exists(run / "old.json"));
+    folder.keep();
+  }
+  EXPECT_TRUE(fs::exists(run / "other.json"));
+  EXPECT_TRUE(fs::exists(root_ / "old.json"));
+}
+
 TEST_F(OutputFolderTest, OnlyAnEarlierTraceIsReplaced) {
   const auto refuses = [&](const fs::path& trace, bool overwrite) {
     try {

@@ -136,6 +136,9 @@ void write_metrics_file(const RunReport& report, const std::filesystem::path& pa
 // `tally inspect report.json`: the figures of a report as lines. Error(usage) if it is none.
 std::vector<std::string> describe_report(const std::filesystem::path& path);
 
+// What --trace was in the run of a report; empty without one, and where there is no such report.
+std::string trace_of_report(const std::filesystem::path& path);
+
 // `tally inspect metrics.h5`: what it holds, as lines. Error(usage) if it is none.
 std::vector<std::string> describe_metrics_file(const std::filesystem::path& path);
 
