@@ -7,6 +7,7 @@
 #include "columns.hpp"
 #include "data_set_body.hpp"
 #include "labels.hpp"
+#include "refuse.hpp"
 #include "schema.hpp"
 
 namespace tally::data {
@@ -27,7 +28,8 @@ void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std:
 }
 
 DataSet::DataSet(const std::filesystem::path& path)
-    : body_(std::make_unique<Body>(Body{hdf5::Reader(path), {}, {}})) {
+    : body_(std::make_unique<Body>(
+          Body{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}})) {
   body_->info = read_schema(body_->file);
   for (const ColumnInfo* column : all_columns(body_->info)) {
     body_->columns.try_emplace(

@@ -10,12 +10,9 @@
 namespace tally::data {
 namespace {
 
-constexpr std::string_view kWriters =
-    "Write it with the scripts of data_tools (data_tools/SCHEMA.md).";
-
 void require_attribute(const hdf5::Reader& file, std::string_view name) {
   if (file.has_attribute("/", name)) return;
-  refuse(file.path(), "", format("has no root attribute '{}'", name), kWriters);
+  refuse(file.path(), "", format("has no root attribute '{}'", name));
 }
 
 void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSetInfo& info) {
@@ -38,7 +35,7 @@ void read_root(const hdf5::Reader& file, DataSetInfo& info) {
   for (const char* name : {"tally_schema", "task", "num_classes"}) require_attribute(file, name);
   const std::int64_t schema = file.int64_attribute("/", "tally_schema");
   if (schema != kSchema) {
-    refuse(file.path(), "", format("has tally_schema {}, expected {}", schema, kSchema), kWriters);
+    refuse(file.path(), "", format("has tally_schema {}, expected {}", schema, kSchema));
   }
   info.task = file.string_attribute("/", "task");
   const TaskRules* rules = find_task(info.task);

@@ -29,7 +29,7 @@ AttributeView::AttributeView(hid_t object, const Subject& subject, std::string_v
                              std::string_view name)
     : subject_(subject), object_(path), name_(name) {
   if (check(H5Aexists(object, name_.c_str()), subject_, object_, "examined") == 0) {
-    fail(subject_, object_, format("has no attribute '{}'", name_));
+    fail(subject_, object_, format("has no attribute '{}'", name_), subject_.next_step);
   }
   attribute_ = Attribute(check(H5Aopen(object, name_.c_str(), H5P_DEFAULT), subject_, object_,
                                format("read, attribute '{}'", name_)));
@@ -46,7 +46,8 @@ void AttributeView::wrong(std::string_view expected) const {
   const std::string count = num_values_ == 1 ? "" : format("[{}]", num_values_);
   fail(subject_, object_,
        format("attribute '{}' is {}{}, expected {}", printable(name_), describe_type(type_.get()),
-              count, expected));
+              count, expected),
+       subject_.next_step);
 }
 
 void AttributeView::read(hid_t memory_type, void* values) const {

@@ -37,7 +37,8 @@ const DatasetInfo& Dataset::info() const { return body_->info; }
 void Dataset::require_element(Element expected) const {
   if (info().element == expected) return;
   fail(body_->subject, info().path,
-       format("holds {}, expected {}", name(info().element), name(expected)));
+       format("holds {}, expected {}", name(info().element), name(expected)),
+       body_->subject.next_step);
 }
 
 void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {

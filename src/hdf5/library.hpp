@@ -24,6 +24,7 @@ struct Subject {
   ErrorKind kind;
   std::string what;
   std::filesystem::path path;
+  std::string_view next_step = {};  // about what is there but is not as expected; may be empty
 };
 
 // "<what> '<path>', <object> <problem>"; without ", <object>" where that is empty.

@@ -72,7 +72,7 @@ bool has_object(hid_t file, const Subject& subject, std::string_view path) {
 }
 
 Object open_object(hid_t file, const Subject& subject, std::string_view path) {
-  if (!has_object(file, subject, path)) fail(subject, path, "is missing");
+  if (!has_object(file, subject, path)) fail(subject, path, "is missing", subject.next_step);
   const std::string name(path);
   return Object(check(H5Oopen(file, name.c_str(), H5P_DEFAULT), subject, path, "opened"));
 }

@@ -106,8 +106,10 @@ Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
 
 }  // namespace
 
-Reader::Reader(const std::filesystem::path& path, ErrorKind kind, std::string_view what)
-    : body_(std::make_unique<Body>(Body{{kind, std::string(what), path}, 0, File(), {}})) {
+Reader::Reader(const std::filesystem::path& path, ErrorKind kind, std::string_view what,
+               std::string_view next_step)
+    : body_(
+          std::make_unique<Body>(Body{{kind, std::string(what), path, next_step}, 0, File(), {}})) {
   body_->file_bytes = size_of_file(body_->subject);
   body_->file = open_file(body_->subject, body_->file_bytes);
   body_->descriptor = descriptor_of(body_->file, body_->subject);
@@ -160,7 +162,9 @@ std::vector<std::string> Reader::children(std::string_view group) const {
 Dataset Reader::dataset(std::string_view path) const {
   const auto lock = lock_library();
   const Subject& subject = body_->subject;
-  if (kind_of(path) != ObjectKind::dataset) fail(subject, path, "is not a dataset");
+  if (kind_of(path) != ObjectKind::dataset) {
+    fail(subject, path, "is not a dataset", subject.next_step);
+  }
   const std::string name(path);
   auto body = std::make_unique<Dataset::Body>();
   body->subject = subject;
@@ -201,7 +205,8 @@ double Reader::double_attribute(std::string_view object, std::string_view attrib
   const std::vector<double> values = doubles_attribute(object, attribute);
   if (values.size() == 1) return values.front();
   fail(body_->subject, object,
-       format("attribute '{}' has {} values, expected 1", attribute, values.size()));
+       format("attribute '{}' has {} values, expected 1", attribute, values.size()),
+       body_->subject.next_step);
 }
 
 std::vector<double> Reader::doubles_attribute(std::string_view object,

@@ -192,7 +192,8 @@ DatasetInfo examine(hid_t dataset, const Subject& subject, std::string_view path
   if (!element) {
     fail(subject, path,
          format("holds {} elements, expected little-endian integers or floats",
-                describe_type(type.get())));
+                describe_type(type.get())),
+         subject.next_step);
   }
   DatasetInfo info;
   info.path = path;

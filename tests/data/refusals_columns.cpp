@@ -59,9 +59,11 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"no_targets",
                {"/targets/label is missing"},
                [](hid_t f) { raw::remove(f, "/targets"); }},
-        Change{"label_type",
-               {"/targets/label holds int32, expected int64"},
-               [](hid_t f) { replace(f, "/targets/label", H5T_STD_I32LE, {10}); }},
+        Change{
+            "label_type",
+            {"/targets/label holds int32, expected int64. Write it with the scripts of data_tools "
+             "(data_tools/SCHEMA.md)."},
+            [](hid_t f) { replace(f, "/targets/label", H5T_STD_I32LE, {10}); }},
         Change{"label_rank",
                {"/targets/label has shape [10, 1], expected [N]"},
                [](hid_t f) {
@@ -87,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Image, Refusals,
     testing::Values(Change{"no_layout",
-                           {"/inputs/image has no attribute 'layout'"},
+                           {"/inputs/image has no attribute 'layout'. Write it with the scripts"},
                            [](hid_t f) { raw::remove_attribute(f, "/inputs/image", "layout"); }},
                     Change{"layout_chw",
                            {"/inputs/image attribute 'layout' is 'CHW', expected 'HWC'"},
