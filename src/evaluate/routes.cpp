@@ -25,11 +25,15 @@ Shape with_rows(std::int64_t rows, const Shape& row_shape) {
   return shape;
 }
 
+// Of single samples: how many are in a batch is no matter of the data.
 Error misfit(const data::ColumnInfo& column, const model::TensorSpec& wanted, const Shape& given) {
+  const auto sample = [](const Shape& batch) {
+    return to_string(Shape(batch.begin() + (batch.empty() ? 0 : 1), batch.end()));
+  };
   return {
       ErrorKind::model,
-      format("the model expects input '{}' of shape {} {} (-1: any), but {} gives {}", wanted.name,
-             to_string(wanted.shape), name(wanted.dtype), column.path, to_string(given)),
+      format("the model expects samples of shape {} {} (-1: any) as input '{}', but {} holds {}",
+             sample(wanted.shape), name(wanted.dtype), wanted.name, column.path, sample(given)),
       "Prepare the data in the model's size, or export the model for theirs (--input-shape)."};
 }
 

@@ -109,8 +109,8 @@ TEST(Routes, OneInputOnBothSidesNeedsNoName) {
 TEST(Routes, MisfitsAreNamed) {
   auto card = image_card();
   card.inputs[0].shape = {-1, 3, 8, 8};
-  EXPECT_THAT(message(image_set(), card), HasSubstr("[-1, 3, 8, 8]"));
-  EXPECT_THAT(message(image_set(), card), HasSubstr("[4, 3, 5, 6]"));
+  EXPECT_THAT(message(image_set(), card),
+              AllOf(HasSubstr("samples of shape [3, 8, 8] float32"), HasSubstr("holds [3, 5, 6]")));
 
   card = image_card();
   card.num_classes = 8;
