@@ -21,6 +21,10 @@ constexpr std::int64_t kBatchesPerRank = 4;
 // Some batches of these bytes are on their way at a time.
 constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
 
+// Trying takes about three hundred samples, and more where larger sizes pay. In batches of the
+// smallest size that is tried.
+constexpr std::int64_t kLeastToTry = 64;
+
 // Halved from `most` on until memory and every rank's share allow it.
 std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
   const auto samples = num_samples(job);
@@ -33,10 +37,22 @@ std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
   return most;
 }
 
+std::int64_t smallest_size(const Job& job) { return job.device.kind == DeviceKind::cpu ? 16 : 64; }
+
 evaluate::BatchSizes sizes_for(const Job& job, int world_size) {
   const bool on_cpu = job.device.kind == DeviceKind::cpu;
   const auto largest = largest_size(job, on_cpu ? 512 : 4096, world_size);
-  return {std::min<std::int64_t>(on_cpu ? 16 : 64, largest), largest, on_cpu ? 0.5 : 1.0};
+  return {std::min(smallest_size(job), largest), largest, on_cpu ? 0.5 : 1.0};
+}
+
+// A size that needs no trying: the only one that the model takes, or the usual one for a set so
+// small that trying would take longer than what it saves.
+std::optional<std::int64_t> settled_size(const Job& job, int world_size) {
+  const auto& card = job.model.predictor->card();
+  if (card && card->fixed_batch) return card->fixed_batch;
+  const auto share = num_samples(job) / world_size;
+  if (share >= kLeastToTry * smallest_size(job)) return std::nullopt;
+  return largest_size(job, config::RunConfig{}.batch_size, world_size);
 }
 
 // The shortest of a few, after one that settles what a network does on its first batch of a size.
@@ -55,8 +71,6 @@ double seconds_of_batch(Job& job, std::int64_t size) {
 }
 
 std::int64_t find_batch_size(Job& job, int world_size) {
-  const auto& card = job.model.predictor->card();
-  if (card && card->fixed_batch) return *card->fixed_batch;
   return evaluate::fastest_batch_size(
       sizes_for(job, world_size), [&](std::int64_t size) { return seconds_of_batch(job, size); });
 }
@@ -65,15 +79,17 @@ std::int64_t find_batch_size(Job& job, int world_size) {
 
 void settle_batch_size(const comm::Communicator& comm, Job& job) {
   if (job.config.batch_size != config::kAutoBatchSize) return;
+  const auto settled = settled_size(job, comm.world_size());
   std::int64_t chosen = 0;
   comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {
-      if (comm.is_root()) chosen = find_batch_size(job, comm.world_size());
+      if (comm.is_root()) chosen = settled ? *settled : find_batch_size(job, comm.world_size());
     });
   });
   job.config.batch_size = comm.max(chosen);
-  job.notes.push_back(format("--batch-size auto chose {}: with this number the digests come again",
-                             job.config.batch_size));
+  job.notes.push_back(
+      format("--batch-size auto chose {}{}: with this number the digests come again",
+             job.config.batch_size, settled ? " without trying others" : ""));
 }
 
 }  // namespace tally::app

@@ -6,6 +6,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import small
 from conftest import Evaluate, Small
 from launch import Program
 from paired_tasks import linear_model
@@ -57,14 +58,18 @@ def test_an_idle_option_is_told(evaluate: Evaluate, tmp_path: Path, task: str, o
     assert not any("changes nothing" in note for note in evaluate(model, tmp_path / "set.h5").report["notes"])
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_a_batch_size_that_was_found_repeats_the_run(small_case: Small, evaluate: Evaluate, ranks: int) -> None:
+@pytest.mark.parametrize(("samples", "ranks", "tried"), [(103, 3, False), (1024, 1, True)])
+def test_a_batch_size_that_was_found_repeats_the_run(
+    small_case: Small, evaluate: Evaluate, tmp_path: Path, samples: int, ranks: int, tried: bool
+) -> None:
     """Its network has convolutions, whose weights are packed for the first batch that a rank sees."""
-    found = evaluate(small_case.model, small_case.data, "--batch-size", "auto", ranks=ranks)
+    data = small.make_set(samples).write(tmp_path / "set.h5")
+    found = evaluate(small_case.model, data, "--batch-size", "auto", "--device", "cpu", ranks=ranks)
     size, batches = (found.report["plan"][key] for key in ("batch_size", "batches"))
     assert batches >= 4 * ranks
-    assert any(f"--batch-size auto chose {size}" in note for note in found.report["notes"])
-    again = evaluate(small_case.model, small_case.data, "--batch-size", size)
+    how = "" if tried else " without trying others"
+    assert any(f"--batch-size auto chose {size}{how}:" in note for note in found.report["notes"])
+    again = evaluate(small_case.model, data, "--batch-size", size, "--device", "cpu")
     assert again.digests == found.digests
 
 
