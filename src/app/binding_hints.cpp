@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include <tally/base/format.hpp>
@@ -11,7 +12,14 @@
 namespace tally::app {
 namespace {
 
-// A rank uses --threads cores; the rest of those it may run on stand idle.
+// Open MPI binds a rank to a core or two, but its own processes use all cores of the job. What
+// other launchers may use is not known: the cores of a node may be another job's.
+std::set<int> cores_of_launcher() {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return {};
+  return device::usable_cores(getppid());
+}
+
+// Ranks use --threads cores each; the rest of those that they may run on stand idle.
 void note_idle_cores(const comm::Communicator& comm, Job& job, std::int64_t cores) {
   const auto used = std::int64_t{comm.local_world_size()} * job.config.threads;
   if (job.device.kind != DeviceKind::cpu || used >= cores) return;
@@ -44,7 +52,9 @@ bool is_far_from_gpu(const Job& job, const std::set<int>& nodes) {
 
 void note_binding(const comm::Communicator& comm, Job& job) {
   const auto cores = device::usable_cores();
-  note_idle_cores(comm, job, std::ssize(cores));
+  auto cores_of_job = cores_of_launcher();
+  cores_of_job.insert(cores.begin(), cores.end());
+  note_idle_cores(comm, job, std::ssize(device::physical_cores(cores_of_job)));
   note_crowded_threads(comm, job, std::ssize(cores));
   const auto nodes = device::numa_nodes_of(cores);
   const bool wanders =

@@ -54,10 +54,20 @@ std::optional<int> numa_node_of_pci(std::string_view bus_id, const std::filesyst
   return node && *node >= 0 ? node : std::nullopt;  // -1: the machine does not say
 }
 
-std::set<int> usable_cores() {
+std::set<int> physical_cores(const std::set<int>& cores, const std::filesystem::path& sysfs) {
+  std::set<int> physical;
+  for (const int core : cores) {
+    const auto folder = "devices/system/cpu/cpu" + std::to_string(core);
+    const auto shared = parse_cpu_list(line_of(sysfs / folder / "topology/thread_siblings_list"));
+    physical.insert(shared.empty() ? core : shared.front());
+  }
+  return physical;
+}
+
+std::set<int> usable_cores(int process_id) {
   cpu_set_t allowed;
   std::set<int> cores;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cores;
+  if (sched_getaffinity(process_id, sizeof allowed, &allowed) != 0) return cores;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(to_size(core), &allowed)) cores.insert(core);
   }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,7 +58,19 @@ TEST_F(NumaTest, GpusHangOnNodes) {
   EXPECT_EQ(numa_node_of_pci("0000:1d:00.0", sysfs_), std::nullopt);
 }
 
+TEST_F(NumaTest, LogicalCoresShareAPhysicalOne) {
+  write("devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2");
+  write("devices/system/cpu/cpu2/topology/thread_siblings_list", "0,2");
+  EXPECT_THAT(physical_cores({0, 2}, sysfs_), ElementsAre(0));
+  EXPECT_THAT(physical_cores({1, 2, 3}, sysfs_), ElementsAre(0, 1, 3));
+}
+
 TEST(UsableCoresTest, ThereIsOneAtLeast) { EXPECT_THAT(usable_cores(), testing::Not(IsEmpty())); }
+
+TEST(UsableCoresTest, OtherProcessesHaveTheirOwn) {
+  EXPECT_EQ(usable_cores(::getpid()), usable_cores());
+  EXPECT_THAT(usable_cores(std::numeric_limits<int>::max()), IsEmpty());
+}
 
 }  // namespace
 }  // namespace tally::device

@@ -1,6 +1,7 @@
 """What --task and the options of metrics mean for data and models where they can be misread."""
 
 import os
+import re
 from pathlib import Path
 
 import h5py
@@ -103,6 +104,15 @@ def test_threads_that_share_a_core_are_told(tally: Program, small_case: Small, t
         "check", "--model", small_case.model, "--data", small_case.data, "--device", "cpu", "--threads", threads)])  # fmt: skip
     run.must_succeed()
     assert ("2 threads of a rank share 1 core" in run.stderr) == told, run.stderr
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs 2 cores")
+def test_idle_cores_are_told_though_open_mpi_binds_to_one(tally: Program, small_case: Small) -> None:
+    options = ("check", "--model", small_case.model, "--data", small_case.data, "--device", "cpu")
+    launch = tally.command(*options, ranks=1)
+    said = [tally.run_command([launch[0], "--bind-to", to, *launch[1:]]).must_succeed().stderr for to in ("core", "none")]
+    assert re.search(r"1 of \d+ cores are used; a rank per core \(mpirun -n \d+\)", said[0]), said[0]
+    assert said[0] == said[1]
 
 
 def test_the_matrix_alone_leaves_subgroups_without_metrics(evaluate: Evaluate, tmp_path: Path) -> None:

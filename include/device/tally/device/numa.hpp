@@ -20,7 +20,11 @@ std::set<int> numa_nodes_of(const std::set<int>& cores,
 std::optional<int> numa_node_of_pci(std::string_view bus_id,
                                     const std::filesystem::path& sysfs = "/sys");
 
-// The cores that this process may use.
-std::set<int> usable_cores();
+// Of the logical cores that share one, the first; each for itself where the machine does not say.
+std::set<int> physical_cores(const std::set<int>& cores,
+                             const std::filesystem::path& sysfs = "/sys");
+
+// The cores that this process may use; of another one those that it may, empty where nobody says.
+std::set<int> usable_cores(int process_id = 0);
 
 }  // namespace tally::device
