@@ -224,6 +224,10 @@ int fuse_convolutions(Graph& graph, Sums sums) {
   return num_fused + static_cast<int>(relus.size());
 }
 
+bool is_fused(Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node* n) { return is_a(n, kFusedLayers); });
+}
+
 int take_plain_convolutions(Graph& graph) {
   if (!has_operator(kFused, "")) return 0;
   std::vector<Node*> convolutions;

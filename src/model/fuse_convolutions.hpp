@@ -25,6 +25,10 @@ enum class Sums { fused, left_alone };
 // infinity, too (which is reported), where ReLU makes 0 of it.
 int fuse_convolutions(torch::jit::Graph& graph, Sums sums);
 
+// Whether the graph names those operators already, with settings of its own: it is to stay as it
+// is.
+bool is_fused(torch::jit::Graph& graph);
+
 // For the same graph, afterwards. Convolutions that nothing was fused into, but that ours may take
 // the place of (use_winograd.hpp, use_narrow.hpp), become kFused too: a run then shows what they
 // are given, and their weights can be packed. How many.

@@ -11,8 +11,15 @@ at::IValue constant(const torch::jit::Node* node, const char* name) {
   return torch::jit::toIValue(node->namedInput(name)).value_or(at::IValue());
 }
 
-bool is_all_ones(const torch::jit::Node* node, const char* name) {
-  return std::ranges::all_of(constant(node, name).toIntVector(), [](auto n) { return n == 1; });
+bool is_all(const torch::jit::Node* node, const char* name, std::int64_t number) {
+  return std::ranges::all_of(constant(node, name).toIntVector(),
+                             [number](auto n) { return n == number; });
+}
+
+torch::jit::Node* only_reader(const torch::jit::Value* value) {
+  if (value->uses().size() != 1) return nullptr;
+  auto* const user = value->uses().front().user;
+  return user->owningBlock() == value->node()->owningBlock() ? user : nullptr;
 }
 
 bool is_tensor_or_none(const torch::jit::Value* value) {

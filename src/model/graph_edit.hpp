@@ -10,8 +10,11 @@ namespace tally::model {
 // Input `name` of a node as a constant; None where it is none, or None.
 at::IValue constant(const torch::jit::Node* node, const char* name);
 
-// Of an input that is a constant list of integers.
-bool is_all_ones(const torch::jit::Node* node, const char* name);
+// Whether those of an input that is a constant list of integers are all `number`.
+bool is_all(const torch::jit::Node* node, const char* name, std::int64_t number);
+
+// The node that alone reads `value`, in the same block; null if there is no such.
+torch::jit::Node* only_reader(const torch::jit::Value* value);
 
 bool is_tensor_or_none(const torch::jit::Value* value);
 

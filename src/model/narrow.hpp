@@ -36,9 +36,9 @@ struct NarrowLayer {
   bool has_relu;        // which keeps NaN
 };
 
-// On the calling thread; NaN is a maximum. `out` is [num_images, out_height, out_width,
-// out_channels]. Bits of an image do not depend on the others. Takes the memory of one padded
-// image.
+// On the calling thread; NaN is a maximum, and biases, added to maxima, are finite. `out` is
+// [num_images, out_height, out_width, out_channels]. Bits of an image do not depend on the others.
+// Takes the memory of one padded image.
 void convolve_narrow(const float* images, const NarrowLayer& layer, const NarrowShape& shape,
                      float* out);
 

@@ -1,5 +1,6 @@
 #include "narrow_convolution.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -10,21 +11,26 @@
 namespace tally::model {
 namespace {
 
-bool is_float(const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; }
+// Beyond it nothing is sensible, and below it no size overflows.
+constexpr std::int64_t kLargest = 1 << 20;
+
+bool is_float_of(const at::Tensor& tensor, std::int64_t num_dimensions) {
+  return tensor.scalar_type() == at::kFloat && tensor.device().is_cpu() &&
+         tensor.dim() == num_dimensions;
+}
+
+bool is_pair(at::IntArrayRef list, std::int64_t least) {
+  return (list.size() == 1 || list.size() == 2) &&
+         std::ranges::all_of(list, [&](auto n) { return n >= least && n < kLargest; });
+}
 
 // Graphs name the operator by themselves: what would be read out of bounds is refused here.
-void check(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-           const NarrowShape& shape) {
+void check(const at::Tensor& weight, const NarrowShape& shape) {
   TORCH_CHECK(has_narrow_convolution(), "this processor has no AVX2");
   const std::vector<std::int64_t> size{shape.num_groups(), shape.window_height, shape.window_width,
                                        shape.channels, kNarrowGroup};
-  TORCH_CHECK(is_float(input) && is_float(weight) && is_float(bias),
-              "the narrow convolution takes float32");
   TORCH_CHECK(weight.sizes() == size, "an image of ", shape.channels, " channels for weights of ",
               weight.sizes(), " and ", shape.out_channels, " biases");
-  TORCH_CHECK(shape.stride_down > 0 && shape.stride_across > 0 && shape.padding_down >= 0 &&
-                  shape.padding_across >= 0,
-              "strides and paddings of ", shape.stride_down, ", ", shape.padding_down);
   TORCH_CHECK(shape.height + 2 * shape.padding_down >= shape.window_height &&
                   shape.width + 2 * shape.padding_across >= shape.window_width &&
                   shape.out_height() > 0 && shape.out_width() > 0,
@@ -34,13 +40,17 @@ void check(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& 
 at::Tensor convolve(const at::Tensor& given_input, const at::Tensor& given_weight,
                     const at::Tensor& given_bias, at::IntArrayRef stride, at::IntArrayRef padding,
                     bool has_relu, bool pool) {
+  TORCH_CHECK(is_pair(stride, 1) && is_pair(padding, 0), "strides of ", stride, ", paddings of ",
+              padding);
   const auto input = given_input.contiguous(at::MemoryFormat::ChannelsLast);
   const auto weight = given_weight.contiguous();
   const auto bias = given_bias.contiguous();
-  TORCH_CHECK(weight.dim() == 5, "weights of ", weight.sizes());
+  TORCH_CHECK(is_float_of(input, 4) && is_float_of(weight, 5) && is_float_of(bias, 1),
+              "float32 images, weights and biases on the CPU are taken, not those of ",
+              input.sizes(), ", ", weight.sizes(), ", ", bias.sizes());
   const auto shape = narrow_shape(input.sizes(), bias.numel(),
                                   {weight.sizes().slice(1, 2), stride, padding, pool});
-  check(input, weight, bias, shape);
+  check(weight, shape);
   auto out =
       at::empty({shape.num_images, shape.out_channels, shape.out_height(), shape.out_width()},
                 input.options(), at::MemoryFormat::ChannelsLast);

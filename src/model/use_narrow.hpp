@@ -10,7 +10,8 @@
 namespace tally::model {
 
 // Whether it pays for a convolution of these weights, whose settings are constants: float32,
-// windows, channels that fill at most half of the last 16, or an image of one channel.
+// windows, few channels, of which those of the output fill at most half of the last 16, or images
+// of one channel.
 bool suits_narrow(const torch::jit::Node* convolution, const at::Tensor& weight);
 
 // For kFused of fuse_convolutions.hpp, in a graph that has not run yet and on one thread, with its

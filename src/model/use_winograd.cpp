@@ -29,11 +29,11 @@ bool pays(const WinogradShape& shape) {
 // The ReLU that alone reads `value`, if that is so. Its result may then be the memory of the sum,
 // which nothing else knows of.
 Node* relu_after(const Value* value) {
-  if (value->uses().size() != 1) return nullptr;
-  Node* user = value->uses().front().user;
-  const bool is_relu = user->kind() == c10::Symbol::fromQualString("aten::relu_") ||
-                       user->kind() == c10::Symbol::fromQualString("aten::relu");
-  return is_relu && user->owningBlock() == value->node()->owningBlock() ? user : nullptr;
+  Node* const user = only_reader(value);
+  const bool is_relu =
+      user != nullptr && (user->kind() == c10::Symbol::fromQualString("aten::relu_") ||
+                          user->kind() == c10::Symbol::fromQualString("aten::relu"));
+  return is_relu ? user : nullptr;
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ bool suits_winograd(const Node* convolution, const at::Tensor& weight) {
   const bool is_small = weight.dim() == 4 && weight.size(2) == 3 && weight.size(3) == 3;
   if (!is_small || weight.scalar_type() != at::kFloat) return false;
   if (constant(convolution, "groups").toInt() != 1) return false;
-  if (!is_all_ones(convolution, "stride") || !is_all_ones(convolution, "dilation")) return false;
+  if (!is_all(convolution, "stride", 1) || !is_all(convolution, "dilation", 1)) return false;
   return winograd_lanes() > 0 && weight.size(1) % kChannelMultiple == 0 &&
          weight.size(0) % kChannelGroup == 0 && weight.size(1) >= kLeastChannels;
 }

@@ -9,7 +9,9 @@
 namespace tally::model {
 namespace {
 
-bool is_float(const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; }
+bool is_float(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kFloat && tensor.device().is_cpu();
+}
 
 // What the operators are given, as the kernel wants it. Graphs name them by themselves: what would
 // be read out of bounds is refused here.
@@ -25,7 +27,7 @@ struct Arguments {
         shape(winograd_shape(x.sizes(), bias.numel(), padding)) {
     TORCH_CHECK(winograd_lanes() > 0, "this processor has no instructions for Winograd's");
     TORCH_CHECK(is_float(input) && is_float(weight) && is_float(bias),
-                "Winograd's convolution takes float32");
+                "Winograd's convolution takes float32 on the CPU");
     const std::vector<std::int64_t> size{bias.numel() / kChannelGroup, kTileProducts, input.size(1),
                                          kChannelGroup};
     TORCH_CHECK(weight.sizes() == size && bias.numel() % kChannelGroup == 0 &&

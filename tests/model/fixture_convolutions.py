@@ -97,6 +97,21 @@ class NanInFirstLayer(nn.Module):
         return torch.relu(self.second(torch.relu(self.first(x)))).mean((2, 3))
 
 
+class NanInFirstMaxima(NanInFirstLayer):
+    """The same with few channels, of which maxima are taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 20, 3), nn.Conv2d(20, 50, 3, padding=1)
+        self.fc = nn.Linear(50 * 4, 10)
+        nn.init.constant_(self.first.weight, float("nan"))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.max_pool2d(torch.relu(self.first(x)), 2)
+        x = nn.functional.max_pool2d(torch.relu(self.second(x)), 2)
+        return self.fc(torch.flatten(x, 1))
+
+
 class ReluLast(nn.Module):
     """Most scores are exactly zero, as a SqueezeNet's may be: ties."""
 

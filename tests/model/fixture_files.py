@@ -100,6 +100,7 @@ class Fixtures:
                      "MakesNan", "Doubles", "TwoInputs"):
             self.script(f"{name}.pt", getattr(nets, name)())
         self.script("NanInFirstLayer.pt", convolutions.NanInFirstLayer())
+        self.script("NanInFirstMaxima.pt", convolutions.NanInFirstMaxima())
         for name in ("Residual", "Concatenated", "SharedSums", "BroadcastSum", "OverwrittenInput", "ReluLast", "Scaled",
                      "AddedTo", "SameUnderCast", "CastUsedLater", "PooledSums", "Unbatched", "Wide"):
             torch.manual_seed(5)

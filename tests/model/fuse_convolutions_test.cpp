@@ -40,9 +40,11 @@ INSTANTIATE_TEST_SUITE_P(Networks, FusedTest,
 
 // oneDNN's own ReLU makes zeros of them.
 TEST(FusedReluTest, KeepsNan) {
-  const auto scores = run(*load("NanInFirstLayer.pt"));
-  ASSERT_EQ(scores.size(), 160u);
-  EXPECT_THAT(scores, Each(ResultOf([](float score) { return std::isnan(score); }, true)));
+  for (const auto* network : {"NanInFirstLayer.pt", "NanInFirstMaxima.pt"}) {
+    const auto scores = run(*load(network));
+    ASSERT_EQ(scores.size(), 160u) << network;
+    EXPECT_THAT(scores, Each(ResultOf([](float score) { return std::isnan(score); }, true)));
+  }
 }
 
 // Classes of score zero are tied, and stay so.
@@ -113,12 +115,15 @@ TEST(FormTest, SaysWhatWasFused) {
     return predictor->form();
   };
   const std::string packed = "convolutions fused, weights packed";
+  const std::string eights = has_narrow_convolution() ? ", channels in eights" : "";
   for (const auto* network : {"Residual", "NanInFirstLayer"}) {
     EXPECT_EQ(form(network), packed) << network;
   }
   for (const auto* network : {"net", "Concatenated"}) {
-    EXPECT_EQ(form(network), packed + (has_narrow_convolution() ? ", channels in eights" : ""));
+    EXPECT_EQ(form(network), packed + eights) << network;
   }
+  EXPECT_EQ(form("NanInFirstMaxima"),
+            "convolutions fused, pools without indices, weights packed" + eights);
   EXPECT_EQ(form("PooledSums"), "convolutions fused, pools without indices, weights packed");
   EXPECT_EQ(form("BroadcastSum"), "ReLUs fused, weights packed");
   EXPECT_EQ(form("Wide"), packed + (winograd_lanes() > 0 ? ", Winograd F(2x2, 3x3)" : ""));

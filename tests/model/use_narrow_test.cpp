@@ -67,7 +67,8 @@ TEST_F(Narrow, OnlyWhatItSuits) {
   EXPECT_TRUE(is_taken(Layer(1, 32))) << "one channel";
   EXPECT_FALSE(is_taken(Layer(2, 32))) << "channels that fill registers of 16";
   EXPECT_FALSE(is_taken(Layer(20, 25))) << "channels that fill more than half of them";
-  EXPECT_FALSE(is_taken(Layer(72, 24))) << "many channels";
+  EXPECT_FALSE(is_taken(Layer(33, 24))) << "many channels";
+  EXPECT_FALSE(is_taken(Layer(1, 72))) << "many channels out";
   EXPECT_FALSE(is_taken(Layer(20, 50), {1'000, 20, 3, 3})) << "few pixels";
   EXPECT_FALSE(is_taken(Layer(1, 20, {1, 1}))) << "no window";
   Layer layer(20, 50);
