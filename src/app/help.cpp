@@ -97,9 +97,9 @@ std::string command_help(std::string_view command) {
         "plan and\nwrites nothing. It reads no samples: see 'tally inspect DATA --verify'.");
   }
   if (command == "inspect") {
-    return "Usage: tally inspect FILE [--verify] [--add-checksums OUT]\n\n"
-           "Says what a data set, model, weights or result file holds; of the folder of a\n"
-           "result, what its report says.\n\n"
+    return "Usage: tally inspect FILE|RESULT [--verify] [--add-checksums OUT]\n\n"
+           "Says what a data set, model, weights or result file holds; of a result's folder\n"
+           "what its report says, of a trace what to open it with.\n\n"
            "  --verify             read all of a data set, check its labels and, where\n"
            "                       it has them, its checksums\n"
            "  --add-checksums OUT  write a copy of a data set with checksum tables to OUT\n";

@@ -7,6 +7,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/data/describe.hpp>
 #include <tally/hdf5/reader.hpp>
@@ -93,7 +94,8 @@ Lines describe_folder(const std::string& folder) {
 
 Lines describe_json(const std::string& file) {
   if (!is_trace(file)) return report::describe_report(file);
-  return {format("'{}' is the trace of a run: open it in https://ui.perfetto.dev", file)};
+  return {
+      format("'{}' is the trace of a run: open it in https://ui.perfetto.dev", printable(file))};
 }
 
 // Of every kind of file but a data set; empty for what may be one.

@@ -172,18 +172,21 @@ void OutputFolder::give_way() {
   refuse(path_, "is in use by another run", "Name another --output.");
 }
 
-// Of the result that goes, if it lies beside it; one elsewhere is the user's.
-void OutputFolder::remove_earlier_trace() {
+// That of the result that goes, if it was written into this folder, as far as its name tells; one
+// elsewhere is the user's. Empty if there is none.
+fs::path OutputFolder::earlier_trace() const {
   const fs::path named = report::trace_of_report(report());
   const fs::path trace = path_ / named.filename();
   std::error_code ignored;
-  if (named.empty() || !is_trace(trace) || fs::equivalent(trace, trace_, ignored)) return;
-  fs::remove(trace, ignored);
+  const bool is_of_this_folder = named.parent_path().filename() == path_.filename();
+  const bool is_there = fs::symlink_status(trace, ignored).type() == fs::file_type::regular;
+  if (named.empty() || !is_of_this_folder || !is_there || !is_trace(trace)) return {};
+  return fs::equivalent(trace, trace_, ignored) ? fs::path() : trace;
 }
 
 void OutputFolder::begin_publishing() {
   std::error_code error;
-  if (overwrite_) remove_earlier_trace();
+  const auto trace = overwrite_ ? earlier_trace() : fs::path();
   for (const auto& file : result_files()) {
     const std::string name = file.filename().string();
     if (!overwrite_ && fs::exists(fs::symlink_status(file, error))) {
@@ -195,6 +198,7 @@ void OutputFolder::begin_publishing() {
              "Name another --output.");
     }
   }
+  if (!trace.empty()) fs::remove(trace, error);
   for (const auto& [aside, original] : earlier_events()) fs::remove(aside, error);
   earlier_events_aside_ = false;
   publishing_ = true;

@@ -29,10 +29,10 @@ class OutputFolder {
   // too (where the file system has locks). Removes what a killed run left half-written. Throws
   // Error(output).
   void create();
-  // This run's files are about to get their final names. An earlier result goes, with a trace
-  // of it in this folder, its report first,
-  // so that no report ever describes another run's predictions; from now on a failure removes this
-  // run's published files too. Without `overwrite` nothing is removed. Throws Error(output).
+  // This run's files are about to get their final names. An earlier result goes, its report first,
+  // so that no report ever describes another run's predictions, and last a trace of it in this
+  // folder; from now on a failure removes this run's published files too. Without `overwrite`
+  // nothing is removed. Throws Error(output).
   void begin_publishing();
   // After begin_publishing(). The trace's path is as it was when this run began, and free: with
   // `overwrite` an earlier trace goes. Throws Error(output); what is there stays.
@@ -57,7 +57,7 @@ class OutputFolder {
   void claim_earlier_result();
   void remove_leftovers();
   void set_events_aside();
-  void remove_earlier_trace();
+  std::filesystem::path earlier_trace() const;
   void claim();
   [[noreturn]] void give_way();
   // The events of the earlier result, set aside until it is replaced.

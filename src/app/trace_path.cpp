@@ -48,6 +48,8 @@ bool is_or_holds(const fs::path& folder, const fs::path& path) {
 }  // namespace
 
 bool is_trace(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return false;  // a pipe would block
   std::string start(trace::kTraceBegins.size(), '\0');
   std::ifstream(file, std::ios::binary).read(start.data(), std::ssize(start));
   return start == trace::kTraceBegins;

@@ -107,6 +107,27 @@ TEST_F(OutputFolderTest, AnEarlierTraceGoesOnlyWhenItsSuccessorComes) {
   }
 }
 
+TEST_F(OutputFolderTest, OtherTracesStay) {
+  const fs::path run = root_ / "run";
+  for (const std::string named :
+       {"elsewhere/trace.json", "elsewhere/run/link.json", "trace.json"}) {
+    fs::create_directory(run);
+    for (const auto& file : {run / "trace.json", root_ / "trace.json"}) {
+      std::ofstream(file) << "{\"traceEvents\":[\n]}";
+    }
+    fs::create_symlink(root_ / "trace.json", run / "link.json");
+    std::ofstream(run / "report.json") << R"({"config": {"trace": ")" << named << R"("}})";
+    OutputFolder folder(run, true);
+    folder.create();
+    folder.begin_publishing();
+    EXPECT_TRUE(fs::exists(run / "trace.json")) << named;
+    EXPECT_TRUE(fs::is_symlink(run / "link.json")) << named;
+    EXPECT_TRUE(fs::exists(root_ / "trace.json")) << named;
+    folder.keep();
+    fs::remove_all(run);
+  }
+}
+
 TEST_F(OutputFolderTest, TheTraceOfAnEarlierResultGoesWithIt) {
   const fs::path run = root_ / "run";
   fs::create_directory(run);

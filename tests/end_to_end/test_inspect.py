@@ -1,6 +1,7 @@
 """`tally inspect`: what each kind of file holds, and a checked copy of a data set."""
 
 import json
+import os
 from pathlib import Path
 
 import h5py
@@ -106,6 +107,8 @@ def test_a_trace_is_named(tally: Program, small_case: Small, evaluate: Evaluate,
     evaluate(small_case.model, small_case.data, "--trace", tmp_path / "trace.json")
     text = tally("inspect", tmp_path / "trace.json").must_succeed().stdout
     assert "trace.json' is the trace of a run: open it in https://ui.perfetto.dev" in text
+    os.mkfifo(tmp_path / "pipe.json")
+    tally("inspect", tmp_path / "pipe.json").must_fail(2, "pipe.json")
 
 
 def test_only_data_sets_are_verified(tally: Program, small_case: Small, result: Result, tmp_path: Path) -> None:
