@@ -7,6 +7,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/evaluate/batch_size.hpp>
+#include <tally/model/batch_pieces.hpp>
 #include <tally/plan/batch_grid.hpp>
 
 #include "naming_model.hpp"
@@ -21,17 +22,25 @@ constexpr std::int64_t kBatchesPerRank = 4;
 // Some batches of these bytes are on their way at a time.
 constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
 
-// Trying takes about three hundred samples, and more where larger sizes pay. In batches of the
-// smallest size that is tried.
-constexpr std::int64_t kLeastToTry = 64;
+// Trying the first three sizes takes some twenty batches of the smallest one, and more where larger
+// ones pay.
+constexpr std::int64_t kLeastBatchesToTry = 64;
 
-// Halved from `most` on until memory and every rank's share allow it.
+// Each has a piece of every batch.
+bool threads_share(const Job& job, std::int64_t size) {
+  const int threads = job.device.kind == DeviceKind::cpu ? job.config.threads : 1;
+  return threads == 1 || model::num_pieces(size, threads) == threads;
+}
+
+// Halved from `most` on until memory and every rank's share allow it, but for even shares not so
+// far that threads could not share batches any more.
 std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
   const auto samples = num_samples(job);
   const auto is_too_large = [&](std::int64_t size) {
+    if (data::slot_bytes(job.data.set->info(), size) > kMostBatchBytes) return true;
+    if (threads_share(job, size) && !threads_share(job, size / 2)) return false;
     const plan::BatchGrid grid(samples, size);
-    return data::slot_bytes(job.data.set->info(), size) > kMostBatchBytes ||
-           grid.num_batches() < world_size * kBatchesPerRank || grid.balance(world_size) < 0.9;
+    return grid.num_batches() < world_size * kBatchesPerRank || grid.balance(world_size) < 0.9;
   };
   while (most > 1 && is_too_large(most)) most /= 2;
   return most;
@@ -51,7 +60,7 @@ std::optional<std::int64_t> settled_size(const Job& job, int world_size) {
   const auto& card = job.model.predictor->card();
   if (card && card->fixed_batch) return card->fixed_batch;
   const auto share = num_samples(job) / world_size;
-  if (share >= kLeastToTry * smallest_size(job)) return std::nullopt;
+  if (share >= kLeastBatchesToTry * smallest_size(job)) return std::nullopt;
   return largest_size(job, config::RunConfig{}.batch_size, world_size);
 }
 

@@ -12,25 +12,29 @@
 namespace tally::app {
 namespace {
 
-// Open MPI binds a rank to a core or two, but its own processes use all cores of the job. What
-// other launchers may use is not known: the cores of a node may be another job's.
+// Open MPI binds a rank to a core or two, but not its own process. In a job of Slurm, and with
+// other launchers, what that may use can be more than what is the job's.
 std::set<int> cores_of_launcher() {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return {};
+  const bool is_open_mpi = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
+  if (!is_open_mpi || std::getenv("SLURM_JOB_ID") != nullptr) return {};
   return device::usable_cores(getppid());
 }
 
 // Ranks use --threads cores each; the rest of those that they may run on stand idle.
 void note_idle_cores(const comm::Communicator& comm, Job& job, std::int64_t cores) {
-  const auto used = std::int64_t{comm.local_world_size()} * job.config.threads;
+  const auto threads = job.config.threads;
+  const auto used = std::int64_t{comm.local_world_size()} * threads;
   if (job.device.kind != DeviceKind::cpu || used >= cores) return;
-  job.notes.push_back(format("{} of {} cores are used; a rank per core (mpirun -n {}) is faster",
-                             used, cores, cores / job.config.threads));
+  const auto launch = format("mpirun -n {}", cores / threads);
+  job.notes.push_back(
+      threads == 1
+          ? format("{} of {} cores are used; a rank per core ({}) is faster", used, cores, launch)
+          : format("{} of {} cores are used; ranks for all ({} --map-by slot:pe={}) are faster",
+                   used, cores, launch, threads));
 }
 
 // Open MPI binds the ranks of a small job to a core each, whatever --threads says.
-void note_crowded_threads(const comm::Communicator& comm, Job& job, std::int64_t cores) {
-  const bool is_crowded = job.device.kind == DeviceKind::cpu && job.config.threads > cores;
-  if (comm.max(std::int64_t{is_crowded}) == 0) return;
+void note_crowded_threads(Job& job, std::int64_t cores) {
   const std::string counts = format("{} threads of a rank share {} core{}", job.config.threads,
                                     cores, cores == 1 ? "" : "s");
   const bool is_bound = cores < sysconf(_SC_NPROCESSORS_ONLN);
@@ -39,6 +43,15 @@ void note_crowded_threads(const comm::Communicator& comm, Job& job, std::int64_t
                                    "--cpus-per-task={}) gives each rank its own",
                                    counts, job.config.threads, job.config.threads)
                           : counts + ", which is slower than a thread for each");
+}
+
+void note_cores(const comm::Communicator& comm, Job& job, const std::set<int>& cores) {
+  const bool is_crowded =
+      job.device.kind == DeviceKind::cpu && job.config.threads > std::ssize(cores);
+  if (comm.max(std::int64_t{is_crowded}) != 0) return note_crowded_threads(job, std::ssize(cores));
+  auto cores_of_job = cores_of_launcher();
+  cores_of_job.insert(cores.begin(), cores.end());
+  note_idle_cores(comm, job, std::ssize(device::physical_cores(cores_of_job)));
 }
 
 bool is_far_from_gpu(const Job& job, const std::set<int>& nodes) {
@@ -52,10 +65,7 @@ bool is_far_from_gpu(const Job& job, const std::set<int>& nodes) {
 
 void note_binding(const comm::Communicator& comm, Job& job) {
   const auto cores = device::usable_cores();
-  auto cores_of_job = cores_of_launcher();
-  cores_of_job.insert(cores.begin(), cores.end());
-  note_idle_cores(comm, job, std::ssize(device::physical_cores(cores_of_job)));
-  note_crowded_threads(comm, job, std::ssize(cores));
+  note_cores(comm, job, cores);
   const auto nodes = device::numa_nodes_of(cores);
   const bool wanders =
       job.device.kind == DeviceKind::cpu && comm.local_world_size() > 1 && nodes.size() > 1;

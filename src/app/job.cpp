@@ -126,8 +126,7 @@ void check_state_size(const exact::StateLayout& layout) {
               "Ask for fewer --metrics, or lower --confusion-max-classes.");
 }
 
-// Nothing to say of a batch that the user cannot make smaller, or of a set that one small batch
-// holds.
+// Nothing to say where no other size would do better, or of a set that one small batch holds.
 void note_balance(Job& job, int world_size) {
   const auto& grid = *job.grid;
   const auto& card = job.model.predictor->card();
@@ -141,9 +140,11 @@ void note_balance(Job& job, int world_size) {
   const auto better = plan::better_batch_size(grid, world_size, [&](std::int64_t size) {
     return !has_threads || model::num_pieces(size, job.config.threads) == job.config.threads;
   });
-  job.notes.push_back(format(
-      "rank 0 computes {} samples where {} would do, for ranks take whole batches, filled up{}",
-      most, share, better ? format("; --batch-size {} wastes less", *better) : ""));
+  if (!better) return;
+  job.notes.push_back(
+      format("rank 0 computes {} samples where {} would do, for ranks take whole batches, filled "
+             "up; --batch-size {} wastes less",
+             most, share, *better));
 }
 
 // What the data set alone and what the model alone cannot tell: do they fit each other?

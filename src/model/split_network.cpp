@@ -87,11 +87,12 @@ std::vector<std::string> SplitNetwork::notes() const {
   if (!refusal_.empty()) {
     notes.push_back(
         format("model '{}': threads share operations instead of batches ({})", name(), refusal_));
-  } else if (batch_size_ > 0 && num_pieces_ == 1) {
+  } else if (batch_size_ > 0 && num_pieces_ < threads_) {
     notes.push_back(format(
-        "{} threads cannot share batches of {} sample{}, only operations, which is slower: "
-        "a --batch-size that {} divides, from {} on, would do",
-        threads_, batch_size_, batch_size_ == 1 ? "" : "s", threads_, kSamplesOfPiece * threads_));
+        "batches of {} sample{} have pieces for {} of {} threads; the others share operations, "
+        "which is slower: a --batch-size that {} divides, from {} on, would do",
+        batch_size_, batch_size_ == 1 ? "" : "s", num_pieces_, threads_, threads_,
+        kSamplesOfPiece * threads_));
   }
   return notes;
 }

@@ -47,8 +47,9 @@ class BatchGrid {
   std::int64_t batch_size_;
 };
 
-// A batch size below `grid`'s, as large as possible, by which rank 0 computes fewer samples, where
-// a twentieth less matters; none if there is none among those that `suits` accepts.
+// A batch size below `grid`'s by which rank 0 computes fewer samples: of one batch per rank, two,
+// and so on the smallest that `suits` accepts, a smaller one only for a twentieth less to compute.
+// None if there is none.
 std::optional<std::int64_t> better_batch_size(const BatchGrid& grid, int world_size,
                                               const std::function<bool(std::int64_t)>& suits);
 
