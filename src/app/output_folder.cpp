@@ -172,15 +172,13 @@ void OutputFolder::give_way() {
   refuse(path_, "is in use by another run", "Name another --output.");
 }
 
-// That of the result that goes, if it was written into this folder, as far as its name tells; one
-// elsewhere is the user's. Empty if there is none.
+// That of the result that goes, if it lies in this folder; one elsewhere is the user's. Empty if
+// there is none.
 fs::path OutputFolder::earlier_trace() const {
-  const fs::path named = report::trace_of_report(report());
-  const fs::path trace = path_ / named.filename();
+  const fs::path trace = report::trace_of_report(report());
   std::error_code ignored;
-  const bool is_of_this_folder = named.parent_path().filename() == path_.filename();
-  const bool is_there = fs::symlink_status(trace, ignored).type() == fs::file_type::regular;
-  if (named.empty() || !is_of_this_folder || !is_there || !is_trace(trace)) return {};
+  const bool is_file = fs::symlink_status(trace, ignored).type() == fs::file_type::regular;
+  if (!is_file || !lies_in(trace, path_) || !is_trace(trace)) return {};
   return fs::equivalent(trace, trace_, ignored) ? fs::path() : trace;
 }
 

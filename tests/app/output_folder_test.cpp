@@ -109,14 +109,14 @@ TEST_F(OutputFolderTest, AnEarlierTraceGoesOnlyWhenItsSuccessorComes) {
 
 TEST_F(OutputFolderTest, OtherTracesStay) {
   const fs::path run = root_ / "run";
-  for (const std::string named :
-       {"elsewhere/trace.json", "elsewhere/run/link.json", "trace.json"}) {
+  for (const auto& named : {fs::path("elsewhere/run/trace.json"), run / "link.json",
+                            root_ / "trace.json", run / ".." / "trace.json"}) {
     fs::create_directory(run);
     for (const auto& file : {run / "trace.json", root_ / "trace.json"}) {
       std::ofstream(file) << "{\"traceEvents\":[\n]}";
     }
     fs::create_symlink(root_ / "trace.json", run / "link.json");
-    std::ofstream(run / "report.json") << R"({"config": {"trace": ")" << named << R"("}})";
+    std::ofstream(run / "report.json") << R"({"config": {"trace": ")" << named.string() << R"("}})";
     OutputFolder folder(run, true);
     folder.create();
     folder.begin_publishing();
@@ -134,9 +134,10 @@ TEST_F(OutputFolderTest, TheTraceOfAnEarlierResultGoesWithIt) {
   for (const auto& file : {run / "old.json", run / "other.json", root_ / "old.json"}) {
     std::ofstream(file) << "{\"traceEvents\":[\n]}";
   }
-  std::ofstream(run / "report.json") << R"({"config": {"trace": "elsewhere/run/old.json"}})";
+  std::ofstream(run / "report.json")
+      << R"({"config": {"trace": ")" << (run / "old.json").string() << R"("}})";
   {
-    OutputFolder folder(run, true, run / "other.json");
+    OutputFolder folder(run / "", true, run / "other.json");
     folder.create();
     EXPECT_TRUE(fs::exists(run / "old.json"));
     folder.begin_publishing();
