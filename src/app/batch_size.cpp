@@ -26,12 +26,6 @@ constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
 // ones pay.
 constexpr std::int64_t kLeastBatchesToTry = 64;
 
-// Each has a piece of every batch.
-bool threads_share(const Job& job, std::int64_t size) {
-  const int threads = job.device.kind == DeviceKind::cpu ? job.config.threads : 1;
-  return threads == 1 || model::num_pieces(size, threads) == threads;
-}
-
 // Halved from `most` on until memory and every rank's share allow it, but for even shares not so
 // far that threads could not share batches any more.
 std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
@@ -85,6 +79,11 @@ std::int64_t find_batch_size(Job& job, int world_size) {
 }
 
 }  // namespace
+
+bool threads_share(const Job& job, std::int64_t size) {
+  const int threads = job.device.kind == DeviceKind::cpu ? job.config.threads : 1;
+  return threads == 1 || model::num_pieces(size, threads) == threads;
+}
 
 void settle_batch_size(const comm::Communicator& comm, Job& job) {
   if (job.config.batch_size != config::kAutoBatchSize) return;

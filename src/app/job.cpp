@@ -14,7 +14,6 @@
 #include <tally/comm/agree.hpp>
 #include <tally/config/options.hpp>
 #include <tally/digest/digest.hpp>
-#include <tally/model/batch_pieces.hpp>
 #include <tally/model/gpu_libraries.hpp>
 #include <tally/trace/span.hpp>
 
@@ -136,10 +135,8 @@ void note_balance(Job& job, int world_size) {
   const auto most = grid.most_computed(world_size);
   const auto share = grid.even_share(world_size);
   if ((card && card->fixed_batch) || is_small || 10 * share >= 9 * most) return;
-  const bool has_threads = job.device.kind == DeviceKind::cpu && job.config.threads > 1;
-  const auto better = plan::better_batch_size(grid, world_size, [&](std::int64_t size) {
-    return !has_threads || model::num_pieces(size, job.config.threads) == job.config.threads;
-  });
+  const auto better = plan::better_batch_size(
+      grid, world_size, [&](std::int64_t size) { return threads_share(job, size); });
   if (!better) return;
   job.notes.push_back(
       format("rank 0 computes {} samples where {} would do, for ranks take whole batches, filled "

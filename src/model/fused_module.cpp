@@ -67,10 +67,12 @@ c10::IValue FusedModule::forward(const std::vector<at::Tensor>& inputs) {
 
 void FusedModule::rewrite(Sums sums) {
   module_ = plain_->clone();
-  const bool may_change = !is_fused(graph());
-  num_fused_ = may_change ? fuse_convolutions(graph(), sums) : 0;
-  num_taken_ = may_change ? take_plain_convolutions(graph()) : 0;
+  num_fused_ = num_taken_ = 0;
   form_.clear();
+  if (!is_fused(graph())) {
+    num_fused_ = fuse_convolutions(graph(), sums);
+    num_taken_ = take_plain_convolutions(graph());
+  }
   if (num_fused_ > 0) append(form_, sums == Sums::fused ? "convolutions fused" : "ReLUs fused");
   if (pool_without_indices(graph()) > 0) append(form_, "pools without indices");
 }

@@ -10,9 +10,8 @@ namespace tally::model {
 // (Tensor input, Tensor weight, Tensor bias, int[2] padding, bool relu) -> Tensor: float32, of
 // which the result's channels come last. The other one adds to its first argument, and returns it.
 //
-// Errors were measured to be smaller than oneDNN's (decision 21). NaN reaches
-// the same places; infinities may become NaN. ReLU keeps NaN. The input has the channels of the
-// weight.
+// Errors were measured to be smaller than oneDNN's (decision 21). NaN reaches the same places;
+// infinities may become NaN. ReLU keeps NaN. The input has the channels of the weight.
 inline constexpr const char* kWinograd = "tally::winograd_convolution";
 inline constexpr const char* kWinogradSum = "tally::winograd_convolution_";
 

@@ -11,7 +11,7 @@
 namespace tally::report {
 namespace {
 
-constexpr std::string_view kReportsLie = "A run leaves report.json in its --output folder.";
+constexpr std::string_view kWhereReportsAre = "A run leaves report.json in its --output folder.";
 
 std::string text_at(const Json& json, const char* key) {
   return printable(json.at(key).get<std::string>());
@@ -95,7 +95,7 @@ std::vector<std::string> describe_report(const std::filesystem::path& path) {
     const Json json = Json::parse(bytes.begin(), bytes.end());
     if (json.at("tally").contains("compare_schema")) {
       throw Error(ErrorKind::usage, format("'{}' is a comparison, not the report of a run", shown),
-                  "'tally compare' without --json prints it.");
+                  "'tally compare' prints what the two results differ in.");
     }
     const int schema = json.at("tally").at("report_schema").get<int>();
     if (schema == kReportSchema) return lines_of(json);
@@ -107,11 +107,11 @@ std::vector<std::string> describe_report(const std::filesystem::path& path) {
     throw Error(
         ErrorKind::usage,
         format("'{}' is no report of tally (it is no JSON from byte {} on)", shown, error.byte),
-        kReportsLie);
+        kWhereReportsAre);
   } catch (const Json::exception&) {
     throw Error(ErrorKind::usage,
                 format("'{}' is no report of tally (it is JSON with other keys)", shown),
-                kReportsLie);
+                kWhereReportsAre);
   }
 }
 

@@ -53,7 +53,7 @@ TEST(DescribeReport, RefusesWhatIsNone) {
     EXPECT_THAT(says, Not(HasSubstr("exception")));
   }
   EXPECT_THAT(refusal(folder, R"({"tally": {"compare_schema": 1}})"),
-              HasSubstr("is a comparison, not the report of a run. 'tally compare' without"));
+              HasSubstr("is a comparison, not the report of a run. 'tally compare' prints"));
   EXPECT_THAT(refusal(folder, R"({"tally": {"report_schema": 2}})"),
               HasSubstr("has report_schema 2, expected 1. Inspect it with the version"));
   EXPECT_THROW(describe_report(folder / "missing.json"), Error);
