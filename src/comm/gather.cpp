@@ -72,16 +72,17 @@ void Communicator::gather_rows(std::span<const std::byte> mine, std::int64_t row
                    is_root() ? std::optional<std::int64_t>(std::ssize(received)) : std::nullopt);
   if (num_rows * row_bytes == 0) return;
   const UniqueType row = row_type(*body_, row_bytes);
+  const bool in_place = is_root() && mine.data() == received.data();
   RowWindows windows(rows_per_rank, 1, body_->max_piece);
   while (const auto window = windows.next()) {
     const Places places(*window);
     const RowRange& part = window->parts[to_size(rank())];
-    body_->check(
-        MPI_Gatherv(mine.data() + part.first * row_bytes, checked_cast<int>(part.count), row.get(),
-                    received.data() + (is_root() ? window->rows.first * row_bytes : 0),
-                    places.counts.data(), places.displacements.data(), row.get(), 0,
-                    body_->comm.get()),
-        "MPI_Gatherv");
+    body_->check(MPI_Gatherv(in_place ? MPI_IN_PLACE : mine.data() + part.first * row_bytes,
+                             checked_cast<int>(part.count), row.get(),
+                             received.data() + (is_root() ? window->rows.first * row_bytes : 0),
+                             places.counts.data(), places.displacements.data(), row.get(), 0,
+                             body_->comm.get()),
+                 "MPI_Gatherv");
   }
 }
 

@@ -15,14 +15,13 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// This rank's rows of one window, column by column.
-std::vector<Bytes> read_part(const RowSource& source, const RowRange& part) {
-  std::vector<Bytes> columns;
-  for (std::size_t c = 0; c < source.row_bytes.size(); ++c) {
-    columns.emplace_back(to_size(part.count * source.row_bytes[c]));
-    if (part.count > 0) {
-      source.read(checked_cast<std::int64_t>(c), part.first, part.count, columns.back());
-    }
+// This rank's rows of one window, column by column, each with room for `num_rows`.
+std::vector<Bytes> read_part(const RowSource& source, const RowRange& part, std::int64_t num_rows) {
+  std::vector<Bytes> columns(source.row_bytes.size());
+  for (std::size_t c = 0; part.count > 0 && c < columns.size(); ++c) {
+    columns[c].reserve(to_size(num_rows * source.row_bytes[c]));
+    columns[c].resize(to_size(part.count * source.row_bytes[c]));
+    source.read(checked_cast<std::int64_t>(c), part.first, part.count, columns[c]);
   }
   return columns;
 }
@@ -50,14 +49,16 @@ class RootSink {
 // Collective. One window, a column at a time.
 void gather_window(const Communicator& comm, const RowSource& source, const RowWindow& window,
                    RootSink& sink) {
-  std::vector<Bytes> mine;
-  // Room for the widest column; empty on the other ranks.
+  const RowRange& part = window.parts[to_size(comm.rank())];
+  std::vector<Bytes> columns;
+  // At rank 0 where it has no rows of its own: room for the widest column. Otherwise, as its rows
+  // come first, the others' are received behind them.
   Bytes received;
   std::optional<Error> failure = sink.failure();
   if (!failure) {
     try {
-      mine = read_part(source, window.parts[to_size(comm.rank())]);
-      if (comm.is_root() && !source.row_bytes.empty()) {
+      columns = read_part(source, part, comm.is_root() ? window.rows.count : part.count);
+      if (comm.is_root() && part.count == 0 && !columns.empty()) {
         received.reserve(to_size(window.rows.count * std::ranges::max(source.row_bytes)));
       }
     } catch (...) {
@@ -66,10 +67,13 @@ void gather_window(const Communicator& comm, const RowSource& source, const RowW
   }
   agree(comm, failure);
   const auto counts = window.counts();
-  for (std::size_t c = 0; c < mine.size(); ++c) {
-    if (comm.is_root()) received.resize(to_size(window.rows.count * source.row_bytes[c]));
-    comm.gather_rows(mine[c], source.row_bytes[c], counts, received);
-    if (comm.is_root()) sink.pass(checked_cast<std::int64_t>(c), window.rows.count, received);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::int64_t row_bytes = source.row_bytes[c];
+    Bytes& rows = part.count > 0 ? columns[c] : received;
+    if (comm.is_root()) rows.resize(to_size(window.rows.count * row_bytes));
+    comm.gather_rows(std::span(rows).first(to_size(part.count * row_bytes)), row_bytes, counts,
+                     comm.is_root() ? rows : std::span<std::byte>());
+    if (comm.is_root()) sink.pass(checked_cast<std::int64_t>(c), window.rows.count, rows);
   }
 }
 

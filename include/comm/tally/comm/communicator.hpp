@@ -42,7 +42,8 @@ class Communicator {
   // Collective. Every rank's value, in rank order, on every rank.
   std::vector<std::int64_t> all_gather(std::int64_t value) const;
   // Collective. Rows of `row_bytes` from all ranks, in rank order, on rank 0; `received` holds
-  // them all there and may be empty elsewhere. Counts are rows, so they stay below 2^31.
+  // them all there and may be empty elsewhere; `mine` may be its beginning. Counts are rows, so
+  // they stay below 2^31.
   void gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
                    std::span<const std::int64_t> rows_per_rank,
                    std::span<std::byte> received) const;

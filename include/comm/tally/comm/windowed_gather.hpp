@@ -25,7 +25,7 @@ using RowSink = std::function<void(std::int64_t column, std::int64_t num_rows,
                                    std::span<const std::byte> rows)>;
 
 // Collective. At most `window_bytes` (at least one row) are on their way at a time: no rank sends
-// rows of a window before rank 0 has passed on the one before. Rank 0 holds at most two windows.
+// rows of a window before rank 0 has passed on the one before. Rank 0 holds no more than that.
 // What `read` or `sink` throws is agreed on: then every rank throws AgreedFailure.
 void gather_in_order(const Communicator& comm, const RowSource& source, std::int64_t window_bytes,
                      const RowSink& sink);
