@@ -9,90 +9,123 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "spill_file.hpp"
+#include "track.hpp"
 
 namespace tally::predictions {
 namespace {
 
-using Columns = std::vector<std::vector<std::byte>>;
-
-// Rows that were written together: for each column one run of bytes, column after column.
-struct Segment {
-  std::int64_t first_row = 0;
-  std::int64_t num_rows = 0;
-  std::int64_t file_offset = 0;
-};
+constexpr std::int64_t kLengthBytes = sizeof(std::int64_t);
 
 void require(bool holds, std::string_view problem) {
   if (!holds) throw Error(ErrorKind::internal, format("prediction log: {}", problem));
 }
 
+// Items of a batch for one track.
+struct Part {
+  std::int64_t num_items = 0;
+  std::span<const std::byte> bytes;
+};
+
+// What each column has of the memory: those of fixed rows as many rows each, and lengths are such.
+struct Shares {
+  Shares(const std::vector<ColumnSpec>& specs, std::int64_t memory_bytes) {
+    std::int64_t num_ragged = 0;
+    std::int64_t fixed_bytes = 0;  // of one row
+    for (const auto& spec : specs) {
+      num_ragged += spec.ragged ? 1 : 0;
+      fixed_bytes += spec.ragged ? kLengthBytes : spec.row_bytes();
+    }
+    ragged_bytes = memory_bytes / (num_ragged + 1);
+    fixed_rows = ragged_bytes / std::max<std::int64_t>(1, fixed_bytes);
+  }
+  std::int64_t ragged_bytes = 0;
+  std::int64_t fixed_rows = 0;
+};
+
 }  // namespace
 
 struct PredictionLog::Body {
+  // The rows of a column, or the elements of a ragged one and, beside them, the lengths of its
+  // rows.
+  struct Column {
+    Track values;
+    std::optional<Track> lengths;
+  };
+
   std::vector<ColumnSpec> specs;
   std::filesystem::path spill_folder;
-  std::int64_t memory_bytes = 0;
-  std::vector<std::int64_t> row_bytes;       // per column
-  std::vector<std::int64_t> column_offsets;  // of a column's byte 0 in one row of all columns
-  std::int64_t all_row_bytes = 0;
-
+  std::vector<Column> columns;
+  std::int64_t num_rows = 0;
   std::optional<SpillFile> file;
-  std::vector<Segment> segments;  // consecutive rows from row 0 on
-  std::int64_t spilled_rows = 0;
-  std::int64_t held_rows = 0;
-  Columns held;  // rows [spilled_rows, spilled_rows + held_rows)
 
-  void spill(const Columns& columns, std::int64_t num_rows);
-  void spill_held();
-  void hold(const RecordBatch& records);
-  void read_segment(const Segment& segment, std::size_t column, std::int64_t first,
-                    std::span<std::byte> out) const;
+  const Column& column(std::int64_t index, bool ragged) const;
+  void read(const Track& track, std::int64_t first, std::int64_t count,
+            std::span<std::byte> out) const;
+
+  Part checked_values(const RecordBatch& records, std::size_t c) const;
+  // Calls `visit` with each track and its part of the batch.
+  template <class Visit>
+  void for_each_part(const RecordBatch& records, const Visit& visit);
 };
 
-void PredictionLog::Body::spill(const Columns& columns, std::int64_t num_rows) {
-  if (!file) file.emplace(spill_folder);
-  const Segment segment{spilled_rows, num_rows, file->num_bytes()};
-  for (const auto& bytes : columns) file->append(bytes);
-  segments.push_back(segment);
-  spilled_rows += num_rows;
+const PredictionLog::Body::Column& PredictionLog::Body::column(std::int64_t index,
+                                                               bool ragged) const {
+  require(index >= 0 && index < std::ssize(columns), "there is no such column");
+  const auto c = to_size(index);
+  require(specs[c].ragged == ragged,
+          format("column '{}' is {}ragged", specs[c].name, ragged ? "not " : ""));
+  return columns[c];
 }
 
-void PredictionLog::Body::spill_held() {
-  if (held_rows == 0) return;
-  spill(held, held_rows);
-  for (auto& bytes : held) bytes.clear();  // keeps its capacity
-  held_rows = 0;
+void PredictionLog::Body::read(const Track& track, std::int64_t first, std::int64_t count,
+                               std::span<std::byte> out) const {
+  require(first >= 0 && count >= 0 && first <= track.num_items() - count, "there are no such rows");
+  require(std::ssize(out) == count * track.item_bytes(), "the buffer does not fit the rows");
+  track.read(file ? &*file : nullptr, first, count, out);
 }
 
-void PredictionLog::Body::hold(const RecordBatch& records) {
-  const std::int64_t most_rows = memory_bytes / std::max<std::int64_t>(1, all_row_bytes);
-  for (std::size_t c = 0; c < held.size(); ++c) {
-    // All at once: the system gives pages as they are written to, and columns that grow by turns
-    // leave holes behind that nobody fits into.
-    held[c].reserve(to_size(most_rows * row_bytes[c]));
-    held[c].insert(held[c].end(), records.columns[c].begin(), records.columns[c].end());
+Part PredictionLog::Body::checked_values(const RecordBatch& records, std::size_t c) const {
+  const std::span<const std::byte> bytes = records.columns[c];
+  std::int64_t num_items = records.num_rows;
+  if (specs[c].ragged) {
+    require(c < records.lengths.size() && std::ssize(records.lengths[c]) == records.num_rows,
+            format("ragged column '{}' lacks the lengths of its rows", specs[c].name));
+    const auto& lengths = records.lengths[c];
+    require(std::ranges::none_of(lengths, [](std::int64_t length) { return length < 0; }),
+            format("ragged column '{}' has a row of negative length", specs[c].name));
+    num_items = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   }
-  held_rows += records.num_rows;
+  require(std::ssize(bytes) == num_items * columns[c].values.item_bytes(),
+          format("column '{}' has {} bytes for {} {}", specs[c].name, bytes.size(), num_items,
+                 specs[c].ragged ? "elements" : "rows"));
+  return {num_items, bytes};
 }
 
-void PredictionLog::Body::read_segment(const Segment& segment, std::size_t column,
-                                       std::int64_t first, std::span<std::byte> out) const {
-  const std::int64_t column_start = segment.file_offset + segment.num_rows * column_offsets[column];
-  file->read(column_start + (first - segment.first_row) * row_bytes[column], out);
+template <class Visit>
+void PredictionLog::Body::for_each_part(const RecordBatch& records, const Visit& visit) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    visit(columns[c].values, checked_values(records, c));
+    if (columns[c].lengths) {
+      visit(*columns[c].lengths,
+            Part{records.num_rows, std::as_bytes(std::span(records.lengths[c]))});
+    }
+  }
 }
 
 PredictionLog::PredictionLog(std::vector<ColumnSpec> columns, std::filesystem::path spill_folder,
                              std::int64_t memory_bytes)
     : body_(std::make_unique<Body>()) {
   body_->spill_folder = std::move(spill_folder);
-  body_->memory_bytes = memory_bytes;
+  const Shares shares(columns, memory_bytes);
   for (const auto& spec : columns) {
-    body_->column_offsets.push_back(body_->all_row_bytes);
-    body_->row_bytes.push_back(spec.row_bytes());
-    body_->all_row_bytes += spec.row_bytes();
+    const std::int64_t width = spec.row_bytes();
+    if (spec.ragged) {
+      body_->columns.push_back({Track(width, shares.ragged_bytes),
+                                Track(kLengthBytes, shares.fixed_rows * kLengthBytes)});
+    } else {
+      body_->columns.push_back({Track(width, shares.fixed_rows * width), std::nullopt});
+    }
   }
-  body_->held.resize(columns.size());
   body_->specs = std::move(columns);
 }
 
@@ -100,7 +133,10 @@ PredictionLog::PredictionLog(PredictionLog&&) noexcept = default;
 PredictionLog::~PredictionLog() = default;
 
 const std::vector<ColumnSpec>& PredictionLog::columns() const { return body_->specs; }
-std::int64_t PredictionLog::num_rows() const { return body_->spilled_rows + body_->held_rows; }
+std::int64_t PredictionLog::num_rows() const { return body_->num_rows; }
+std::int64_t PredictionLog::num_elements(std::int64_t column) const {
+  return body_->column(column, true).values.num_items();
+}
 std::int64_t PredictionLog::spilled_bytes() const {
   return body_->file ? body_->file->num_bytes() : 0;
 }
@@ -108,46 +144,37 @@ std::int64_t PredictionLog::spilled_bytes() const {
 void PredictionLog::append(const RecordBatch& records) {
   Body& body = *body_;
   require(records.columns.size() == body.specs.size(), "a batch has another number of columns");
-  for (std::size_t c = 0; c < body.specs.size(); ++c) {
-    require(std::ssize(records.columns[c]) == records.num_rows * body.row_bytes[c],
-            format("column '{}' has {} bytes for {} rows", body.specs[c].name,
-                   records.columns[c].size(), records.num_rows));
-  }
-  if (records.num_rows == 0) return;
-  const std::int64_t batch_bytes = records.num_rows * body.all_row_bytes;
-  const std::int64_t held_bytes = body.held_rows * body.all_row_bytes;
-  if (held_bytes + batch_bytes > body.memory_bytes) body.spill_held();
-  if (batch_bytes > body.memory_bytes) {
-    body.spill(records.columns, records.num_rows);
-  } else {
-    body.hold(records);
-  }
+  bool room = true;       // beside what is held
+  bool ever_room = true;  // when nothing is held
+  body.for_each_part(records, [&](const Track& track, const Part& part) {
+    room = room && track.has_room(std::ssize(part.bytes));
+    ever_room = ever_room && track.ever_has_room(std::ssize(part.bytes));
+  });
+  if (!room && !body.file) body.file.emplace(body.spill_folder);
+  body.for_each_part(records, [&](Track& track, const Part& part) {
+    if (!room) track.spill_held(*body.file);
+    if (ever_room) {
+      track.hold(part.num_items, part.bytes);
+    } else {
+      track.spill(*body.file, part.num_items, part.bytes);
+    }
+  });
+  body.num_rows += records.num_rows;
 }
 
 void PredictionLog::read(std::int64_t column, std::int64_t first, std::int64_t count,
                          std::span<std::byte> out) const {
-  const Body& body = *body_;
-  require(column >= 0 && column < std::ssize(body.specs), "there is no such column");
-  require(first >= 0 && count >= 0 && first <= num_rows() - count, "there are no such rows");
-  const auto c = to_size(column);
-  const std::int64_t width = body.row_bytes[c];
-  require(std::ssize(out) == count * width, "the buffer does not fit the rows");
+  body_->read(body_->column(column, false).values, first, count, out);
+}
 
-  const std::int64_t end = first + count;
-  // The segment that holds row `first`, or the end.
-  auto segment = std::upper_bound(
-      body.segments.begin(), body.segments.end(), first,
-      [](std::int64_t row, const Segment& s) { return row < s.first_row + s.num_rows; });
-  for (; segment != body.segments.end() && first < end; ++segment) {
-    const std::int64_t rows = std::min(end, segment->first_row + segment->num_rows) - first;
-    body.read_segment(*segment, c, first, out.first(to_size(rows * width)));
-    out = out.subspan(to_size(rows * width));
-    first += rows;
-  }
-  if (!out.empty()) {
-    std::copy_n(body.held[c].begin() + (first - body.spilled_rows) * width, out.size(),
-                out.begin());
-  }
+void PredictionLog::read_lengths(std::int64_t column, std::int64_t first, std::int64_t count,
+                                 std::span<std::byte> out) const {
+  body_->read(*body_->column(column, true).lengths, first, count, out);
+}
+
+void PredictionLog::read_elements(std::int64_t column, std::int64_t first, std::int64_t count,
+                                  std::span<std::byte> out) const {
+  body_->read(body_->column(column, true).values, first, count, out);
 }
 
 }  // namespace tally::predictions
