@@ -8,7 +8,8 @@
 #include <tally/base/format.hpp>
 #include <tally/hdf5/reader.hpp>
 
-#include "file_mark.hpp"
+#include "file_layout.hpp"
+#include "ragged_cells.hpp"
 
 namespace tally::predictions {
 namespace {
@@ -115,6 +116,31 @@ std::vector<Lines> attributes(const hdf5::Reader& reader) {
   return table;
 }
 
+struct Columns {
+  std::vector<Lines> facts{3};  // name, dtype, shape
+  std::vector<Lines> first_rows;
+  std::int64_t num_rows = 0;
+
+  void add_fixed(const hdf5::Dataset& column, const std::string& name) {
+    const auto& info = column.info();
+    add_facts(name, info.element, to_string(info.shape));
+    if (info.shape.empty() || info.element == hdf5::Element::text) return;
+    num_rows = info.num_rows();
+    first_rows.push_back(cells(column, name));
+  }
+  void add_ragged(const RaggedColumn& column, const std::string& name) {
+    add_facts(name, column.element(), column.shape_text());
+    num_rows = column.num_rows();
+    first_rows.push_back({name});
+    for (auto& cell : column.first_cells(kShownRows)) first_rows.back().push_back(std::move(cell));
+  }
+  void add_facts(const std::string& name, hdf5::Element element, std::string shape) {
+    facts[0].push_back(name);
+    facts[1].emplace_back(hdf5::name(element));
+    facts[2].push_back(std::move(shape));
+  }
+};
+
 }  // namespace
 
 std::vector<std::string> describe(const std::filesystem::path& path) {
@@ -122,25 +148,19 @@ std::vector<std::string> describe(const std::filesystem::path& path) {
   reader.refuse_indirections();
   require_mark(reader);
 
-  std::vector<Lines> facts(3);  // name, dtype, shape
-  std::vector<Lines> first_rows;
-  std::int64_t num_rows = 0;
+  Columns columns;
   for (const auto& child : reader.children("/")) {
-    if (reader.kind_of("/" + child) != hdf5::ObjectKind::dataset) continue;
-    const hdf5::Dataset column = reader.dataset("/" + child);
-    const auto& info = column.info();
-    facts[0].push_back(child);
-    facts[1].emplace_back(hdf5::name(info.element));
-    facts[2].push_back(to_string(info.shape));
-    if (info.shape.empty() || info.element == hdf5::Element::text) continue;
-    num_rows = info.num_rows();
-    first_rows.push_back(cells(column, child));
+    if (reader.kind_of("/" + child) == hdf5::ObjectKind::dataset) {
+      columns.add_fixed(reader.dataset("/" + child), child);
+    } else if (is_ragged(reader, child)) {
+      columns.add_ragged(RaggedColumn(reader, child), child);
+    }
   }
 
-  Lines lines{format("predictions file '{}': {} rows", path.string(), num_rows)};
+  Lines lines{format("predictions file '{}': {} rows", path.string(), columns.num_rows)};
   add_table(lines, "attributes:", attributes(reader));
-  add_table(lines, "columns:", facts);
-  add_table(lines, "first rows:", first_rows);
+  add_table(lines, "columns:", columns.facts);
+  add_table(lines, "first rows:", columns.first_rows);
   return lines;
 }
 

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -16,7 +18,7 @@
 #include <tally/hdf5/reader.hpp>
 #include <tally/hdf5/writer.hpp>
 
-#include "file_mark.hpp"
+#include "file_layout.hpp"
 
 namespace tally::predictions {
 namespace {
@@ -24,19 +26,47 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "digests are over little-endian bytes");
 
 constexpr char kWhat[] = "predictions file";
+constexpr std::int64_t kOffsetBytes = sizeof(std::int64_t);
 
-struct Column {
-  ColumnSpec spec;
-  Shape shape;                // [N, …]
+// Rows are converted from lengths to offsets as many at a time.
+constexpr std::int64_t kRowsAtOnce = 8192;
+
+struct Dataset {
+  std::string name;  // "label", "answer/offsets"
+  DType dtype = DType::i64;
+  Shape shape;
   std::int64_t next_row = 0;  // rows written so far
   digest::Sha256 hash;        // of those rows
-  std::string path() const { return "/" + spec.name; }
+  std::string path() const { return "/" + name; }
+  bool is_complete() const { return next_row == shape[0]; }
+  std::int64_t row_bytes() const {
+    return size_bytes(dtype) * num_elements(std::span(shape).subspan(1));
+  }
 };
 
-Column make_column(ColumnSpec spec, std::int64_t num_rows) {
+struct Column {
+  bool ragged = false;
+  Dataset values;
+  std::optional<Dataset> offsets;  // of a ragged column
+  std::int64_t next_offset = 0;    // the elements of the rows that are in `offsets`
+};
+
+Dataset make_dataset(std::string name, DType dtype, std::int64_t num_rows, const Shape& row_shape) {
   Shape shape{num_rows};
-  shape.insert(shape.end(), spec.row_shape.begin(), spec.row_shape.end());
-  return {.spec = std::move(spec), .shape = std::move(shape), .next_row = 0, .hash = {}};
+  shape.insert(shape.end(), row_shape.begin(), row_shape.end());
+  return {.name = std::move(name), .dtype = dtype, .shape = std::move(shape), .hash = {}};
+}
+
+Column make_column(const ColumnSpec& spec, std::int64_t num_rows, std::int64_t num_elements) {
+  Column column;
+  column.ragged = spec.ragged;
+  if (!spec.ragged) {
+    column.values = make_dataset(spec.name, spec.dtype, num_rows, spec.row_shape);
+    return column;
+  }
+  column.values = make_dataset(spec.name + kValues, spec.dtype, num_elements, spec.row_shape);
+  column.offsets = make_dataset(spec.name + kOffsets, DType::i64, num_rows + 1, {});
+  return column;
 }
 
 void remove_quietly(const std::filesystem::path& file) {
@@ -57,62 +87,117 @@ hdf5::Writer create_file(const std::filesystem::path& file) {
 }
 
 // What the rename makes final must be a file that opens and has all columns.
-void verify(const std::filesystem::path& file, const std::vector<Column>& columns) {
-  const hdf5::Reader reader(file, ErrorKind::output, kWhat);
-  for (const Column& column : columns) {
-    const hdf5::Dataset dataset = reader.dataset(column.path());
-    dataset.require_element(hdf5::element_of(column.spec.dtype));
-    if (dataset.info().shape != column.shape) {
-      throw Error(
-          ErrorKind::output,
-          format("{} '{}', {} has shape {} after writing, expected {}", kWhat, file.string(),
-                 column.path(), to_string(dataset.info().shape), to_string(column.shape)),
-          "Check the file system.");
-    }
-  }
+void verify(const hdf5::Reader& reader, const Dataset& expected) {
+  const hdf5::Dataset found = reader.dataset(expected.path());
+  found.require_element(hdf5::element_of(expected.dtype));
+  if (found.info().shape == expected.shape) return;
+  throw Error(
+      ErrorKind::output,
+      format("{} '{}', {} has shape {} after writing, expected {}", kWhat, reader.path().string(),
+             expected.path(), to_string(found.info().shape), to_string(expected.shape)),
+      "Check the file system.");
 }
 
 }  // namespace
 
 struct PredictionsWriter::Body {
-  Body(std::filesystem::path final_path, std::int64_t rows)
-      : path(std::move(final_path)),
-        temporary(partial_path(path)),
-        num_rows(rows),
-        file(create_file(temporary)) {}
+  explicit Body(std::filesystem::path final_path)
+      : path(std::move(final_path)), temporary(partial_path(path)), file(create_file(temporary)) {}
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
   ~Body() {
     if (!published) remove_quietly(temporary);
   }
 
+  Column& column(std::int64_t index, bool ragged);
+  void create(const Dataset& dataset);
+  void write(Dataset& dataset, std::int64_t num_rows, std::span<const std::byte> rows);
+  void write_offsets(Column& column, std::span<const std::int64_t> lengths);
+  // All datasets of all columns.
+  std::vector<const Dataset*> datasets() const;
   void require_complete() const;
 
   std::filesystem::path path;
   std::filesystem::path temporary;
-  std::int64_t num_rows = 0;
   hdf5::Writer file;
   std::vector<Column> columns;
   bool published = false;
 };
 
-void PredictionsWriter::Body::require_complete() const {
-  for (const Column& column : columns) {
-    if (column.next_row != num_rows) {
-      throw Error(ErrorKind::internal, format("column '{}' has {} rows, expected {}",
-                                              column.spec.name, column.next_row, num_rows));
+Column& PredictionsWriter::Body::column(std::int64_t index, bool ragged) {
+  Column& found = columns.at(to_size(index));
+  if (found.ragged == ragged) return found;
+  throw Error(ErrorKind::internal,
+              format("column '{}' is {}ragged", found.values.name, ragged ? "not " : ""));
+}
+
+void PredictionsWriter::Body::create(const Dataset& dataset) {
+  file.create_dataset(dataset.path(), dataset.dtype, dataset.shape);
+}
+
+void PredictionsWriter::Body::write(Dataset& dataset, std::int64_t count,
+                                    std::span<const std::byte> rows) {
+  if (count < 0 || count > dataset.shape[0] - dataset.next_row ||
+      std::ssize(rows) != count * dataset.row_bytes()) {
+    throw Error(ErrorKind::internal,
+                format("column '{}' of {} rows gets rows {} + {} in {} bytes", dataset.name,
+                       dataset.shape[0], dataset.next_row, count, rows.size()));
+  }
+  file.write_rows(dataset.path(), dataset.next_row, count, rows);
+  dataset.hash.update(rows);
+  dataset.next_row += count;
+}
+
+void PredictionsWriter::Body::write_offsets(Column& column, std::span<const std::int64_t> lengths) {
+  std::vector<std::int64_t> ends;
+  for (const std::int64_t length : lengths) {
+    if (length < 0 || length > column.values.shape[0] - column.next_offset) {
+      throw Error(ErrorKind::internal,
+                  format("column '{}' of {} elements gets a row of {} from {} on",
+                         column.values.name, column.values.shape[0], length, column.next_offset));
     }
+    column.next_offset += length;
+    ends.push_back(column.next_offset);
+  }
+  write(*column.offsets, std::ssize(ends), std::as_bytes(std::span(ends)));
+}
+
+std::vector<const Dataset*> PredictionsWriter::Body::datasets() const {
+  std::vector<const Dataset*> all;
+  for (const Column& column : columns) {
+    all.push_back(&column.values);
+    if (column.offsets) all.push_back(&*column.offsets);
+  }
+  return all;
+}
+
+void PredictionsWriter::Body::require_complete() const {
+  for (const Dataset* dataset : datasets()) {
+    if (dataset->is_complete()) continue;
+    throw Error(ErrorKind::internal, format("column '{}' has {} rows, expected {}", dataset->name,
+                                            dataset->next_row, dataset->shape[0]));
+  }
+  for (const Column& column : columns) {
+    if (!column.ragged || column.next_offset == column.values.shape[0]) continue;
+    throw Error(ErrorKind::internal,
+                format("the rows of column '{}' have {} elements together, expected {}",
+                       column.values.name, column.next_offset, column.values.shape[0]));
   }
 }
 
 PredictionsWriter::PredictionsWriter(std::filesystem::path path, std::vector<ColumnSpec> columns,
-                                     std::int64_t num_rows)
-    : body_(std::make_unique<Body>(std::move(path), num_rows)) {
+                                     std::int64_t num_rows,
+                                     const std::vector<std::int64_t>& num_elements)
+    : body_(std::make_unique<Body>(std::move(path))) {
   body_->file.set_attribute("/", kFileMark, kFileVersion);
-  for (auto& spec : columns) {
-    body_->columns.push_back(make_column(std::move(spec), num_rows));
-    const Column& column = body_->columns.back();
-    body_->file.create_dataset(column.path(), column.spec.dtype, column.shape);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::int64_t elements = columns[c].ragged ? num_elements.at(c) : 0;
+    Column& column = body_->columns.emplace_back(make_column(columns[c], num_rows, elements));
+    body_->create(column.values);
+    if (!column.offsets) continue;
+    body_->create(*column.offsets);
+    constexpr std::int64_t kFirstOffset = 0;
+    body_->write(*column.offsets, 1, std::as_bytes(std::span(&kFirstOffset, 1)));
   }
 }
 
@@ -121,26 +206,38 @@ PredictionsWriter::~PredictionsWriter() = default;
 
 void PredictionsWriter::append(std::int64_t column, std::int64_t num_rows,
                                std::span<const std::byte> rows) {
-  Column& target = body_->columns.at(to_size(column));
-  if (num_rows < 0 || num_rows > body_->num_rows - target.next_row ||
-      std::ssize(rows) != num_rows * target.spec.row_bytes()) {
-    throw Error(ErrorKind::internal,
-                format("column '{}' of {} rows gets rows {} + {} in {} bytes", target.spec.name,
-                       body_->num_rows, target.next_row, num_rows, rows.size()));
+  body_->write(body_->column(column, false).values, num_rows, rows);
+}
+
+void PredictionsWriter::append_lengths(std::int64_t column, std::int64_t num_rows,
+                                       std::span<const std::byte> lengths) {
+  Column& target = body_->column(column, true);
+  if (num_rows < 0 || std::ssize(lengths) != num_rows * kOffsetBytes) {
+    throw Error(ErrorKind::internal, format("column '{}' gets {} lengths in {} bytes",
+                                            target.values.name, num_rows, lengths.size()));
   }
-  body_->file.write_rows(target.path(), target.next_row, num_rows, rows);
-  target.hash.update(rows);
-  target.next_row += num_rows;
+  std::vector<std::int64_t> some;
+  for (std::int64_t done = 0; done < num_rows; done += std::ssize(some)) {
+    some.resize(to_size(std::min(kRowsAtOnce, num_rows - done)));
+    const auto bytes = std::as_writable_bytes(std::span(some));
+    std::ranges::copy(lengths.subspan(to_size(done * kOffsetBytes), bytes.size()), bytes.begin());
+    body_->write_offsets(target, some);
+  }
+}
+
+void PredictionsWriter::append_elements(std::int64_t column, std::int64_t num_elements,
+                                        std::span<const std::byte> elements) {
+  body_->write(body_->column(column, true).values, num_elements, elements);
 }
 
 std::string PredictionsWriter::digest() const {
   body_->require_complete();
-  std::map<std::string_view, const Column*> by_name;
-  for (const Column& column : body_->columns) by_name.emplace(column.spec.name, &column);
+  std::map<std::string_view, const Dataset*> by_name;
+  for (const Dataset* dataset : body_->datasets()) by_name.emplace(dataset->name, dataset);
   digest::Sha256 all;
-  for (const auto& [column_name, column] : by_name) {
-    all.update(format("{}\n{}\n{}\n{}\n", column_name, name(column->spec.dtype),
-                      to_string(column->shape), column->hash.hex()));
+  for (const auto& [dataset_name, dataset] : by_name) {
+    all.update(format("{}\n{}\n{}\n{}\n", dataset_name, name(dataset->dtype),
+                      to_string(dataset->shape), dataset->hash.hex()));
   }
   return all.hex();
 }
@@ -149,7 +246,10 @@ void PredictionsWriter::publish(const std::map<std::string, std::string>& attrib
   body_->require_complete();
   for (const auto& [key, value] : attributes) body_->file.set_attribute("/", key, value);
   body_->file.close();
-  verify(body_->temporary, body_->columns);
+  {
+    const hdf5::Reader reader(body_->temporary, ErrorKind::output, kWhat);
+    for (const Dataset* dataset : body_->datasets()) verify(reader, *dataset);
+  }
   publish_file(body_->temporary, body_->path);
   body_->published = true;
 }

@@ -2,7 +2,9 @@
 // in docs/formats.md.
 #include <cstdint>
 #include <cstdio>
+#include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <tally/base/error.hpp>
@@ -20,6 +22,15 @@ void append_ramp(PredictionsWriter& writer, std::int64_t column, std::int64_t va
   writer.append(column, kRows, std::as_bytes(std::span(values)));
 }
 
+// Of 0, 1, 2, … bytes.
+void append_texts(PredictionsWriter& writer, std::int64_t column) {
+  std::vector<std::int64_t> lengths(kRows);
+  std::iota(lengths.begin(), lengths.end(), 0);
+  const std::string bytes(kRows * (kRows - 1) / 2, 'x');
+  writer.append_lengths(column, kRows, std::as_bytes(std::span(lengths)));
+  writer.append_elements(column, std::ssize(bytes), std::as_bytes(std::span(bytes)));
+}
+
 void write(const char* path) {
   PredictionsWriter writer(path,
                            {{"prediction", DType::i64, {}},
@@ -27,14 +38,16 @@ void write(const char* path) {
                             {"Upper", DType::u8, {}},
                             {"probabilities", DType::f32, {4}},
                             {"boxes", DType::f64, {2, 3}},
-                            {"empty", DType::f32, {0}}},
-                           kRows);
+                            {"empty", DType::f32, {0}},
+                            {"text", DType::u8, {}, true}},
+                           kRows, {0, 0, 0, 0, 0, 0, kRows * (kRows - 1) / 2});
   append_ramp<std::int64_t>(writer, 0, 1);
   append_ramp<std::int32_t>(writer, 1, 1);
   append_ramp<std::uint8_t>(writer, 2, 1);
   append_ramp<float>(writer, 3, 4);
   append_ramp<double>(writer, 4, 6);
   append_ramp<float>(writer, 5, 0);
+  append_texts(writer, 6);
   std::puts(writer.digest().c_str());
   writer.publish({{"model", "größe.pt"}});
 }

@@ -1,0 +1,98 @@
+#include "ragged_cells.hpp"
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+#include "file_layout.hpp"
+
+namespace tally::predictions {
+namespace {
+
+constexpr std::int64_t kShownBytes = 40;
+
+std::string path_of(std::string_view name, std::string_view part) {
+  return format("/{}{}", name, part);
+}
+
+// Without the first bytes of a character whose last ones were cut off.
+std::string_view whole_characters(std::string_view text) {
+  constexpr std::size_t kLongest = 4;
+  for (std::size_t cut = 1; cut < std::min(kLongest, text.size() + 1); ++cut) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - cut]);
+    if (byte < 0x80) break;
+    if (byte < 0xC0) continue;
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+    if (length > cut) text.remove_suffix(cut);
+    break;
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_ragged(const hdf5::Reader& reader, std::string_view name) {
+  const auto is_dataset = [&](std::string_view part) {
+    const std::string path = path_of(name, part);
+    return reader.exists(path) && reader.kind_of(path) == hdf5::ObjectKind::dataset;
+  };
+  return reader.kind_of(path_of(name, "")) == hdf5::ObjectKind::group && is_dataset(kValues) &&
+         is_dataset(kOffsets);
+}
+
+RaggedColumn::RaggedColumn(const hdf5::Reader& reader, std::string_view name)
+    : file_(reader.path().string()),
+      name_(name),
+      values_(reader.dataset(path_of(name, kValues))),
+      offsets_(reader.dataset(path_of(name, kOffsets))) {
+  offsets_.require_element(hdf5::Element::i64);
+  const Shape& shape = offsets_.info().shape;
+  if (shape.size() != 1 || shape[0] == 0) refuse(to_string(shape), "[rows + 1]");
+}
+
+std::string RaggedColumn::shape_text() const {
+  std::string text = format("[{}, any", num_rows());
+  for (const std::int64_t size : values_.info().row_shape()) text += format(", {}", size);
+  return text + "]";
+}
+
+std::vector<std::string> RaggedColumn::first_cells(std::int64_t count) const {
+  count = std::min(count, num_rows());
+  std::vector<std::int64_t> offsets(to_size(count + 1));
+  offsets_.read_rows(0, count + 1, std::as_writable_bytes(std::span(offsets)));
+  if (offsets[0] < 0 || !std::ranges::is_sorted(offsets) ||
+      offsets.back() > values_.info().num_rows()) {
+    refuse(format("[{}, …]", fmt::join(offsets, ", ")),
+           format("ascending from 0 to at most {}", values_.info().num_rows()));
+  }
+  std::vector<std::string> cells;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const std::int64_t length = offsets[i + 1] - offsets[i];
+    cells.push_back(is_text() ? text_cell(offsets[i], length) : format("{}", length));
+  }
+  return cells;
+}
+
+bool RaggedColumn::is_text() const {
+  return element() == hdf5::Element::u8 && values_.info().shape.size() == 1;
+}
+
+// '"Denver Broncos"', cut where it is long.
+std::string RaggedColumn::text_cell(std::int64_t first, std::int64_t num_bytes) const {
+  std::string text(to_size(std::min(num_bytes, kShownBytes)), '\0');
+  values_.read_rows(first, std::ssize(text), std::as_writable_bytes(std::span(text)));
+  const bool whole = num_bytes <= kShownBytes;
+  return format("\"{}\"{}", printable(whole ? text : whole_characters(text)), whole ? "" : "…");
+}
+
+void RaggedColumn::refuse(std::string_view found, std::string_view expected) const {
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', {} is {}, expected {}", file_,
+                     path_of(name_, kOffsets), found, expected),
+              "The file is damaged: evaluate again.");
+}
+
+}  // namespace tally::predictions

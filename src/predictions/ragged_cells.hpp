@@ -1,0 +1,40 @@
+// The first rows of a ragged column of predictions.h5, for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/hdf5/reader.hpp>
+
+namespace tally::predictions {
+
+// Whether /<name> is a group with values and offsets.
+bool is_ragged(const hdf5::Reader& reader, std::string_view name);
+
+class RaggedColumn {
+ public:
+  // Error(dataset) where the two do not go together.
+  RaggedColumn(const hdf5::Reader& reader, std::string_view name);
+
+  hdf5::Element element() const { return values_.info().element; }
+  std::int64_t num_rows() const { return offsets_.info().num_rows() - 1; }
+  // "[1300, any]", of boxes "[1300, any, 4]".
+  std::string shape_text() const;
+  // Of up to `count` rows: bytes as text, of other elements how many there are. Error(dataset) for
+  // offsets that lead nowhere.
+  std::vector<std::string> first_cells(std::int64_t count) const;
+
+ private:
+  bool is_text() const;
+  std::string text_cell(std::int64_t first, std::int64_t num_bytes) const;
+  [[noreturn]] void refuse(std::string_view found, std::string_view expected) const;
+
+  std::string file_;
+  std::string name_;
+  hdf5::Dataset values_;
+  hdf5::Dataset offsets_;
+};
+
+}  // namespace tally::predictions
