@@ -8,11 +8,11 @@
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/windowed_gather.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/plan/coverage.hpp>
 #include <tally/predictions/writer.hpp>
 
+#include "gather_columns.hpp"
 #include "provenance.hpp"
 #include "rank_figures.hpp"
 #include "reduction.hpp"
@@ -36,15 +36,6 @@ void check_coverage(const Job& job, const metrics::Results& found) {
              evidence.count, expected.count, evidence.index_sum, expected.index_sum,
              evidence.index_mix, expected.index_mix),
       "This is a defect of tally: please report it.");
-}
-
-comm::RowSource rows_of(const predictions::PredictionLog& log) {
-  comm::RowSource source;
-  source.num_rows = log.num_rows();
-  for (const auto& column : log.columns()) source.row_bytes.push_back(column.row_bytes());
-  source.read = [&log](std::int64_t column, std::int64_t first, std::int64_t count,
-                       std::span<std::byte> out) { log.read(column, first, count, out); };
-  return source;
 }
 
 // Collective. Of all ranks, on rank 0: ranks have their samples in the order of the indices.
@@ -104,15 +95,8 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                                    const LoopResult& mine,
                                                    const std::filesystem::path& path) {
   if (mine.log.columns().empty()) return std::nullopt;
-  std::optional<predictions::PredictionsWriter> writer;
-  comm::agree_on(comm, [&] {
-    if (comm.is_root()) writer.emplace(path, mine.log.columns(), job.grid->num_samples());
-  });
-  comm::gather_in_order(
-      comm, rows_of(mine.log), job.config.gather_window_bytes,
-      [&](std::int64_t column, std::int64_t num_rows, std::span<const std::byte> rows) {
-        writer->append(column, num_rows, rows);
-      });
+  auto writer =
+      gather_columns(comm, mine.log, job.grid->num_samples(), job.config.gather_window_bytes, path);
   if (!writer) return std::nullopt;
   auto digest = writer->digest();
   return SavedPredictions{std::move(*writer), std::move(digest)};

@@ -1,0 +1,90 @@
+#include "gather_columns.hpp"
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/comm/windowed_gather.hpp>
+
+namespace tally::app {
+namespace {
+
+using predictions::PredictionLog;
+using predictions::PredictionsWriter;
+
+// Of all ranks; 0 for a column that is not ragged.
+std::vector<std::int64_t> all_elements(const comm::Communicator& comm, const PredictionLog& mine) {
+  std::vector<std::int64_t> counts;
+  for (const auto& spec : mine.columns()) {
+    counts.push_back(spec.ragged ? mine.num_elements(std::ssize(counts)) : 0);
+  }
+  comm.sum_in_place(counts);
+  return counts;
+}
+
+// All columns whose rows have one size, by turns.
+void gather_fixed(const comm::Communicator& comm, const PredictionLog& mine,
+                  std::int64_t window_bytes, std::optional<PredictionsWriter>& writer) {
+  comm::RowSource source{.num_rows = mine.num_rows(), .row_bytes = {}, .read = {}};
+  std::vector<std::int64_t> columns;  // of the source, as they are numbered in the log
+  for (std::int64_t c = 0; c < std::ssize(mine.columns()); ++c) {
+    const auto& spec = mine.columns()[to_size(c)];
+    if (spec.ragged) continue;
+    columns.push_back(c);
+    source.row_bytes.push_back(spec.row_bytes());
+  }
+  source.read = [&](std::int64_t column, std::int64_t first, std::int64_t count,
+                    std::span<std::byte> out) {
+    mine.read(columns[to_size(column)], first, count, out);
+  };
+  comm::gather_in_order(
+      comm, source, window_bytes,
+      [&](std::int64_t column, std::int64_t num_rows, std::span<const std::byte> rows) {
+        writer->append(columns[to_size(column)], num_rows, rows);
+      });
+}
+
+// One ragged column: first the lengths of its rows, then its elements.
+void gather_ragged(const comm::Communicator& comm, const PredictionLog& mine, std::int64_t column,
+                   std::int64_t window_bytes, std::optional<PredictionsWriter>& writer) {
+  using Out = std::span<std::byte>;
+  using In = std::span<const std::byte>;
+  const comm::RowSource lengths{
+      .num_rows = mine.num_rows(),
+      .row_bytes = {sizeof(std::int64_t)},
+      .read = [&](std::int64_t, std::int64_t first, std::int64_t count, Out out) {
+        mine.read_lengths(column, first, count, out);
+      }};
+  comm::gather_in_order(comm, lengths, window_bytes,
+                        [&](std::int64_t, std::int64_t num_rows, In rows) {
+                          writer->append_lengths(column, num_rows, rows);
+                        });
+  const comm::RowSource elements{
+      .num_rows = mine.num_elements(column),
+      .row_bytes = {mine.columns()[to_size(column)].row_bytes()},
+      .read = [&](std::int64_t, std::int64_t first, std::int64_t count, Out out) {
+        mine.read_elements(column, first, count, out);
+      }};
+  comm::gather_in_order(comm, elements, window_bytes,
+                        [&](std::int64_t, std::int64_t num_elements, In rows) {
+                          writer->append_elements(column, num_elements, rows);
+                        });
+}
+
+}  // namespace
+
+std::optional<PredictionsWriter> gather_columns(const comm::Communicator& comm,
+                                                const PredictionLog& mine, std::int64_t num_rows,
+                                                std::int64_t window_bytes,
+                                                const std::filesystem::path& path) {
+  const auto num_elements = all_elements(comm, mine);
+  std::optional<PredictionsWriter> writer;
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) writer.emplace(path, mine.columns(), num_rows, num_elements);
+  });
+  gather_fixed(comm, mine, window_bytes, writer);
+  for (std::int64_t c = 0; c < std::ssize(mine.columns()); ++c) {
+    if (mine.columns()[to_size(c)].ragged) gather_ragged(comm, mine, c, window_bytes, writer);
+  }
+  return writer;
+}
+
+}  // namespace tally::app
