@@ -120,9 +120,15 @@ hdf5::Dataset SavedRun::open(std::string_view column, std::string_view save,
                 format("predictions file '{}' has no column '{}'", name(), column),
                 format("Evaluate again with --save {}.", save));
   }
-  hdf5::Dataset dataset = reader_.dataset(format("/{}", column));
   Shape expected{num_samples()};
   expected.insert(expected.end(), row_shape.begin(), row_shape.end());
+  if (reader_.kind_of(format("/{}", column)) == hdf5::ObjectKind::group) {
+    throw Error(
+        ErrorKind::dataset,
+        format("predictions file '{}', /{} is a group, as of rows of any length, expected {}",
+               name(), column, to_string(expected)));
+  }
+  hdf5::Dataset dataset = reader_.dataset(format("/{}", column));
   if (dataset.info().shape == expected) return dataset;
   throw Error(ErrorKind::dataset,
               format("predictions file '{}', /{} is {}, expected {}", name(), column,

@@ -1,5 +1,6 @@
 """`tally compare`: files that are damaged, foreign, or not of the same samples."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,16 @@ def replaced(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Damage:
         values = file[name][...]
         del file[name]
         file[name] = change(values)
+
+    return damage
+
+
+def ragged(name: str) -> Damage:
+    def damage(file: h5py.File) -> None:
+        values = file[name][...]
+        del file[name]
+        file[f"{name}/values"] = values
+        file[f"{name}/offsets"] = np.arange(len(values) + 1)
 
     return damage
 
@@ -93,6 +104,8 @@ DAMAGES: dict[str, tuple[Damage, int, tuple[str, ...]]] = {
     "index is missing": (without("index"), 3, ("no column 'index'", "--save labels")),
     "type": (replaced("loss", lambda values: values.astype("f8")), 3, ("/loss", "float64", "float32")),
     "shape": (replaced("loss", lambda values: values[:, None]), 3, ("/loss is [103, 1], expected [103]",)),
+    "ragged": (ragged("loss"), 3, ("/loss is a group", "rows of any length", "expected [103]")),
+    "ragged index": (ragged("index"), 3, ("/index is not a dataset",)),
     "NaN loss": (put("loss", 17, np.nan), 3, ("/loss[17] = nan",)),
     "infinite loss": (put("loss", 17, np.inf), 3, ("/loss[17] = inf",)),
     "NaN confidence": (put("confidence", 3, np.nan), 3, ("/confidence[3] = nan",)),
@@ -112,6 +125,21 @@ def test_refusals(name: str, tally: Program, runs: tuple[Result, Result], tmp_pa
     with h5py.File(bad, "r+") as file:
         damage(file)
     tally("compare", runs[0].folder, tmp_path).must_fail(code, *texts)
+
+
+def test_ragged_columns_beside_those_that_are_compared(
+    tally: Program, runs: tuple[Result, Result], tmp_path: Path
+) -> None:
+    other = tmp_path / "predictions.h5"
+    shutil.copyfile(runs[1].folder / "predictions.h5", other)
+    with h5py.File(other, "r+") as file:
+        file["answer/values"] = np.frombuffer(b"Denver", np.uint8)
+        file["answer/offsets"] = np.full(104, 6) * (np.arange(104) > 50)
+    plain, found = (
+        json.loads(tally("compare", runs[0].folder, b, "--json", "-").must_succeed().stdout)["metrics"]
+        for b in (runs[1].folder, other)
+    )
+    assert found == plain
 
 
 def test_both_of_a_task_that_cannot_be_compared(tally: Program, runs: tuple[Result, Result], tmp_path: Path) -> None:
