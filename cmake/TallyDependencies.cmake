@@ -13,6 +13,7 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(Isal REQUIRED)
+find_package(Unistring REQUIRED)
 find_package(LibTorch 2.11 REQUIRED)
 find_program(TALLY_PYTHON python3
              DOC "Python of the set-up environment, for data tools and tests")

@@ -19,6 +19,7 @@ function(tally_install_beside library)
 endfunction()
 
 tally_install_beside(${Isal_LIBRARY})
+tally_install_beside(${Unistring_LIBRARY})  # where it is no archive
 foreach(name IN ITEMS fmt spdlog)
   find_library(TALLY_${name}_LIBRARY ${name})
   if(TALLY_${name}_LIBRARY)

@@ -29,6 +29,7 @@ class Tally(CMakePackage, CudaPackage):
     depends_on("openssl~shared")
     depends_on("boost@1.74:+program_options")
     depends_on("isa-l")
+    depends_on("libunistring")
     depends_on("spdlog@1.10:")
     depends_on("fmt")
     depends_on("nlohmann-json@3.11:")
