@@ -55,7 +55,7 @@ class Pipeline {
     const trace::OfBatch of_batch{batch.index, batch.samples.count};
     data::Batch brought;
     std::vector<TensorView> prepared;
-    TensorView output;
+    model::Outputs outputs;
     {
       const Span span(Kind::loop, "prepare", of_batch, &findings_.prepare_s);
       brought = flight.bring(batch, copies_, parts_.stream);
@@ -65,11 +65,11 @@ class Pipeline {
     {
       const Span span(Kind::loop, "forward", of_batch, &findings_.predict_s);
       flight.mark(DeviceMarks::forward_begins, parts_.stream);
-      output = parts_.predictor.predict(prepared);
+      outputs = parts_.predictor.predict(prepared);
       flight.mark(DeviceMarks::metrics_begin, parts_.stream);
     }
     const Span span(Kind::loop, "metrics", of_batch, &findings_.score_s);
-    flight.scorer->enqueue({batch.samples.first, batch.samples.count, output, brought.targets},
+    flight.scorer->enqueue({batch.samples.first, batch.samples.count, outputs, brought.targets},
                            counts_);
     flight.mark(DeviceMarks::metrics_end, parts_.stream);
     flight.done.record(parts_.stream);

@@ -200,13 +200,13 @@ class Zeros {
 };
 
 // What these find of zeros does not matter: a model may well make NaN of them.
-void score(const Zeros& zeros, const TensorView& output, std::int64_t batch_size,
+void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch_size,
            const tasks::Task& task, const device::Stream& stream) {
-  task.check_output_shape(output.shape);
+  task.check_outputs(outputs);
   exact::State state(task.layout());
   metrics::DeviceCounts counts(state, stream);
   const auto scorer = task.make_scorer(batch_size, stream.device());
-  scorer->enqueue({0, zeros.rows(), output, zeros.targets()}, counts);
+  scorer->enqueue({0, zeros.rows(), outputs, zeros.targets()}, counts);
   counts.finish();
   stream.synchronize();
 }
@@ -223,8 +223,8 @@ void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<I
              model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream) {
   if (batch_size > kFew) {
     const Zeros few(info, kFew, routes, stream);
-    if (const auto output = predictor.rehearse_few(few.inputs(), batch_size)) {
-      return score(few, *output, batch_size, task, stream);
+    if (const auto outputs = predictor.rehearse_few(few.inputs(), batch_size)) {
+      return score(few, *outputs, batch_size, task, stream);
     }
   }
   rehearse(info, batch_size, routes, predictor, task, stream);

@@ -119,10 +119,16 @@ std::vector<TensorSpec> parse_inputs(const Field& field) {
 
 std::vector<TensorSpec> parse_outputs(const Field& field) {
   constexpr std::array<std::string_view, 3> kKinds{"logits", "log-probabilities", "probabilities"};
-  if (field.list_size() != 1) field.complain("one output");
-  auto spec = parse_spec(field.at(std::size_t{0}));
-  spec.kind = one_of(field.at(std::size_t{0}).at("kind"), kKinds);
-  return {spec};
+  const std::size_t count = field.list_size();
+  if (count == 0) field.complain("at least one output");
+  std::vector<TensorSpec> specs;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Field output = field.at(i);
+    specs.push_back(parse_spec(output));
+    // Among several there may be boxes or counts, which are of no kind.
+    if (count == 1 || output.has("kind")) specs.back().kind = one_of(output.at("kind"), kKinds);
+  }
+  return specs;
 }
 
 CardNormalisation parse_normalisation(const Field& field) {

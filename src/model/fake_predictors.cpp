@@ -31,7 +31,7 @@ class FunctionPredictor final : public Predictor {
   FunctionPredictor(std::int64_t num_classes, ScoreFunction score)
       : num_classes_(num_classes), score_(std::move(score)) {}
 
-  TensorView predict(std::span<const TensorView> inputs) override {
+  Outputs predict(std::span<const TensorView> inputs) override {
     const auto& input = inputs.front();
     const auto rows = input.shape.front();
     scores_.resize(to_size(rows * num_classes_));
@@ -41,7 +41,7 @@ class FunctionPredictor final : public Predictor {
         scores_[to_size(row * num_classes_ + c)] = score_(value, c);
       }
     }
-    return contiguous_view(scores_.data(), DType::f32, {rows, num_classes_});
+    return {contiguous_view(scores_.data(), DType::f32, {rows, num_classes_})};
   }
 
   const std::optional<ModelCard>& card() const override { return card_; }
@@ -58,7 +58,7 @@ class FailingPredictor final : public Predictor {
   FailingPredictor(std::unique_ptr<Predictor> inner, std::int64_t failing_call)
       : inner_(std::move(inner)), failing_call_(failing_call) {}
 
-  TensorView predict(std::span<const TensorView> inputs) override {
+  Outputs predict(std::span<const TensorView> inputs) override {
     const auto call = num_calls_++;
     if (call >= failing_call_) {
       throw Error(ErrorKind::model, format("the model failed at call {}, as it was told to", call));

@@ -31,11 +31,13 @@ void append(std::string& list, const char* part) {
 
 }  // namespace
 
-FusedModule::FusedModule(torch::jit::Module frozen, std::string name)
-    : name_(std::move(name)), plain_(frozen), module_(std::move(frozen)) {}
+FusedModule::FusedModule(torch::jit::Module frozen, Arguments arguments, std::string name)
+    : arguments_(std::move(arguments)),
+      name_(std::move(name)),
+      plain_(frozen),
+      module_(std::move(frozen)) {}
 
-FusedModule::Use FusedModule::use_of(const std::vector<at::Tensor>& inputs,
-                                     std::int64_t batch_size) {
+FusedModule::Use FusedModule::use_of(const Tensors& inputs, std::int64_t batch_size) {
   Use use{{}, at::get_num_threads()};
   for (const auto& input : inputs) {
     use.shapes.push_back(input.sizes().vec());
@@ -44,25 +46,24 @@ FusedModule::Use FusedModule::use_of(const std::vector<at::Tensor>& inputs,
   return use;
 }
 
-c10::IValue FusedModule::rehearse(const std::vector<at::Tensor>& inputs) {
+c10::IValue FusedModule::rehearse(const Tensors& inputs) {
   return rehearse_few(inputs, inputs.front().size(0));
 }
 
-c10::IValue FusedModule::rehearse_few(const std::vector<at::Tensor>& inputs,
-                                      std::int64_t batch_size) {
+c10::IValue FusedModule::rehearse_few(const Tensors& inputs, std::int64_t batch_size) {
   const bool is_settled = !plain_ || (use_ && *use_ == use_of(inputs, batch_size));
   return is_settled ? forward(inputs) : settle(inputs, batch_size);
 }
 
-c10::IValue FusedModule::run(const std::vector<at::Tensor>& inputs) {
+c10::IValue FusedModule::run(const Tensors& inputs) {
   auto scores = use_ ? forward(inputs) : settle(inputs, inputs.front().size(0));
   const std::scoped_lock lock(plain_goes_);
   plain_.reset();
   return scores;
 }
 
-c10::IValue FusedModule::forward(const std::vector<at::Tensor>& inputs) {
-  return module_.forward({inputs.begin(), inputs.end()});
+c10::IValue FusedModule::forward(const Tensors& inputs) {
+  return module_.forward(arguments_.of(inputs));
 }
 
 void FusedModule::rewrite(Sums sums) {
@@ -79,8 +80,8 @@ void FusedModule::rewrite(Sums sums) {
 
 // A graph that has run is not to be changed any more: the same is made again, with its weights
 // packed for what it will be given.
-c10::IValue FusedModule::rewrite_and_run(const std::vector<at::Tensor>& inputs,
-                                         std::int64_t batch_size, Sums sums) {
+c10::IValue FusedModule::rewrite_and_run(const Tensors& inputs, std::int64_t batch_size,
+                                         Sums sums) {
   rewrite(sums);
   if (num_fused_ + num_taken_ == 0) return forward(inputs);
   const InputSizes sizes;
@@ -95,7 +96,7 @@ c10::IValue FusedModule::rewrite_and_run(const std::vector<at::Tensor>& inputs,
   return forward(inputs);  // which may have other bits, and might fail
 }
 
-c10::IValue FusedModule::settle(const std::vector<at::Tensor>& inputs, std::int64_t batch_size) {
+c10::IValue FusedModule::settle(const Tensors& inputs, std::int64_t batch_size) {
   use_.reset();
   auto scores = rewrite_as_far_as_possible(inputs, batch_size);
   use_ = use_of(inputs, batch_size);
@@ -103,7 +104,7 @@ c10::IValue FusedModule::settle(const std::vector<at::Tensor>& inputs, std::int6
 }
 
 // Only a batch shows what cannot be fused: tensors of other shapes than thought.
-c10::IValue FusedModule::rewrite_as_far_as_possible(const std::vector<at::Tensor>& inputs,
+c10::IValue FusedModule::rewrite_as_far_as_possible(const Tensors& inputs,
                                                     std::int64_t batch_size) {
   notes_.clear();
   std::string reason;

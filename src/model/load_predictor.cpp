@@ -87,6 +87,7 @@ std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorO
   warn_if_slow(type, options.device);
   // Weights before freezing: frozen ones are constants, some of them repacked.
   if (options.weights) swap_weights(targets_of(*module), *options.weights, options.weights_key);
+  if (habits.card) module->use_names(*habits.card);
   module->freeze();
   const bool is_fixed = habits.card && habits.card->fixed_batch;
   const bool shares_batches =

@@ -1,4 +1,4 @@
-// What a model file becomes: something that turns tensors into one tensor.
+// What a model file becomes: something that turns tensors into tensors.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <ATen/core/Tensor.h>
 
 namespace tally::model {
+
+using Tensors = std::vector<at::Tensor>;
 
 struct NamedTensor {
   std::string name;
@@ -23,13 +25,12 @@ class Network {
   // Of the file, for messages.
   virtual const std::string& name() const = 0;
   // Runs on the calling thread, under InferenceMode. Error(model) if it fails or returns something
-  // else than one tensor.
-  virtual at::Tensor run(std::vector<at::Tensor> inputs) = 0;
+  // else than tensors, at least one.
+  virtual Tensors run(Tensors inputs) = 0;
   // See Predictor::rehearse().
-  virtual at::Tensor rehearse(std::vector<at::Tensor> inputs) { return run(std::move(inputs)); }
+  virtual Tensors rehearse(Tensors inputs) { return run(std::move(inputs)); }
   // See Predictor::rehearse_few(). Any exception says the same as an empty result.
-  virtual std::optional<at::Tensor> rehearse_few(std::vector<at::Tensor> /*inputs*/,
-                                                 std::int64_t /*batch_size*/) {
+  virtual std::optional<Tensors> rehearse_few(Tensors /*inputs*/, std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
   // See Predictor::form().

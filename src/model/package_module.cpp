@@ -43,7 +43,7 @@ struct PackageModule::Impl {
 };
 
 PackageModule::PackageModule(const Package& package, const device::Device& device)
-    : name_(package.name) {
+    : name_(package.name), num_outputs_(package.card->outputs.size()) {
   if (device.kind == DeviceKind::cuda) {
     load_cuda_support(device);
     check_gpu(package, device);
@@ -61,14 +61,13 @@ PackageModule::PackageModule(const Package& package, const device::Device& devic
 
 PackageModule::~PackageModule() = default;
 
-at::Tensor PackageModule::run(std::vector<at::Tensor> inputs) {
+Tensors PackageModule::run(Tensors inputs) {
   try {
     const c10::InferenceMode guard;
     auto outputs = impl_->runner->boxed_run(std::move(inputs));
-    if (outputs.size() == 1) return std::move(outputs.front());
-    throw Error(ErrorKind::model,
-                format("model '{}' returned {} tensors, expected one", name_, outputs.size()),
-                "Export a module whose forward() returns the scores alone.");
+    if (outputs.size() == num_outputs_) return outputs;
+    throw Error(ErrorKind::model, format("model '{}' returned {} tensors, its card names {}", name_,
+                                         outputs.size(), num_outputs_));
   } catch (...) {
     throw torch_error(format("model '{}' failed", name_),
                       "Check that the data set's inputs are what the model takes.");

@@ -22,7 +22,7 @@ class PackageModule final : public Network {
 
   const std::string& name() const override { return name_; }
   // The inputs have the types, sizes and layout that were compiled in: nobody checks that again.
-  at::Tensor run(std::vector<at::Tensor> inputs) override;
+  Tensors run(Tensors inputs) override;
 
   // Weights and other constants by their names in the state_dict. Writing to them changes the
   // model.
@@ -31,6 +31,7 @@ class PackageModule final : public Network {
  private:
   struct Impl;
   std::string name_;
+  std::size_t num_outputs_;  // by the card
   std::unique_ptr<Impl> impl_;
 };
 

@@ -15,8 +15,6 @@
 namespace tally::model {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
 // Below this share of a pass the host is done long before the device, and launches cost nothing.
 constexpr double kLeastShareOfHost = 0.5;
 // Of the plain network's time: a smaller gain is within what measurements differ by.
@@ -52,6 +50,13 @@ bool have_same_bytes(const at::Tensor& one, const at::Tensor& other) {
   const auto there = other.contiguous().cpu();
   return here.nbytes() == 0 ||
          std::memcmp(here.const_data_ptr(), there.const_data_ptr(), here.nbytes()) == 0;
+}
+
+bool have_same_bytes(const Tensors& some, const Tensors& others) {
+  const auto same = [](const at::Tensor& one, const at::Tensor& other) {
+    return have_same_bytes(one, other);
+  };
+  return std::ranges::equal(some, others, same);
 }
 
 // Without memory.
@@ -102,19 +107,19 @@ double shortest(const std::function<double()>& measure) {
 ReplayedNetwork::ReplayedNetwork(std::unique_ptr<Network> plain, std::unique_ptr<Recorder> recorder)
     : plain_(std::move(plain)), recorder_(std::move(recorder)) {}
 
-at::Tensor ReplayedNetwork::Recorded::replay(const Tensors& from) const {
+const Tensors& ReplayedNetwork::Recorded::replay(const Tensors& from) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].copy_(from[i], /*non_blocking=*/true);
   work->replay();
-  return output;
+  return outputs;
 }
 
-at::Tensor ReplayedNetwork::run(Tensors inputs) {
+Tensors ReplayedNetwork::run(Tensors inputs) {
   if (!recorded_ || !are_like(inputs, recorded_->inputs)) return plain_->run(std::move(inputs));
   const c10::InferenceMode guard;
   return recorded_->replay(inputs);
 }
 
-at::Tensor ReplayedNetwork::rehearse(Tensors inputs) {
+Tensors ReplayedNetwork::rehearse(Tensors inputs) {
   if (are_like(inputs, rehearsed_)) return run(std::move(inputs));
   const c10::InferenceMode guard;
   rehearsed_ = likes_of(inputs);
@@ -125,11 +130,11 @@ at::Tensor ReplayedNetwork::rehearse(Tensors inputs) {
     given = copies_of(inputs);
     return std::string();
   });
-  auto output = plain_->rehearse(std::move(inputs));
+  auto outputs = plain_->rehearse(std::move(inputs));
   if (reason.empty()) reason = reason_against([&] { return settle(given); });
   if (!reason.empty()) recorded_.reset();
   reason_ = std::move(reason);
-  return output;
+  return outputs;
 }
 
 std::vector<std::string> ReplayedNetwork::notes() const {
@@ -156,7 +161,7 @@ std::string ReplayedNetwork::settle(const Tensors& given) {
   return is_same ? "" : "a replay gives other scores";
 }
 
-at::Tensor ReplayedNetwork::run_on_copies(const Tensors& inputs) {
+Tensors ReplayedNetwork::run_on_copies(const Tensors& inputs) {
   return plain_->run(copies_of(inputs));
 }
 
@@ -164,7 +169,7 @@ void ReplayedNetwork::record(const Tensors& inputs) {
   Recorded recorded{copies_of(inputs), {}, nullptr};
   recorder_->wait();
   recorded.work =
-      recorder_->record([&] { recorded.output = plain_->run(Tensors(recorded.inputs)); });
+      recorder_->record([&] { recorded.outputs = plain_->run(Tensors(recorded.inputs)); });
   recorded_ = std::move(recorded);
 }
 

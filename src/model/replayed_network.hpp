@@ -23,27 +23,25 @@ class ReplayedNetwork final : public Network {
 
   // Replays for inputs of the shapes, types and strides that were rehearsed last, if they were
   // recorded; the result is written over by the next run. Others run plainly.
-  at::Tensor run(std::vector<at::Tensor> inputs) override;
+  Tensors run(Tensors inputs) override;
 
   // Runs plainly, and where nothing is known of such inputs finds out whether to replay: a
   // recording stays if the plain network gives the same bits twice, if it gives the bits of the
   // plain network, and if it takes less time. notes() says why there is none, unless it would not
   // pay. Each rank finds out for itself: bits do not depend on what it finds.
-  at::Tensor rehearse(std::vector<at::Tensor> inputs) override;
+  Tensors rehearse(Tensors inputs) override;
 
  private:
-  using Tensors = std::vector<at::Tensor>;
-
   // Declared in the order in which they are needed: the work goes before its memory.
   struct Recorded {
     Tensors inputs;
-    at::Tensor output;
+    Tensors outputs;
     std::unique_ptr<Recording> work;
 
-    at::Tensor replay(const Tensors& from) const;
+    const Tensors& replay(const Tensors& from) const;
   };
 
-  at::Tensor run_on_copies(const Tensors& inputs);
+  Tensors run_on_copies(const Tensors& inputs);
   bool is_bound_by_launching(const Tensors& inputs);
   double plain_s(const Tensors& inputs);
   double replayed_s(const Tensors& inputs);

@@ -61,23 +61,10 @@ at::Tensor to_channels_last(const at::Tensor& tensor) {
   return tensor.dim() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
 }
 
-std::string kind_name(const c10::IValue& value) {
-  return value.isNone() ? "None" : value.type()->annotation_str();
-}
-
-// The one tensor in what forward() returned.
-at::Tensor single_tensor(const c10::IValue& value, const std::string& model) {
-  if (value.isTensor()) return value.toTensor();
-  if (value.isTensorList() && value.toTensorList().size() == 1) return value.toTensorList().get(0);
-  if (value.isTuple() && value.toTupleRef().elements().size() == 1) {
-    return single_tensor(value.toTupleRef().elements()[0], model);
-  }
-  if (value.isList() && value.toListRef().size() == 1) {
-    return single_tensor(value.toListRef()[0], model);
-  }
-  throw Error(ErrorKind::model,
-              format("model '{}' returned {}, expected one tensor", model, kind_name(value)),
-              "Export a module whose forward() returns the scores alone.");
+std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
+  std::vector<std::string> names;
+  for (const auto& spec : specs) names.push_back(spec.name);
+  return names;
 }
 
 }  // namespace
@@ -85,7 +72,13 @@ at::Tensor single_tensor(const c10::IValue& value, const std::string& model) {
 struct ScriptModule::Impl {
   explicit Impl(torch::jit::Module loaded) : module(std::move(loaded)) {}
 
+  const c10::FunctionSchema& forward() const {
+    return module.get_method("forward").function().getSchema();
+  }
+
   torch::jit::Module module;
+  Arguments arguments;
+  std::vector<std::string> outputs;  // by the card
   std::optional<FusedModule> fused;  // once frozen, on the CPU; takes the module's place
 };
 
@@ -100,6 +93,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
         torch::jit::load(std::make_shared<MemoryReader>(file.bytes), torch_device(device), extra);
     module.eval();
     impl_ = std::make_unique<Impl>(std::move(module));
+    impl_->arguments = Arguments(impl_->forward(), {}, name_);
   } catch (...) {
     throw torch_error(format("model '{}' cannot be loaded", file.name),
                       "Export it again with data_tools/export_model.py.");
@@ -147,6 +141,11 @@ void ScriptModule::cast(c10::ScalarType type) {
   });
 }
 
+void ScriptModule::use_names(const ModelCard& card) {
+  impl_->arguments = Arguments(impl_->forward(), names_of(card.inputs), name_);
+  impl_->outputs = names_of(card.outputs);
+}
+
 void ScriptModule::freeze() {
   try {
     const c10::InferenceMode guard;
@@ -154,7 +153,8 @@ void ScriptModule::freeze() {
     impl_->module = torch::jit::freeze(impl_->module);
     keeps_state_ = model::keeps_state(*impl_->module.get_method("forward").graph());
     if (on_cpu_) {  // afterwards nothing else holds the weights as they were
-      impl_->fused.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")), name_);
+      impl_->fused.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")),
+                           impl_->arguments, name_);
     }
   } catch (...) {
     throw torch_error(format("model '{}' cannot be prepared", name_),
@@ -162,31 +162,30 @@ void ScriptModule::freeze() {
   }
 }
 
-at::Tensor ScriptModule::run(std::vector<at::Tensor> inputs) {
+Tensors ScriptModule::run(Tensors inputs) {
   return guarded([&] {
     if (impl_->fused) return impl_->fused->run(inputs);
-    return impl_->module.forward({inputs.begin(), inputs.end()});
+    return impl_->module.forward(impl_->arguments.of(inputs));
   });
 }
 
-at::Tensor ScriptModule::rehearse(std::vector<at::Tensor> inputs) {
+Tensors ScriptModule::rehearse(Tensors inputs) {
   if (!impl_->fused) return run(std::move(inputs));
   return guarded([&] { return impl_->fused->rehearse(inputs); });
 }
 
-std::optional<at::Tensor> ScriptModule::rehearse_few(std::vector<at::Tensor> inputs,
-                                                     std::int64_t batch_size) {
+std::optional<Tensors> ScriptModule::rehearse_few(Tensors inputs, std::int64_t batch_size) {
   if (!impl_->fused) return std::nullopt;
   return guarded([&] { return impl_->fused->rehearse_few(inputs, batch_size); });
 }
 
-at::Tensor ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {
+Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {
   try {
     const c10::InferenceMode guard;
     // The optimizing executor rewrites the graph after its first run: later batches could then
     // differ from the first in their last bits. Only here: freezing needs the optimizer.
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
-    return single_tensor(forward(), name_);
+    return tensors_in(forward(), impl_->outputs, name_);
   } catch (...) {
     throw torch_error(format("model '{}' failed", name_),
                       "Check that the data set's inputs are what the model takes.");

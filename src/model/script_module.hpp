@@ -36,6 +36,10 @@ class ScriptModule final : public Network {
   // Rounds or widens all floating-point parameters and buffers.
   void cast(c10::ScalarType type);
 
+  // What the card says: by these names forward() is given its inputs and its outputs are read
+  // (arguments.hpp). Before freeze().
+  void use_names(const ModelCard& card);
+
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
   // the CPU the graph is then rewritten for the batches that it sees (fused_module.hpp).
   // Afterwards there are no parameters and no buffers, but for those that forward() writes to.
@@ -44,16 +48,14 @@ class ScriptModule final : public Network {
   // run() may be called by several threads at once, after a rehearsal.
   bool keeps_state() const { return keeps_state_; }
 
-  // A tuple or list of one tensor is taken for the tensor.
-  at::Tensor run(std::vector<at::Tensor> inputs) override;
-  at::Tensor rehearse(std::vector<at::Tensor> inputs) override;
-  std::optional<at::Tensor> rehearse_few(std::vector<at::Tensor> inputs,
-                                         std::int64_t batch_size) override;
+  Tensors run(Tensors inputs) override;
+  Tensors rehearse(Tensors inputs) override;
+  std::optional<Tensors> rehearse_few(Tensors inputs, std::int64_t batch_size) override;
   std::string form() const override;
   std::vector<std::string> notes() const override;
 
  private:
-  at::Tensor guarded(const std::function<c10::IValue()>& forward) const;
+  Tensors guarded(const std::function<c10::IValue()>& forward) const;
 
   struct Impl;
   std::string name_;

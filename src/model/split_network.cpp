@@ -24,8 +24,8 @@ at::Tensor aligned(const at::Tensor& piece) {
   return address % kAlignment == 0 ? piece : piece.clone();
 }
 
-std::vector<std::vector<at::Tensor>> split(const std::vector<at::Tensor>& inputs, int count) {
-  std::vector<std::vector<at::Tensor>> pieces(static_cast<std::size_t>(count));
+std::vector<Tensors> split(const Tensors& inputs, int count) {
+  std::vector<Tensors> pieces(static_cast<std::size_t>(count));
   for (const auto& input : inputs) {
     const auto rows = input.size(0) / count;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -52,15 +52,22 @@ class Results {
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
 
-  void expect(std::future<at::Tensor> one) { coming_.push_back(std::move(one)); }
-  std::vector<at::Tensor> get() {
-    std::vector<at::Tensor> found;
-    for (auto& one : coming_) found.push_back(one.get());
-    return found;
+  void expect(std::future<Tensors> one) { coming_.push_back(std::move(one)); }
+  // Each output of all pieces, one behind the other.
+  Tensors get() {
+    std::vector<Tensors> outputs;
+    for (auto& one : coming_) {
+      const Tensors piece = one.get();
+      outputs.resize(piece.size());  // a network returns as many for each
+      for (std::size_t i = 0; i < piece.size(); ++i) outputs[i].push_back(piece[i]);
+    }
+    Tensors joined;
+    for (const auto& pieces : outputs) joined.push_back(at::cat(pieces));
+    return joined;
   }
 
  private:
-  std::vector<std::future<at::Tensor>> coming_;
+  std::vector<std::future<Tensors>> coming_;
 };
 
 }  // namespace
@@ -97,7 +104,7 @@ std::vector<std::string> SplitNetwork::notes() const {
   return notes;
 }
 
-at::Tensor SplitNetwork::run(Tensors inputs) {
+Tensors SplitNetwork::run(Tensors inputs) {
   const auto batch_size = inputs.front().size(0);
   if (batch_size_ < 0) return rehearse(std::move(inputs));
   if (num_pieces_ == 1 || batch_size != batch_size_) {
@@ -107,7 +114,7 @@ at::Tensor SplitNetwork::run(Tensors inputs) {
   return run_pieces(&Network::run, split(inputs, num_pieces_));
 }
 
-at::Tensor SplitNetwork::rehearse(Tensors inputs) {
+Tensors SplitNetwork::rehearse(Tensors inputs) {
   const auto batch_size = inputs.front().size(0);
   expect(batch_size, num_pieces(batch_size, threads_));
   if (num_pieces_ == 1) return network_->rehearse(std::move(inputs));
@@ -122,7 +129,7 @@ at::Tensor SplitNetwork::rehearse(Tensors inputs) {
 }
 
 // A network that takes a few samples takes pieces too.
-std::optional<at::Tensor> SplitNetwork::rehearse_few(Tensors inputs, std::int64_t batch_size) {
+std::optional<Tensors> SplitNetwork::rehearse_few(Tensors inputs, std::int64_t batch_size) {
   expect(batch_size, num_pieces(batch_size, threads_));
   return network_->rehearse_few(std::move(inputs), batch_size / num_pieces_);
 }
@@ -137,22 +144,23 @@ void SplitNetwork::expect(std::int64_t batch_size, int pieces) {
   use_threads(threads_ / pieces);
 }
 
-at::Tensor SplitNetwork::rehearse_pieces(const Tensors& inputs) {
+Tensors SplitNetwork::rehearse_pieces(const Tensors& inputs) {
   auto pieces = split(inputs, num_pieces_);
   const auto rows = pieces.front().front().size(0);
-  const auto scores = network_->rehearse(pieces.front());
-  if (scores.dim() == 0 || scores.size(0) != rows) {
-    throw Error(ErrorKind::model, "its scores have other rows than its inputs");
+  for (const auto& output : network_->rehearse(pieces.front())) {
+    if (output.dim() == 0 || output.size(0) != rows) {
+      throw Error(ErrorKind::model, "its scores have other rows than its inputs");
+    }
   }
   return run_pieces(&Network::rehearse, std::move(pieces));
 }
 
-at::Tensor SplitNetwork::run_pieces(Method method, std::vector<Tensors> pieces) {
+Tensors SplitNetwork::run_pieces(Method method, std::vector<Tensors> pieces) {
   const int threads = threads_ / static_cast<int>(pieces.size());
   Results results;
-  std::vector<std::shared_ptr<std::packaged_task<at::Tensor()>>> tasks;
+  std::vector<std::shared_ptr<std::packaged_task<Tensors()>>> tasks;
   for (auto& piece : pieces) {
-    tasks.push_back(std::make_shared<std::packaged_task<at::Tensor()>>(
+    tasks.push_back(std::make_shared<std::packaged_task<Tensors()>>(
         [this, method, threads, piece = std::move(piece)]() mutable {
           const c10::InferenceMode guard;
           use_threads(threads);
@@ -164,7 +172,7 @@ at::Tensor SplitNetwork::run_pieces(Method method, std::vector<Tensors> pieces) 
     others_->run([task = tasks[i]] { (*task)(); });
   }
   (*tasks.front())();
-  return at::cat(results.get());
+  return results.get();
 }
 
 }  // namespace tally::model

@@ -28,22 +28,20 @@ class SplitNetwork final : public Network {
 
   // The bits of a score depend on the size of a piece, the same for all of a batch, and not on the
   // thread that runs it.
-  at::Tensor run(std::vector<at::Tensor> inputs) override;
+  Tensors run(Tensors inputs) override;
   // Splits batches of this size from now on, if the network takes pieces of them; one that does not
   // gets them whole, and notes() says why.
-  at::Tensor rehearse(std::vector<at::Tensor> inputs) override;
-  std::optional<at::Tensor> rehearse_few(std::vector<at::Tensor> inputs,
-                                         std::int64_t batch_size) override;
+  Tensors rehearse(Tensors inputs) override;
+  std::optional<Tensors> rehearse_few(Tensors inputs, std::int64_t batch_size) override;
 
  private:
-  using Tensors = std::vector<at::Tensor>;
-  using Method = at::Tensor (Network::*)(Tensors);
+  using Method = Tensors (Network::*)(Tensors);
 
   // From now on batches of this size are split so, or left whole.
   void expect(std::int64_t batch_size, int pieces);
-  at::Tensor rehearse_pieces(const Tensors& inputs);
+  Tensors rehearse_pieces(const Tensors& inputs);
   // On as many threads as there are pieces; returns or throws when all have ended.
-  at::Tensor run_pieces(Method method, std::vector<Tensors> pieces);
+  Tensors run_pieces(Method method, std::vector<Tensors> pieces);
 
   std::unique_ptr<Network> network_;
   int threads_;

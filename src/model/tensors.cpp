@@ -12,6 +12,25 @@
 namespace tally::model {
 namespace {
 
+DType plain_type(c10::ScalarType type) {
+  switch (type) {
+    case c10::ScalarType::Byte:
+      return DType::u8;
+    case c10::ScalarType::Char:
+      return DType::i8;
+    case c10::ScalarType::Short:
+      return DType::i16;
+    case c10::ScalarType::Int:
+      return DType::i32;
+    case c10::ScalarType::Long:
+      return DType::i64;
+    case c10::ScalarType::Float:
+      return DType::f32;
+    default:
+      throw Error(ErrorKind::model, "a model returned an element type that tally does not take");
+  }
+}
+
 bool is_aligned(const void* data, std::int64_t alignment) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(alignment) == 0;
 }
@@ -101,7 +120,8 @@ at::Tensor wrap(const StoredTensor& stored) {
 }
 
 TensorView view_of(const at::Tensor& tensor) {
-  auto view = contiguous_view(tensor.data_ptr(), DType::f32, tensor.sizes().vec());
+  auto view =
+      contiguous_view(tensor.data_ptr(), plain_type(tensor.scalar_type()), tensor.sizes().vec());
   view.device = tensor.is_cuda() ? DeviceKind::cuda : DeviceKind::cpu;
   return view;
 }

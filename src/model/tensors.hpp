@@ -20,7 +20,7 @@ c10::Device torch_device(const device::Device& device);
 at::Tensor wrap(const TensorView& view, const device::Device& device);
 // Shares the bytes of the file if they are aligned for their type, else holds a copy.
 at::Tensor wrap(const StoredTensor& stored);
-// Of a contiguous float32 tensor; valid as long as the tensor.
+// Of a contiguous tensor of a type that tally knows; valid as long as the tensor.
 TensorView view_of(const at::Tensor& tensor);
 
 // "float32", as Python calls it.

@@ -47,6 +47,12 @@ at::Tensor laid_out(const at::Tensor& tensor, bool channels_last) {
   return tensor.contiguous(format).as_strided(tensor.sizes(), strides);
 }
 
+// Scores are widened; truth values are bytes.
+at::ScalarType handed_out_as(const at::Tensor& output) {
+  if (output.is_floating_point()) return at::kFloat;
+  return output.scalar_type() == at::kBool ? at::kByte : output.scalar_type();
+}
+
 class TorchPredictor final : public Predictor {
  public:
   TorchPredictor(std::unique_ptr<Network> network, Habits habits, device::Device device,
@@ -56,16 +62,16 @@ class TorchPredictor final : public Predictor {
         device_(std::move(device)),
         stream_(stream) {}
 
-  TensorView predict(std::span<const TensorView> inputs) override {
+  Outputs predict(std::span<const TensorView> inputs) override {
     return call(&Network::run, inputs);
   }
 
-  TensorView rehearse(std::span<const TensorView> inputs) override {
+  Outputs rehearse(std::span<const TensorView> inputs) override {
     return call(&Network::rehearse, inputs);
   }
 
-  std::optional<TensorView> rehearse_few(std::span<const TensorView> inputs,
-                                         std::int64_t batch_size) override {
+  std::optional<Outputs> rehearse_few(std::span<const TensorView> inputs,
+                                      std::int64_t batch_size) override {
     try {
       check_inputs(inputs);
       return run(inputs, [&](auto arguments) {
@@ -95,9 +101,9 @@ class TorchPredictor final : public Predictor {
   }
 
  private:
-  using Method = at::Tensor (Network::*)(std::vector<at::Tensor>);
+  using Method = Tensors (Network::*)(Tensors);
 
-  TensorView call(Method method, std::span<const TensorView> inputs) {
+  Outputs call(Method method, std::span<const TensorView> inputs) {
     check_inputs(inputs);
     try {
       return *run(inputs, [&](auto arguments) {
@@ -110,17 +116,23 @@ class TorchPredictor final : public Predictor {
 
   // `forward` may decline.
   template <class Forward>
-  std::optional<TensorView> run(std::span<const TensorView> inputs, const Forward& forward) {
+  std::optional<Outputs> run(std::span<const TensorView> inputs, const Forward& forward) {
     // What at::set_num_threads() said holds for OpenMP only on the thread that called it, and
     // compiled networks ask OpenMP.
     at::internal::lazy_init_num_threads();
     const c10::InferenceMode guard;
     const StreamScope on_stream(device_, stream_);
-    const std::optional<at::Tensor> output = forward(arguments(inputs));
-    if (!output) return std::nullopt;
-    check_output(*output, inputs.front().shape.front());
-    output_ = output->to(torch_device(device_), at::kFloat).contiguous();
-    return view_of(output_);
+    const std::optional<Tensors> found = forward(arguments(inputs));
+    if (!found) return std::nullopt;
+    outputs_.clear();
+    Outputs views;
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      const at::Tensor& output = (*found)[i];
+      check_output(i, output, inputs.front().shape.front());
+      outputs_.push_back(output.to(handed_out_as(output)).contiguous());
+      views.push_back(view_of(outputs_.back()));
+    }
+    return views;
   }
 
   Error error(const std::string& problem) const {
@@ -161,16 +173,16 @@ class TorchPredictor final : public Predictor {
     return habits_.fixed_layout ? laid_out(tensor, habits_.channels_last) : tensor;
   }
 
-  std::vector<at::Tensor> arguments(std::span<const TensorView> inputs) const {
-    std::vector<at::Tensor> tensors;
+  Tensors arguments(std::span<const TensorView> inputs) const {
+    Tensors tensors;
     for (std::size_t i = 0; i < inputs.size(); ++i) tensors.push_back(argument(i, inputs[i]));
     return tensors;
   }
 
-  void check_output(const at::Tensor& output, std::int64_t rows) const {
-    if (!output.is_floating_point()) {
-      throw error(format("returned {} {}, expected floating-point scores", shape_text(output),
-                         dtype_name(output)));
+  void check_output(std::size_t index, const at::Tensor& output, std::int64_t rows) const {
+    if (output.is_complex()) {
+      throw error(format("returned {} {}, expected floating-point scores or integers",
+                         shape_text(output), dtype_name(output)));
     }
     if (output.dim() == 0 || output.size(0) != rows) {
       throw error(format("returned {} for {} samples, expected one row for each",
@@ -180,16 +192,18 @@ class TorchPredictor final : public Predictor {
       throw error(format("returned scores on the {}, this run uses the {}",
                          output.is_cpu() ? "cpu" : "GPU", name(device_.kind)));
     }
-    if (!habits_.card || fits(output.sizes(), habits_.card->outputs.front().shape)) return;
-    throw error(format("returned {}, its card says {}", shape_text(output),
-                       pattern(habits_.card->outputs.front().shape)));
+    if (!habits_.card) return;
+    const TensorSpec& spec = habits_.card->outputs.at(index);
+    if (fits(output.sizes(), spec.shape)) return;
+    throw error(format("returned {} as '{}', its card says {}", shape_text(output), spec.name,
+                       pattern(spec.shape)));
   }
 
   std::unique_ptr<Network> network_;
   Habits habits_;
   device::Device device_;
   void* stream_;
-  at::Tensor output_;  // what the last view points to
+  Tensors outputs_;  // what the last views point to
 };
 
 }  // namespace

@@ -84,11 +84,12 @@ class LabelScorer : public BatchScorer {
         scores_(max_samples, rules.num_scores(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
-    rules_.check_shape(batch.output.shape);
+    const TensorView& scores = scores_in(batch.outputs);
+    rules_.check_shape(scores.shape);
     check_rows(batch);
     first_index_ = batch.first_index;
     const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
-    pass_.enqueue(batch.first_index, batch.num_samples, batch.output, labels, counts, facts_);
+    pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, facts_);
     scores_.fetch(batch, counts.stream());
   }
 
@@ -115,8 +116,8 @@ class Labelwise : public CountingTask<Rules> {
  public:
   explicit Labelwise(const TaskOptions& options) : CountingTask(options) { check_columns(options); }
 
-  void check_output_shape(std::span<const std::int64_t> shape) const override {
-    rules_.check_shape(shape);
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    rules_.check_shape(scores_in(outputs).shape);
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,

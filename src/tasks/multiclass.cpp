@@ -67,11 +67,12 @@ class MulticlassScorer : public BatchScorer {
         scores_(max_samples, rules.num_scores(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
-    check_classes(batch.output.shape, rules_.options.metrics.num_classes);
+    const TensorView& scores = scores_in(batch.outputs);
+    check_classes(scores.shape, rules_.options.metrics.num_classes);
     check_rows(batch);
     first_index_ = batch.first_index;
     const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
-    pass_.enqueue(batch.first_index, batch.num_samples, batch.output, labels, counts, facts_);
+    pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, facts_);
     scores_.fetch(batch, counts.stream());
   }
 
@@ -98,8 +99,8 @@ class Multiclass : public CountingTask<Rules> {
     check_columns(options);
   }
 
-  void check_output_shape(std::span<const std::int64_t> shape) const override {
-    check_classes(shape, rules_.options.metrics.num_classes);
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    check_classes(scores_in(outputs).shape, rules_.options.metrics.num_classes);
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,

@@ -30,7 +30,7 @@ void check_options(const TaskOptions& options) {
   }
 }
 
-void check_outputs(std::span<const std::int64_t> shape, std::int64_t outputs) {
+void check_shape(std::span<const std::int64_t> shape, std::int64_t outputs) {
   const bool one_each = shape.size() == 1 && outputs == 1;
   if (one_each || (shape.size() == 2 && shape[1] == outputs)) return;
   throw Error(
@@ -139,9 +139,10 @@ class RegressionScorer : public BatchScorer {
       : rules_(rules), pass_(rules.metrics), batch_(max_samples, rules.num_outputs(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
-    check_outputs(batch.output.shape, rules_.num_outputs());
+    const TensorView& scores = scores_in(batch.outputs);
+    check_shape(scores.shape, rules_.num_outputs());
     check_rows(batch);
-    pass_.enqueue(batch.first_index, batch.num_samples, batch.output,
+    pass_.enqueue(batch.first_index, batch.num_samples, scores,
                   label_of(batch, rules_.options, rules_.label_position), counts, batch_);
   }
 
@@ -164,8 +165,8 @@ class Regression : public CountingTask<Rules> {
     check_options(options);
   }
 
-  void check_output_shape(std::span<const std::int64_t> shape) const override {
-    check_outputs(shape, rules_.num_outputs());
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    check_shape(scores_in(outputs).shape, rules_.num_outputs());
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,

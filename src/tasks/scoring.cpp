@@ -27,15 +27,23 @@ const TensorView& label_of(const ScoredBatch& batch, const TaskOptions& options,
   return batch.targets[position];
 }
 
-void check_rows(const ScoredBatch& batch) {
-  if (batch.output.shape[0] < batch.num_samples) {
-    throw Error(ErrorKind::model, format("the model returned {} rows for a batch of {} samples",
-                                         batch.output.shape[0], batch.num_samples));
-  }
-  if (batch.output.dtype != DType::f32) {
+const TensorView& scores_in(std::span<const TensorView> outputs) {
+  if (outputs.size() != 1) {
     throw Error(ErrorKind::model,
-                format("the model's output is {}, expected float32", name(batch.output.dtype)));
+                format("the model returned {} tensors, expected one: the scores", outputs.size()),
+                "Name the scores alone under outputs in its card (docs/model-card.md).");
   }
+  const TensorView& scores = outputs.front();
+  if (scores.dtype == DType::f32) return scores;
+  throw Error(ErrorKind::model,
+              format("the model returned {}, expected floating-point scores", name(scores.dtype)));
+}
+
+void check_rows(const ScoredBatch& batch) {
+  const auto rows = scores_in(batch.outputs).shape[0];
+  if (rows >= batch.num_samples) return;
+  throw Error(ErrorKind::model, format("the model returned {} rows for a batch of {} samples", rows,
+                                       batch.num_samples));
 }
 
 void check_kind(const std::optional<std::int64_t>& wrong_kind_row, std::int64_t first_index,
@@ -67,12 +75,12 @@ HostScores::HostScores(std::int64_t max_samples, std::int64_t row_values,
 }
 
 void HostScores::fetch(const ScoredBatch& batch, const device::Stream& stream) {
-  view_ = batch.output;
+  view_ = scores_in(batch.outputs);
   if (copy_.data() == nullptr) return;
-  Shape shape = batch.output.shape;
+  Shape shape = view_.shape;
   shape[0] = batch.num_samples;
   const auto bytes = to_size(num_elements(shape) * size_bytes(DType::f32));
-  stream.copy_to_host(copy_.data(), {batch.output.as<const std::byte>(), bytes});
+  stream.copy_to_host(copy_.data(), {view_.as<const std::byte>(), bytes});
   view_ = contiguous_view(copy_.data(), DType::f32, std::move(shape));
 }
 

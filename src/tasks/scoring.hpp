@@ -25,7 +25,10 @@ std::size_t position_of_label(const TaskOptions& options);
 const TensorView& label_of(const ScoredBatch& batch, const TaskOptions& options,
                            std::size_t position);
 
-// Error(model) if the output has too few rows, or is not float32.
+// The scores, of a model that returns nothing else. Error(model) if there are several outputs, or
+// other values than float32.
+const TensorView& scores_in(std::span<const TensorView> outputs);
+// Error(model) if the scores have too few rows for the batch.
 void check_rows(const ScoredBatch& batch);
 // Error(model) names the sample whose output is not of this kind, if there is one.
 void check_kind(const std::optional<std::int64_t>& wrong_kind_row, std::int64_t first_index,

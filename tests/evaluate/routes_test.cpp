@@ -41,7 +41,7 @@ class CardOnly : public model::Predictor {
  public:
   explicit CardOnly(std::optional<model::ModelCard> card, DType image_type = DType::f32)
       : card_(std::move(card)), image_type_(image_type) {}
-  TensorView predict(std::span<const TensorView>) override {
+  model::Outputs predict(std::span<const TensorView>) override {
     throw Error(ErrorKind::internal, "this model only has a card");
   }
   const std::optional<model::ModelCard>& card() const override { return card_; }
@@ -159,9 +159,9 @@ TEST(Routes, EqualNormalisationsNeedNoNote) {
 class Rehearsing : public CardOnly {
  public:
   explicit Rehearsing(bool takes_few) : CardOnly(std::nullopt), takes_few_(takes_few) {}
-  TensorView rehearse(std::span<const TensorView> inputs) override { return scores_of(inputs); }
-  std::optional<TensorView> rehearse_few(std::span<const TensorView> inputs,
-                                         std::int64_t batch_size) override {
+  model::Outputs rehearse(std::span<const TensorView> inputs) override { return scores_of(inputs); }
+  std::optional<model::Outputs> rehearse_few(std::span<const TensorView> inputs,
+                                             std::int64_t batch_size) override {
     told_batch_size = batch_size;
     if (!takes_few_) return std::nullopt;
     return scores_of(inputs);
@@ -171,10 +171,10 @@ class Rehearsing : public CardOnly {
   std::vector<std::int64_t> rows;  // of each call
 
  private:
-  TensorView scores_of(std::span<const TensorView> inputs) {
+  model::Outputs scores_of(std::span<const TensorView> inputs) {
     rows.push_back(inputs.front().shape.front());
     scores_.assign(checked_cast<std::size_t>(rows.back() * 7), 0.0F);
-    return contiguous_view(scores_.data(), DType::f32, {rows.back(), 7});
+    return {contiguous_view(scores_.data(), DType::f32, {rows.back(), 7})};
   }
 
   bool takes_few_;

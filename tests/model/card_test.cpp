@@ -85,6 +85,18 @@ TEST(CardTest, FixedBatchMayStandInShapes) {
   EXPECT_EQ(parse_card(text, "here").fixed_batch, 8);
 }
 
+TEST(CardTest, SeveralOutputsNeedNoKind) {
+  const auto text =
+      changed("\"outputs\": [",
+              R"("outputs": [{"name": "boxes", "dtype": "float32", "shape": ["batch", 100, 4]}, )");
+  const auto card = parse_card(text, "here");
+  ASSERT_EQ(card.outputs.size(), 2u);
+  EXPECT_EQ(card.outputs[0].kind, "");
+  EXPECT_EQ(card.outputs[1].name, "logits");
+  EXPECT_THAT(complaint(changed("\"kind\": \"log-probabilities\", ", "")),
+              HasSubstr("'outputs[0].kind'"));
+}
+
 TEST(CardTest, ComplaintsNameTheKey) {
   EXPECT_EQ(
       complaint(

@@ -15,8 +15,6 @@
 namespace tally::model {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
 struct Scene {
   std::function<std::optional<at::Tensor>(const Tensors&)> few = [](const Tensors& inputs) {
     return std::optional(inputs[0] * 2);
@@ -29,13 +27,14 @@ class PlayedNetwork final : public Network {
  public:
   explicit PlayedNetwork(Scene& scene) : scene_(scene) {}
   const std::string& name() const override { return name_; }
-  at::Tensor run(Tensors inputs) override {
+  Tensors run(Tensors inputs) override {
     ++scene_.num_whole;
-    return inputs[0] * 2;
+    return {inputs[0] * 2};
   }
-  std::optional<at::Tensor> rehearse_few(Tensors inputs, std::int64_t batch_size) override {
+  std::optional<Tensors> rehearse_few(Tensors inputs, std::int64_t batch_size) override {
     scene_.batch_size = batch_size;
-    return scene_.few(inputs);
+    const auto scores = scene_.few(inputs);
+    return scores ? std::optional(Tensors{*scores}) : std::nullopt;
   }
 
  private:
@@ -45,7 +44,7 @@ class PlayedNetwork final : public Network {
 
 class FewSamplesTest : public testing::Test {
  protected:
-  std::optional<TensorView> rehearse_few(Habits habits = {}) {
+  std::optional<Outputs> rehearse_few(Habits habits = {}) {
     predictor_ = make_torch_predictor(std::make_unique<PlayedNetwork>(scene), std::move(habits),
                                       device::Device(), nullptr);
     const auto input = contiguous_view(numbers_.data(), DType::f32, {3, 2});
@@ -62,8 +61,8 @@ class FewSamplesTest : public testing::Test {
 TEST_F(FewSamplesTest, GiveTheirScores) {
   const auto scores = rehearse_few();
   ASSERT_TRUE(scores);
-  EXPECT_EQ(scores->shape, (Shape{3, 2}));
-  EXPECT_EQ(scores->as<const float>()[5], 12);
+  EXPECT_EQ(scores->front().shape, (Shape{3, 2}));
+  EXPECT_EQ(scores->front().as<const float>()[5], 12);
   EXPECT_EQ(scene.batch_size, 64);
   EXPECT_EQ(scene.num_whole, 0);
 }

@@ -91,7 +91,7 @@ TEST(RehearsalTest, AFewSamplesSettleWhatABatchSettles) {
     for (const std::int64_t batch_size : {7, 16}) {
       const auto scores = predictor->rehearse_few({&few.view, 1}, batch_size);
       ASSERT_TRUE(scores);
-      EXPECT_EQ(scores->shape.front(), 3);
+      EXPECT_EQ(scores->front().shape.front(), 3);
     }
     EXPECT_EQ(predictor->form(), fresh->form());
     EXPECT_EQ(predictor->notes().size(), fresh->notes().size());

@@ -90,7 +90,7 @@ class FusedModuleTest : public Narrow {
 TEST_F(FusedModuleTest, PoolsGoWithTheConvolutionsBeforeThem) {
   const Layer first(1, 20, {5, 5});
   const Layer second(20, 50, {5, 5});
-  FusedModule module(frozen(first, second, kTwoLayers), "net.pt");
+  FusedModule module(frozen(first, second, kTwoLayers), {}, "net.pt");
   const auto x = at::randn({3, 1, 28, 28});
   run(module, x);
   EXPECT_THAT(module.form(), HasSubstr("channels in eights"));
@@ -125,7 +125,7 @@ TEST_F(FusedModuleTest, OperatorsOfOnednnThatANetworkNamesItselfStay) {
   const Layer second(20, 20);
   const auto net = frozen(first, second, kTwoLayers);
   name_onednn(*net.get_method("forward").graph());
-  FusedModule module(net, "net.pt");
+  FusedModule module(net, {}, "net.pt");
   const auto x = at::randn({3, 1, 16, 16});
   run(module, x);
   EXPECT_EQ(module.form(), "pools without indices");

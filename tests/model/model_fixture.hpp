@@ -82,7 +82,7 @@ inline Batch contiguous_batch() {
 }
 
 inline std::vector<float> run(Predictor& predictor, const Batch& batch) {
-  const auto output = predictor.predict({&batch.view, 1});
+  const auto output = predictor.predict({&batch.view, 1}).front();
   const auto* first = output.as<const float>();
   return {first, first + num_elements(output.shape)};
 }

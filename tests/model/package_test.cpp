@@ -117,7 +117,7 @@ TEST(PackageTest, DoublesAreRounded) {
   const auto floats = contiguous_batch();
   std::vector<double> values(floats.values.begin(), floats.values.end());
   const auto view = contiguous_view(values.data(), DType::f64, {kBatch, kChannels, 12, 12});
-  const auto output = predictor->predict({&view, 1});
+  const auto output = predictor->predict({&view, 1}).front();
   const auto* first = output.as<const float>();
   const std::vector<float> found(first, first + num_elements(output.shape));
   EXPECT_THAT(found, ContainerEq(run(*predictor)));

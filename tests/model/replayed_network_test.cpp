@@ -17,7 +17,6 @@
 namespace tally::model {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
 using Function = std::function<at::Tensor(const Tensors&)>;
 
 // Time passes only by what is said to take some.
@@ -41,6 +40,7 @@ struct Scene {
   // What a replay writes; by default what the function gives of the inputs at that time.
   std::function<at::Tensor(const Tensors&)> replayed;
   std::string fails_to_record;
+  bool has_two_outputs = false;  // the second one is the same
 
   Device device;
   int num_plain = 0;
@@ -56,16 +56,17 @@ class PlayedNetwork final : public Network {
   explicit PlayedNetwork(Scene& scene) : scene_(scene) {}
   const std::string& name() const override { return name_; }
 
-  at::Tensor run(Tensors inputs) override {
-    auto output = scene_.function(inputs);
+  Tensors run(Tensors inputs) override {
+    const auto output = scene_.function(inputs);
+    const Tensors outputs = scene_.has_two_outputs ? Tensors{output, output} : Tensors{output};
     if (scene_.is_recording) {
       scene_.seen = std::move(inputs);
       scene_.output = output;
-      return output;
+      return outputs;
     }
     ++scene_.num_plain;
     scene_.device.enqueue(scene_.host_s, scene_.work_s);
-    return output;
+    return outputs;
   }
 
  private:
@@ -123,7 +124,7 @@ class ReplayTest : public testing::Test {
     return notes.empty() ? std::string() : notes.front();
   }
 
-  at::Tensor run(const at::Tensor& input) { return network_.run({input}).clone(); }
+  at::Tensor run(const at::Tensor& input) { return network_.run({input}).front().clone(); }
 
   void expect_plain(const std::string& said, const std::string& reason) {
     EXPECT_FALSE(network_.is_replayed());
@@ -142,6 +143,15 @@ class ReplayTest : public testing::Test {
   at::Tensor zeros_ = at::zeros({2, 3});
 };
 
+TEST_F(ReplayTest, ReplaysAllOutputs) {
+  scene_.has_two_outputs = true;
+  rehearse(zeros_);
+  ASSERT_TRUE(network_.is_replayed());
+  const auto outputs = network_.run({at::full({2, 3}, 4.0F)});
+  ASSERT_EQ(outputs.size(), 2U);
+  EXPECT_TRUE(outputs[1].equal(at::full({2, 3}, 8.0F)));
+}
+
 TEST_F(ReplayTest, ReplaysEveryBatchWithItsOwnInputs) {
   EXPECT_EQ(rehearse(zeros_), "");
   EXPECT_TRUE(network_.is_replayed());
@@ -159,8 +169,8 @@ TEST_F(ReplayTest, ReplaysEveryBatchWithItsOwnInputs) {
 
 TEST_F(ReplayTest, TheRehearsalGivesTheScoresOfItsInput) {
   scene_.function = [](const Tensors& inputs) { return inputs[0] + 1; };
-  EXPECT_TRUE(network_.rehearse({zeros_}).equal(at::full({2, 3}, 1.0F)));
-  EXPECT_TRUE(network_.rehearse({zeros_}).equal(at::full({2, 3}, 1.0F)));
+  EXPECT_TRUE(network_.rehearse({zeros_}).front().equal(at::full({2, 3}, 1.0F)));
+  EXPECT_TRUE(network_.rehearse({zeros_}).front().equal(at::full({2, 3}, 1.0F)));
   EXPECT_EQ(scene_.num_recordings, 1);
 }
 
@@ -228,7 +238,7 @@ TEST_F(ReplayTest, OtherInputsRunPlainly) {
   EXPECT_TRUE(run(at::full({1, 3}, 4.0F)).equal(at::full({1, 3}, 8.0F)));
   EXPECT_TRUE(run(at::full({2, 3}, 4.0F, at::kDouble)).equal(at::full({2, 3}, 8.0F, at::kDouble)));
   EXPECT_TRUE(run(at::full({3, 2}, 4.0F).t()).equal(at::full({2, 3}, 8.0F)));
-  EXPECT_TRUE(network_.run({zeros_, zeros_}).equal(zeros_));
+  EXPECT_TRUE(network_.run({zeros_, zeros_}).front().equal(zeros_));
   EXPECT_EQ(scene_.num_plain, plain + 4);
   EXPECT_TRUE(run(at::full({2, 3}, 4.0F)).equal(at::full({2, 3}, 8.0F)));
   EXPECT_EQ(scene_.num_plain, plain + 4);

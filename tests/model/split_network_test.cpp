@@ -22,7 +22,6 @@
 namespace tally::model {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -31,6 +30,7 @@ struct Scene {
   std::function<at::Tensor(const Tensors&)> function = [](const Tensors& inputs) {
     return inputs[0] * 2;
   };
+  bool has_two_outputs = false;
   std::mutex mutex;
   std::vector<std::int64_t> rows;  // of each call
   std::vector<int> operator_threads;
@@ -43,14 +43,15 @@ class PlayedNetwork final : public Network {
   const std::string& name() const override { return name_; }
   std::string form() const override { return "played"; }
 
-  at::Tensor run(Tensors inputs) override {
+  Tensors run(Tensors inputs) override {
     {
       const std::scoped_lock lock(scene_.mutex);
       scene_.rows.push_back(inputs[0].size(0));
       scene_.operator_threads.push_back(at::get_num_threads());
       scene_.callers.insert(std::this_thread::get_id());
     }
-    return scene_.function(inputs);
+    const auto output = scene_.function(inputs);
+    return scene_.has_two_outputs ? Tensors{output, output.sum(1) + 1} : Tensors{output};
   }
 
  private:
@@ -65,7 +66,7 @@ class SplitTest : public testing::Test {
     network_ = std::make_unique<SplitNetwork>(std::make_unique<PlayedNetwork>(scene), threads);
     network_->rehearse({batch(batch_size)});
     forget();
-    return network_->run({batch(batch_size)});
+    return network_->run({batch(batch_size)}).front();
   }
 
   void forget() {
@@ -133,7 +134,7 @@ TEST_F(SplitTest, BatchesThatCannotBeSplitRunWhole) {
 TEST_F(SplitTest, OtherSizesThanTheRehearsedRunWhole) {
   run(2, 32);
   forget();
-  EXPECT_TRUE(network().run({batch(64)}).equal(batch(64) * 2));
+  EXPECT_TRUE(network().run({batch(64)}).front().equal(batch(64) * 2));
   EXPECT_THAT(scene.rows, ElementsAre(64));
   EXPECT_THAT(scene.operator_threads, ElementsAre(2));
 }
@@ -144,13 +145,13 @@ TEST_F(SplitTest, WhatRehearsedLastCounts) {
   EXPECT_EQ(network().form(), "played");
   network().rehearse({batch(64)});
   forget();
-  EXPECT_TRUE(network().run({batch(64)}).equal(batch(64) * 2));
+  EXPECT_TRUE(network().run({batch(64)}).front().equal(batch(64) * 2));
   EXPECT_THAT(scene.rows, ElementsAre(32, 32));
 }
 
 TEST_F(SplitTest, TheFirstRunRehearsesWhereNobodyHas) {
   SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
-  EXPECT_TRUE(network.run({batch(32)}).equal(batch(32) * 2));
+  EXPECT_TRUE(network.run({batch(32)}).front().equal(batch(32) * 2));
   EXPECT_EQ(network.form(), "played, batches in 2 pieces");
 }
 
@@ -158,7 +159,18 @@ TEST_F(SplitTest, AllInputsAreSplit) {
   scene.function = [](const Tensors& inputs) { return inputs[0] + inputs[1]; };
   SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(network.run({batch(32), batch(32) * 10}).equal(batch(32) * 11));
+    EXPECT_TRUE(network.run({batch(32), batch(32) * 10}).front().equal(batch(32) * 11));
+  }
+}
+
+TEST_F(SplitTest, AllOutputsAreJoined) {
+  scene.has_two_outputs = true;
+  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  for (int i = 0; i < 2; ++i) {
+    const auto outputs = network.run({batch(32)});
+    ASSERT_EQ(outputs.size(), 2U);
+    EXPECT_TRUE(outputs[0].equal(batch(32) * 2));
+    EXPECT_TRUE(outputs[1].equal((batch(32) * 2).sum(1) + 1));
   }
 }
 
@@ -229,7 +241,7 @@ TEST_F(SplitTest, AFailureEndsTheBatchWhenAllHaveEnded) {
     EXPECT_EQ(num_ended, 3);
   }
   others_may_end = nullptr;
-  EXPECT_TRUE(network().run({batch(32)}).equal(batch(32) * 2));
+  EXPECT_TRUE(network().run({batch(32)}).front().equal(batch(32) * 2));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <tally/base/error.hpp>
 #include <tally/tasks/task.hpp>
 
+#include "outputs_of.hpp"
+
 namespace tally::tasks {
 namespace {
 
@@ -59,6 +61,7 @@ struct Batch {
   Scored score(const TaskOptions& with) {
     const DType dtype = sizeof(Target) == 1 ? DType::u8 : DType::i64;
     const std::vector<TensorView> targets{contiguous_view(labels.data(), dtype, label_shape)};
+    const std::vector<TensorView> outputs{contiguous_view(scores.data(), DType::f32, score_shape)};
     const auto task = make_task(with);
     exact::State state(task->layout());
     const device::Device cpu;
@@ -67,7 +70,7 @@ struct Batch {
     const auto scorer = task->make_scorer(score_shape[0], cpu);
     scorer->enqueue({.first_index = 40,
                      .num_samples = label_shape[0] - 1,
-                     .output = contiguous_view(scores.data(), DType::f32, score_shape),
+                     .outputs = outputs,
                      .targets = targets},
                     counts);
     Scored scored{.results = {}, .specs = task->columns(), .collected = {}};
@@ -233,16 +236,16 @@ TEST(Labelwise, KeepsScoresForMetricsThatNeedTheirOrder) {
 TEST(Labelwise, RefusesOutputsThatDoNotFitTheDataSet) {
   const auto one = make_task(binary());
   for (const Shape& shape : {Shape{4}, Shape{4, 1}, Shape{4, 2}}) {
-    EXPECT_NO_THROW(one->check_output_shape(shape));
+    EXPECT_NO_THROW(one->check_outputs(outputs_of(shape)));
   }
   for (const Shape& shape : {Shape{4, 3}, Shape{}, Shape{4, 1, 1}}) {
-    EXPECT_EQ(kind_of([&] { one->check_output_shape(shape); },
+    EXPECT_EQ(kind_of([&] { one->check_outputs(outputs_of(shape)); },
                       to_string(shape) + ", expected [rows], [rows, 1] or [rows, 2]"),
               ErrorKind::model);
   }
   const auto three = make_task(multilabel());
-  EXPECT_NO_THROW(three->check_output_shape(Shape{4, 3}));
-  EXPECT_EQ(kind_of([&] { three->check_output_shape(Shape{4}); },
+  EXPECT_NO_THROW(three->check_outputs(outputs_of(Shape{4, 3})));
+  EXPECT_EQ(kind_of([&] { three->check_outputs(outputs_of(Shape{4})); },
                     "[4], expected [rows, 3] for the data set's 3 labels"),
             ErrorKind::model);
   auto batch = one_score();

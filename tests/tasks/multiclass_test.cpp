@@ -10,6 +10,8 @@
 #include <tally/base/error.hpp>
 #include <tally/tasks/task.hpp>
 
+#include "outputs_of.hpp"
+
 namespace tally::tasks {
 namespace {
 
@@ -50,13 +52,11 @@ struct Batch {
                             0,
                             0};
   std::vector<std::int64_t> labels{3, 5, -1, 99};
+  std::vector<TensorView> outputs{contiguous_view(scores.data(), DType::f32, {4, kClasses})};
   std::vector<TensorView> targets{contiguous_view(labels.data(), DType::i64, {4})};
 
   ScoredBatch view() {
-    return {.first_index = 40,
-            .num_samples = 3,
-            .output = contiguous_view(scores.data(), DType::f32, {4, kClasses}),
-            .targets = targets};
+    return {.first_index = 40, .num_samples = 3, .outputs = outputs, .targets = targets};
   }
 };
 
@@ -85,7 +85,7 @@ Scored score(const TaskOptions& with, const ScoredBatch& batch) {
   const device::Device cpu;
   const device::Stream stream(cpu);
   metrics::DeviceCounts counts(state, stream);
-  const auto scorer = task->make_scorer(batch.output.shape[0], cpu);
+  const auto scorer = task->make_scorer(batch.outputs.front().shape[0], cpu);
   scorer->enqueue(batch, counts);
   scorer->collect(scored.collected);
   scored.records = scored.collected.records;
@@ -240,15 +240,15 @@ TEST(Multiclass, NoticesLogitsThatAreCalledProbabilities) {
 
 TEST(Multiclass, RefusesOutputsThatDoNotFitTheDataSet) {
   const auto task = make_task(options());
-  EXPECT_NO_THROW(task->check_output_shape(Shape{4, kClasses}));
+  EXPECT_NO_THROW(task->check_outputs(outputs_of(Shape{4, kClasses})));
   for (const Shape& shape : {Shape{4, 5}, Shape{4, 1000}, Shape{4, kClasses, 1}, Shape{kClasses}}) {
-    EXPECT_EQ(kind_of([&] { task->check_output_shape(shape); },
+    EXPECT_EQ(kind_of([&] { task->check_outputs(outputs_of(shape)); },
                       to_string(shape) + ", expected [rows, 6] for the data set's 6 classes"),
               ErrorKind::model);
   }
   Batch batch;
-  ScoredBatch short_of_rows = batch.view();
-  short_of_rows.output.shape[0] = 2;
+  const ScoredBatch short_of_rows = batch.view();
+  batch.outputs.front().shape[0] = 2;
   EXPECT_EQ(kind_of([&] { score(options(), short_of_rows); }, "2 rows for a batch of 3 samples"),
             ErrorKind::model);
 }

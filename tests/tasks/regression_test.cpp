@@ -10,6 +10,7 @@
 #include <tally/tasks/task.hpp>
 
 #include "expect_error.hpp"
+#include "outputs_of.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -30,18 +31,16 @@ TaskOptions options(std::int64_t outputs) {
 
 // Samples from index 40 on and a row of padding that must not be touched.
 struct Batch {
-  std::int64_t outputs = 2;
+  std::int64_t num_outputs = 2;
   std::vector<float> predictions{1, 2, 3, kNan, 5, 9, kNan, kNan};
   std::vector<float> values{1, 4, 0, 0, 6, 8, kNan, kNan};
-  std::vector<TensorView> targets{};
+  std::vector<TensorView> targets{}, outputs{};
 
   ScoredBatch view() {
-    const std::int64_t rows = std::ssize(values) / outputs;
-    targets = {TensorView{}, contiguous_view(values.data(), DType::f32, {rows, outputs})};
-    return {.first_index = 40,
-            .num_samples = rows - 1,
-            .output = contiguous_view(predictions.data(), DType::f32, {rows, outputs}),
-            .targets = targets};
+    const std::int64_t rows = std::ssize(values) / num_outputs;
+    targets = {TensorView{}, contiguous_view(values.data(), DType::f32, {rows, num_outputs})};
+    outputs = {contiguous_view(predictions.data(), DType::f32, {rows, num_outputs})};
+    return {.first_index = 40, .num_samples = rows - 1, .outputs = outputs, .targets = targets};
   }
 };
 
@@ -55,7 +54,7 @@ Scored score(const Task& task, const ScoredBatch& batch) {
   const device::Device cpu;
   const device::Stream stream(cpu);
   metrics::DeviceCounts counts(state, stream);
-  const auto scorer = task.make_scorer(batch.output.shape[0], cpu);
+  const auto scorer = task.make_scorer(batch.outputs.front().shape[0], cpu);
   scorer->enqueue(batch, counts);
   counts.finish();
   Scored scored;
@@ -103,13 +102,13 @@ TEST(Regression, ScoresTheFiniteRows) {
 }
 
 TEST(Regression, OneOutputIsOneNumberPerSample) {
-  Batch batch{1, {1, 2, 3}, {1, 4, 5}, {}};
+  Batch batch{1, {1, 2, 3}, {1, 4, 5}, {}, {}};
   TaskOptions with = options(1);
   const auto task = make_task(with);
   EXPECT_EQ(task->columns().at(1), (predictions::ColumnSpec{"label", DType::f32, {}}));
   for (const Shape& shape : {Shape{3}, Shape{3, 1}}) {
-    ScoredBatch view = batch.view();
-    view.output = contiguous_view(batch.predictions.data(), DType::f32, shape);
+    const ScoredBatch view = batch.view();
+    batch.outputs.front() = contiguous_view(batch.predictions.data(), DType::f32, shape);
     const Scored scored = score(*task, view);
     EXPECT_EQ(scored.results.find("mae")->value, 1.0);
     EXPECT_THAT(values_of<float>(scored.collected.records.columns.at(3)), ElementsAre(1, 2));
@@ -154,25 +153,26 @@ TEST(Regression, GivesKeptPairsWhereAMetricNeedsTheirOrder) {
 
 TEST(Regression, RefusesOutputsThatDoNotFitTheDataSet) {
   const auto two = make_task(options(2));
-  EXPECT_NO_THROW(two->check_output_shape(Shape{4, 2}));
+  EXPECT_NO_THROW(two->check_outputs(outputs_of(Shape{4, 2})));
   for (const Shape& shape : {Shape{4}, Shape{4, 1}, Shape{4, 3}, Shape{4, 2, 1}}) {
     expect_error(ErrorKind::model, {to_string(shape) + ", expected [rows, 2] for the data set's 2"},
-                 [&] { two->check_output_shape(shape); });
+                 [&] { two->check_outputs(outputs_of(shape)); });
   }
   const auto one = make_task(options(1));
-  EXPECT_NO_THROW(one->check_output_shape(Shape{4}));
-  EXPECT_NO_THROW(one->check_output_shape(Shape{4, 1}));
+  EXPECT_NO_THROW(one->check_outputs(outputs_of(Shape{4})));
+  EXPECT_NO_THROW(one->check_outputs(outputs_of(Shape{4, 1})));
   expect_error(ErrorKind::model, {"expected [rows] or [rows, 1]"}, [&] {
-    one->check_output_shape(Shape{4, 2});
+    one->check_outputs(outputs_of(Shape{4, 2}));
   });
 
   Batch batch;
-  ScoredBatch few = batch.view();
-  few.output.shape[0] = 2;
+  const ScoredBatch few = batch.view();
+  batch.outputs.front().shape[0] = 2;
   expect_error(ErrorKind::model, {"2 rows for a batch of 3"}, [&] { score(*two, few); });
-  ScoredBatch whole = batch.view();
-  whole.output.dtype = DType::i32;
-  expect_error(ErrorKind::model, {"is int32, expected float32"}, [&] { score(*two, whole); });
+  const ScoredBatch whole = batch.view();
+  batch.outputs.front().dtype = DType::i32;
+  expect_error(ErrorKind::model, {"returned int32, expected floating-point scores"},
+               [&] { score(*two, whole); });
 }
 
 TEST(Regression, RefusesOptionsThatMeanNothing) {

@@ -1,4 +1,4 @@
-// A trained model, ready to run: tensors in, scores out. Torch stays behind this door.
+// A trained model, ready to run: tensors in, tensors out. Torch stays behind this door.
 #pragma once
 
 #include <cstddef>
@@ -30,23 +30,27 @@ std::string_view name(Precision precision);
 // Inverse of name(); throws Error(usage) for a word that is none.
 Precision precision_from_name(std::string_view word);
 
+// What a model returned.
+using Outputs = std::vector<TensorView>;
+
 class Predictor {
  public:
   virtual ~Predictor() = default;
 
   // Inputs in the order of the card, all with the same number of rows, in the memory of the device
-  // of the options, any strides. Returns [rows, ...] float32 there, contiguous, valid until the
-  // next call. On CUDA the work is enqueued on the stream of the options; the host does not wait
-  // for it. Error(model) if the model fails or returns something else than one tensor of that many
-  // rows.
-  virtual TensorView predict(std::span<const TensorView> inputs) = 0;
+  // of the options, any strides. Returns the outputs of the card, or all without one, at least one:
+  // [rows, ...] there, contiguous, floating-point ones as float32, integers as they are, valid
+  // until the next call. On CUDA the work is enqueued on the stream of the options; the host does
+  // not wait for it. Error(model) if the model fails or returns something else than tensors of that
+  // many rows.
+  virtual Outputs predict(std::span<const TensorView> inputs) = 0;
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
   // shapes are tried. predict() then gives the same bits, whichever was found best.
-  virtual TensorView rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
+  virtual Outputs rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
   // Settles the same for batches of `batch_size` by the few samples of `inputs`, for less time, and
   // returns the scores of these; nothing where only rehearse() can tell.
-  virtual std::optional<TensorView> rehearse_few(std::span<const TensorView> /*inputs*/,
-                                                 std::int64_t /*batch_size*/) {
+  virtual std::optional<Outputs> rehearse_few(std::span<const TensorView> /*inputs*/,
+                                              std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
   // None if the file has no card.

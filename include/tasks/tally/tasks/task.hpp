@@ -36,12 +36,12 @@ struct TaskOptions {
   bool keep_rows = false;
 };
 
-// The model's output and the targets of one batch, on the device; rows past `num_samples` are
+// The model's outputs and the targets of one batch, on the device; rows past `num_samples` are
 // padding.
 struct ScoredBatch {
   std::int64_t first_index = 0;  // global index of the first sample
   std::int64_t num_samples = 0;
-  TensorView output;                    // float32, of a shape that the task takes
+  std::span<const TensorView> outputs;  // of the model, of types and shapes that the task takes
   std::span<const TensorView> targets;  // in the order of the data set's target names
 };
 
@@ -72,9 +72,9 @@ class Task {
   virtual std::shared_ptr<const exact::StateLayout> layout() const = 0;
   // Sorted by name.
   virtual std::vector<predictions::ColumnSpec> columns() const = 0;
-  // Error(model), naming what was found and what was expected, if the model's output does not fit
+  // Error(model), naming what was found and what was expected, if the model's outputs do not fit
   // the data set. For the warm-up; scorers check it too.
-  virtual void check_output_shape(std::span<const std::int64_t> shape) const = 0;
+  virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
   // For batches of at most `max_samples` on this device; the task outlives it.
   virtual std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                                    const device::Device& device) const = 0;
