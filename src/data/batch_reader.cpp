@@ -72,6 +72,8 @@ BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
                        .inputs = slot_views(layout.inputs, slot.data(), grid.batch_size()),
                        .targets = slot_views(layout.targets, slot.data(), grid.batch_size()),
                        .memory = slot.first(to_size(layout.bytes))});
+    const auto lengths = slot_views(layout.lengths, slot.data(), grid.batch_size());
+    if (!lengths.empty()) batches.back().lengths = lengths.front();
   }
   data_set.expect(grid.samples_of(slice), ahead.threads);
   for (int thread = 0; thread < std::min<std::int64_t>(ahead.threads, slice.count); ++thread) {
@@ -141,7 +143,7 @@ std::optional<std::int64_t> BatchReader::Body::take_free(const std::stop_token& 
 // False when asked to stop.
 bool BatchReader::Body::fill(Batch& batch, std::span<std::byte> memory,
                              const std::stop_token& stop) {
-  for (const auto* fields : {&layout.inputs, &layout.targets}) {
+  for (const auto* fields : {&layout.inputs, &layout.targets, &layout.lengths}) {
     for (const SlotField& field : *fields) {
       if (stop.stop_requested()) return false;
       read_field(field, batch.samples, memory);

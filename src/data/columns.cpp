@@ -74,6 +74,17 @@ void check_rows(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
   }
 }
 
+ColumnInfo info_of(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
+  ColumnInfo column;
+  column.path = stored.path;
+  column.name = stored.path.substr(stored.path.rfind('/') + 1);
+  column.dtype = hdf5::dtype_of(stored.element);
+  column.row_shape = stored.row_shape();
+  column.num_rows = stored.num_rows();
+  column.rows_per_checksum = rows_per_checksum(file, stored.path, stored.num_rows());
+  return column;
+}
+
 ColumnInfo open_column(const hdf5::Reader& file, const std::string& path, DataSetInfo& info,
                        std::initializer_list<Element> allowed) {
   const hdf5::Dataset dataset = file.dataset(path);
@@ -86,13 +97,7 @@ ColumnInfo open_column(const hdf5::Reader& file, const std::string& path, DataSe
            format("has {} rows, but {} has {}", stored.num_rows(), info.inputs.front().path,
                   info.num_samples));
   }
-  ColumnInfo column;
-  column.path = path;
-  column.name = path.substr(path.rfind('/') + 1);
-  column.dtype = hdf5::dtype_of(stored.element);
-  column.row_shape = stored.row_shape();
-  column.rows_per_checksum = rows_per_checksum(file, path, stored.num_rows());
-  return column;
+  return info_of(file, stored);
 }
 
 std::vector<std::string> columns_in(const hdf5::Reader& file, const std::string& group) {
@@ -105,6 +110,25 @@ std::vector<std::string> columns_in(const hdf5::Reader& file, const std::string&
   return paths;
 }
 
+void require(const hdf5::Reader& file, const std::string& path, const DataSetInfo& info) {
+  if (file.exists(path)) return;
+  refuse(file.path(), path, format("is missing; the task {} needs it", info.task));
+}
+
+// Rows are sequences of one length, which is that of all such inputs.
+void read_padding(const hdf5::Reader& file, ColumnInfo& input, const DataSetInfo& info) {
+  input.padding = file.int64_attribute(input.path, "padding");
+  if (input.row_shape.empty() || input.image) {
+    refuse(file.path(), input.path, "has the attribute 'padding', but its rows are no sequences");
+  }
+  for (const ColumnInfo& other : info.inputs) {
+    if (!other.padding || other.row_shape.front() == input.row_shape.front()) continue;
+    refuse(file.path(), input.path,
+           format("has sequences of {}, {} has sequences of {}", input.row_shape.front(),
+                  other.path, other.row_shape.front()));
+  }
+}
+
 void read_inputs(const hdf5::Reader& file, DataSetInfo& info) {
   const auto paths = columns_in(file, "/inputs");
   if (paths.empty()) {
@@ -115,22 +139,67 @@ void read_inputs(const hdf5::Reader& file, DataSetInfo& info) {
                                     {Element::u8, Element::i8, Element::i16, Element::i32,
                                      Element::i64, Element::f32, Element::f64});
     if (is_image(file, column)) column.image = read_image_attributes(file, column);
+    if (file.has_attribute(path, "padding")) read_padding(file, column, info);
     info.inputs.push_back(std::move(column));
   }
 }
 
-void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
+void read_label(const hdf5::Reader& file, DataSetInfo& info) {
   const std::string path = "/targets/label";
-  if (!file.exists(path)) {
-    refuse(file.path(), path, format("is missing; the task {} needs it", info.task));
-  }
+  require(file, path, info);
   // Scored row by row, several rows of one unit would count several times.
   if (file.exists("/targets/unit")) {
     refuse(file.path(), "/targets/unit",
            format("is there, but {} is scored by rows in this version", info.task));
   }
   check_label_shape(file, file.dataset(path).info(), info);
-  info.targets.push_back(open_column(file, path, info, {rules_of(info).label}));
+  info.targets.push_back(open_column(file, path, info, {*rules_of(info).label}));
+}
+
+void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
+  const TaskRules& rules = rules_of(info);
+  if (rules.label) read_label(file, info);
+  for (const TargetRule& rule : rules.targets) {
+    const std::string path = format("/targets/{}", rule.name);
+    require(file, path, info);
+    check_one_value_per_row(file, file.dataset(path).info());
+    info.targets.push_back(open_column(file, path, info, {rule.element}));
+  }
+}
+
+void check_table(const hdf5::Reader& file, const hdf5::DatasetInfo& stored, const TableRule& rule,
+                 const DataSetInfo& info) {
+  const std::int64_t rows =
+      rule.like.empty() ? stored.num_rows() : info.table(rule.like).num_rows + rule.more;
+  const Shape expected = rule.row_values == 0 ? Shape{rows} : Shape{rows, rule.row_values};
+  if (stored.shape == expected) return;
+  refuse(file.path(), stored.path,
+         format("has shape {}, expected {}", to_string(stored.shape), to_string(expected)));
+}
+
+void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
+  for (const TableRule& rule : rules_of(info).tables) {
+    const std::string path(rule.path);
+    require(file, path, info);
+    const hdf5::Dataset dataset = file.dataset(path);
+    check_element(file, dataset.info(), {rule.element});
+    check_table(file, dataset.info(), rule, info);
+    info.tables.push_back(info_of(file, dataset.info()));
+  }
+  if (!info.tables.empty()) info.num_units = info.tables.front().num_rows;
+}
+
+void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {
+  if (!rules_of(info).tables.empty()) require(file, "/lengths", info);
+  if (!file.exists("/lengths")) return;
+  check_one_value_per_row(file, file.dataset("/lengths").info());
+  info.lengths = open_column(file, "/lengths", info, {Element::i32});
+  const auto padded = std::ranges::find_if(
+      info.inputs, [](const ColumnInfo& input) { return input.padding.has_value(); });
+  if (padded == info.inputs.end()) {
+    refuse(file.path(), "/lengths", "is there, but no input has the attribute 'padding'");
+  }
+  info.lengths->range = {1, padded->row_shape.front()};
 }
 
 void read_groups(const hdf5::Reader& file, DataSetInfo& info) {
@@ -140,21 +209,49 @@ void read_groups(const hdf5::Reader& file, DataSetInfo& info) {
   }
 }
 
+// Integers that say where something is: the last place there is.
+void set_ranges(DataSetInfo& info) {
+  if (info.task != "question-answering") return;
+  const auto rows = [&](std::string_view table) { return info.table(table).num_rows; };
+  const auto set = [](std::vector<ColumnInfo>& columns, std::string_view name, std::int64_t most) {
+    for (ColumnInfo& column : columns) {
+      if (column.name == name) column.range = {0, most};
+    }
+  };
+  const std::int64_t tokens_of_row = info.lengths ? info.lengths->range->most : 0;
+  set(info.targets, "context_begin", tokens_of_row);
+  set(info.targets, "context_end", tokens_of_row);
+  set(info.targets, "token_begin", rows("/paragraphs/tokens/values"));
+  set(info.targets, "unit", info.num_units - 1);
+  set(info.tables, "paragraph", rows("/paragraphs/text/offsets") - 2);
+  set(info.tables, "first_answer", rows("/answers/text/offsets") - 1);
+}
+
 }  // namespace
 
 void read_columns(const hdf5::Reader& file, DataSetInfo& info) {
   read_inputs(file, info);
+  read_lengths(file, info);
+  read_tables(file, info);
   read_targets(file, info);
   read_groups(file, info);
+  set_ranges(info);
   info.integrity_checked = std::ranges::all_of(
       all_columns(info), [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
 }
 
-std::vector<const ColumnInfo*> all_columns(const DataSetInfo& info) {
+std::vector<const ColumnInfo*> sample_columns(const DataSetInfo& info) {
   std::vector<const ColumnInfo*> columns;
   for (const auto* list : {&info.inputs, &info.targets, &info.groups}) {
     for (const ColumnInfo& column : *list) columns.push_back(&column);
   }
+  if (info.lengths) columns.push_back(&*info.lengths);
+  return columns;
+}
+
+std::vector<const ColumnInfo*> all_columns(const DataSetInfo& info) {
+  std::vector<const ColumnInfo*> columns = sample_columns(info);
+  for (const ColumnInfo& table : info.tables) columns.push_back(&table);
   return columns;
 }
 

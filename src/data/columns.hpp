@@ -6,10 +6,13 @@
 
 namespace tally::data {
 
-// Fills inputs, targets, groups, num_samples and integrity_checked; the root is read already.
+// Fills inputs, targets, groups, lengths, tables, what is counted by them, and integrity_checked;
+// the root is read already.
 void read_columns(const hdf5::Reader& file, DataSetInfo& info);
 
-// info's columns: inputs, targets, groups.
+// info's columns that have a row for each sample: inputs, targets, groups, lengths.
+std::vector<const ColumnInfo*> sample_columns(const DataSetInfo& info);
+// These and the tables.
 std::vector<const ColumnInfo*> all_columns(const DataSetInfo& info);
 
 }  // namespace tally::data

@@ -1,5 +1,7 @@
 #include <tally/data/data_set.hpp>
 
+#include <algorithm>
+
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -12,6 +14,12 @@
 
 namespace tally::data {
 
+const ColumnInfo& DataSetInfo::table(std::string_view table_path) const {
+  const auto found = std::ranges::find(tables, table_path, &ColumnInfo::path);
+  if (found != tables.end()) return *found;
+  throw Error(ErrorKind::internal, format("{} is no table of this data set", table_path));
+}
+
 ColumnReader& DataSet::Body::reader_of(const ColumnInfo& column) {
   const auto found = columns.find(column.path);
   if (found == columns.end()) {
@@ -23,8 +31,10 @@ ColumnReader& DataSet::Body::reader_of(const ColumnInfo& column) {
 void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                               std::span<std::byte> out, RowCheck check) {
   reader_of(column).read(first, count, out);
-  if (check == RowCheck::checksums_only || !is_label(column)) return;
-  check_labels(info, column, first, out.first(to_size(count * column.row_bytes())));
+  if (check == RowCheck::checksums_only) return;
+  const auto rows = out.first(to_size(count * column.row_bytes()));
+  if (is_label(column)) check_labels(info, column, first, rows);
+  if (column.range) check_range(info, column, first, rows);
 }
 
 DataSet::DataSet(const std::filesystem::path& path)
@@ -32,9 +42,8 @@ DataSet::DataSet(const std::filesystem::path& path)
           Body{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}})) {
   body_->info = read_schema(body_->file);
   for (const ColumnInfo* column : all_columns(body_->info)) {
-    body_->columns.try_emplace(
-        column->path, path, body_->file.dataset(column->path),
-        read_checksum_table(body_->file, column->path, body_->info.num_samples));
+    body_->columns.try_emplace(column->path, path, body_->file.dataset(column->path),
+                               read_checksum_table(body_->file, column->path, column->num_rows));
   }
 }
 DataSet::DataSet(DataSet&&) noexcept = default;
@@ -48,19 +57,25 @@ void DataSet::read_rows(const ColumnInfo& column, std::int64_t first, std::int64
 }
 
 void DataSet::expect(plan::SampleRange samples, int threads) {
-  for (auto& [path, column] : body_->columns) column.expect(samples, threads);
+  for (const ColumnInfo* column : sample_columns(info())) {
+    body_->reader_of(*column).expect(samples, threads);
+  }
 }
 
 std::int64_t DataSet::staged_bytes(plan::SampleRange samples) const {
   std::int64_t bytes = 0;
-  for (const auto& [path, column] : body_->columns) bytes += column.staged_bytes(samples);
+  for (const ColumnInfo* column : sample_columns(info())) {
+    bytes += body_->reader_of(*column).staged_bytes(samples);
+  }
   return bytes;
 }
 
 std::int64_t DataSet::stage(plan::SampleRange samples, const std::filesystem::path& folder) {
   const std::int64_t bytes = staged_bytes(samples);
   const auto copy = std::make_shared<StagedFile>(folder, bytes);
-  for (auto& [path, column] : body_->columns) column.stage(copy, samples);
+  for (const ColumnInfo* column : sample_columns(info())) {
+    body_->reader_of(*column).stage(copy, samples);
+  }
   return bytes;
 }
 

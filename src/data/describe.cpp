@@ -63,7 +63,8 @@ std::string class_names_line(const DataSetInfo& info) {
 }
 
 std::vector<std::string> other_attributes(const hdf5::Reader& file) {
-  const std::set<std::string> known{"tally_schema", "task", "num_classes", "ignore_index"};
+  const std::set<std::string> known{"tally_schema", "task", "num_classes", "ignore_index",
+                                    "no_answer"};
   std::vector<std::string> lines;
   for (const std::string& name : file.attribute_names("/")) {
     if (known.contains(name)) continue;
@@ -133,8 +134,9 @@ std::string verify(DataSet& data_set) {
     for_each_piece(data_set, *column, std::max<std::int64_t>(rows, 1),
                    [&](std::int64_t first, std::span<const std::byte> bytes) {
                      if (is_label(*column)) check_labels(info, *column, first, bytes);
+                     if (column->range) check_range(info, *column, first, bytes);
                    });
-    if (rows > 0) blocks += num_blocks(info.num_samples, rows);
+    if (rows > 0) blocks += num_blocks(column->num_rows, rows);
   }
   const std::string sums = blocks == 0 ? "there are no checksums to compare with"
                                        : format("{} blocks match their checksums", blocks);

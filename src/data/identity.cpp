@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <tally/base/format.hpp>
 #include <tally/digest/digest.hpp>
 
@@ -21,12 +23,14 @@ void add_root(digest::Sha256& hash, const DataSetInfo& info) {
   if (info.ignore_index) add(hash, "ignore_index", format("{}", *info.ignore_index));
   for (const std::string& name : info.class_names) add(hash, "class_name", name);
   add(hash, "num_samples", format("{}", info.num_samples));
+  if (info.no_answer) add(hash, "no_answer", "1");
 }
 
 void add_column(digest::Sha256& hash, const ColumnInfo& column, const ChecksumTable& table) {
   add(hash, "column", column.path);
   add(hash, "dtype", name(column.dtype));
   add(hash, "row_shape", to_string(column.row_shape));
+  if (column.padding) add(hash, "padding", format("{}", *column.padding));
   if (const auto& image = column.image) {
     add(hash, "layout", image->layout);
     add(hash, "channels", image->channels);
@@ -37,6 +41,11 @@ void add_column(digest::Sha256& hash, const ColumnInfo& column, const ChecksumTa
   if (table.rows_per_block == 0) return;
   add(hash, "rows_per_block", format("{}", table.rows_per_block));
   hash.update(std::as_bytes(std::span(table.crcs)));
+}
+
+bool is_input(const DataSetInfo& info, const ColumnInfo& column) {
+  return std::ranges::any_of(info.inputs,
+                             [&](const ColumnInfo& input) { return input.path == column.path; });
 }
 
 }  // namespace
@@ -51,11 +60,10 @@ std::string DataSet::identity() const {
 
   add(hash, "file_bytes", format("{}", info().file_bytes));
   DataSet reopened(info().path);  // its counters and caches are its own
-  for (const auto* columns : {&info().targets, &info().groups}) {
-    for (const ColumnInfo& column : *columns) {
-      add(hash, "bytes of", column.path);
-      for_each_piece(reopened, column, 1, [&](std::int64_t, auto bytes) { hash.update(bytes); });
-    }
+  for (const ColumnInfo* column : all_columns(info())) {
+    if (is_input(info(), *column)) continue;
+    add(hash, "bytes of", column->path);
+    for_each_piece(reopened, *column, 1, [&](std::int64_t, auto bytes) { hash.update(bytes); });
   }
   return hash.hex();
 }

@@ -151,7 +151,8 @@ Lines report_values(DataSet& data_set) {
 }  // namespace
 
 Lines label_report(DataSet& data_set) {
-  const hdf5::Element label = rules_of(data_set.info()).label;
+  const auto label = rules_of(data_set.info()).label;
+  if (!label) return {};
   if (label == hdf5::Element::f32) return report_values(data_set);
   if (label == hdf5::Element::u8) return report_flags(data_set);
   return report_classes(data_set);

@@ -36,7 +36,7 @@ bool allowed(const DataSetInfo& info, std::uint8_t flag) {
 bool allowed(const DataSetInfo& /*info*/, float value) { return std::isfinite(value); }
 
 std::string expected_labels(const DataSetInfo& info) {
-  const hdf5::Element label = rules_of(info).label;
+  const hdf5::Element label = rules_of(info).label.value();
   if (label == hdf5::Element::f32) return "finite numbers";
   const std::int64_t last = label == hdf5::Element::u8 ? 1 : info.num_classes - 1;
   const std::string range = format("0..{}", last);
@@ -53,10 +53,21 @@ std::string place_of(const ColumnInfo& column, std::int64_t first, std::size_t i
 
 void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
                   std::span<const std::byte> rows) {
-  const hdf5::Element label = rules_of(info).label;
+  const hdf5::Element label = rules_of(info).label.value();
   if (label == hdf5::Element::f32) return check_values<float>(info, column, first, rows);
   if (label == hdf5::Element::u8) return check_values<std::uint8_t>(info, column, first, rows);
   check_values<std::int64_t>(info, column, first, rows);
+}
+
+void check_range(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
+                 std::span<const std::byte> rows) {
+  const auto check = [&](std::size_t i, std::int64_t value) {
+    if (contains(*column.range, value)) return;
+    refuse(info.path, place_of(column, first, i),
+           format("= {}, expected {} (read)", value, range_text(*column.range)));
+  };
+  if (column.dtype == DType::i64) return for_each_value<std::int64_t>(rows, check);
+  for_each_value<std::int32_t>(rows, check);
 }
 
 }  // namespace tally::data

@@ -41,4 +41,8 @@ std::string place_of(const ColumnInfo& column, std::int64_t first, std::size_t i
 void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
                   std::span<const std::byte> rows);
 
+// Of a column with a range: throws Error(dataset) naming the first value that is not in it.
+void check_range(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
+                 std::span<const std::byte> rows);
+
 }  // namespace tally::data

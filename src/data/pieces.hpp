@@ -17,7 +17,7 @@ using UsePiece = std::function<void(std::int64_t first, std::span<const std::byt
 // `rows` rows (but the last) and about 1 MiB. Checksums are checked, labels are not.
 void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRange samples,
                     std::int64_t rows, const UsePiece& use);
-// Of all samples.
+// Of all rows.
 void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t rows,
                     const UsePiece& use);
 

@@ -24,15 +24,24 @@ void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSet
                   info.task),
            "Leave samples without a target out, and the attribute.");
   }
-  if (!rules.ignore_index->contains(*info.ignore_index)) {
+  if (!contains(*rules.ignore_index, *info.ignore_index)) {
     refuse(file.path(), "",
            format("has ignore_index {}, expected {} for the task {}", *info.ignore_index,
                   range_text(*rules.ignore_index), info.task));
   }
 }
 
+void read_num_classes(const hdf5::Reader& file, const ValueRange& allowed, DataSetInfo& info) {
+  require_attribute(file, "num_classes");
+  info.num_classes = file.int64_attribute("/", "num_classes");
+  if (contains(allowed, info.num_classes)) return;
+  refuse(file.path(), "",
+         format("has num_classes {}, expected {} for the task {}", info.num_classes,
+                range_text(allowed), info.task));
+}
+
 void read_root(const hdf5::Reader& file, DataSetInfo& info) {
-  for (const char* name : {"tally_schema", "task", "num_classes"}) require_attribute(file, name);
+  for (const char* name : {"tally_schema", "task"}) require_attribute(file, name);
   const std::int64_t schema = file.int64_attribute("/", "tally_schema");
   if (schema != kSchema) {
     refuse(file.path(), "", format("has tally_schema {}, expected {}", schema, kSchema));
@@ -44,13 +53,10 @@ void read_root(const hdf5::Reader& file, DataSetInfo& info) {
            format("is for the task '{}', which this version does not evaluate", shown(info.task)),
            format("It evaluates: {}.", known_tasks()));
   }
-  info.num_classes = file.int64_attribute("/", "num_classes");
-  if (!rules->num_classes.contains(info.num_classes)) {
-    refuse(file.path(), "",
-           format("has num_classes {}, expected {} for the task {}", info.num_classes,
-                  range_text(rules->num_classes), info.task));
-  }
+  if (rules->num_classes) read_num_classes(file, *rules->num_classes, info);
   read_ignore_index(file, *rules, info);
+  info.no_answer =
+      file.has_attribute("/", "no_answer") && file.int64_attribute("/", "no_answer") != 0;
 }
 
 void read_class_names(const hdf5::Reader& file, DataSetInfo& info) {

@@ -34,6 +34,9 @@ SlotLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size) {
   for (const ColumnInfo& column : info.targets) {
     layout.bytes = placed(info, column, batch_size, layout.bytes, layout.targets);
   }
+  if (info.lengths) {
+    layout.bytes = placed(info, *info.lengths, batch_size, layout.bytes, layout.lengths);
+  }
   return layout;
 }
 

@@ -16,6 +16,7 @@ struct SlotField {
 
 struct SlotLayout {
   std::vector<SlotField> inputs, targets;
+  std::vector<SlotField> lengths;  // one or none
   std::int64_t bytes = 0;
 };
 

@@ -1,8 +1,9 @@
-// What the tasks keep under /targets/label, and what num_classes counts there.
+// What the tasks keep under /targets and beside, and what num_classes counts there.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,20 +13,33 @@
 
 namespace tally::data {
 
-// Both ends belong to it.
-struct IntegerRange {
-  std::int64_t least, most;
-  bool contains(std::int64_t value) const { return value >= least && value <= most; }
-};
+bool contains(const ValueRange& range, std::int64_t value);
 // "2 to 255", or "2" where there is one value.
-std::string range_text(const IntegerRange& range);
+std::string range_text(const ValueRange& range);
+
+// One integer per sample, under /targets.
+struct TargetRule {
+  std::string_view name;
+  hdf5::Element element;
+};
+
+// A dataset that is not of samples.
+struct TableRule {
+  std::string_view path;
+  hdf5::Element element;
+  std::int64_t row_values;  // in a row; 0: [n], one value each
+  std::string_view like;    // it has as many rows as this one before it, and `more`; empty: any
+  std::int64_t more;
+};
 
 struct TaskRules {
   std::string_view name;
-  std::string_view one, many;  // of what num_classes counts: "class", "classes"
-  IntegerRange num_classes;
-  hdf5::Element label;                       // of /targets/label
-  std::optional<IntegerRange> ignore_index;  // none: every target is scored
+  std::string_view one, many;  // of what num_classes counts, or of units: "class", "classes"
+  std::optional<ValueRange> num_classes;     // none: there are no classes
+  std::optional<hdf5::Element> label;        // of /targets/label; none: there is none
+  std::optional<ValueRange> ignore_index;    // none: every target is scored
+  std::span<const TargetRule> targets = {};  // beside the label, in order of name
+  std::span<const TableRule> tables = {};    // the first has a row for each unit
 };
 
 // Null for a task that this version does not read.
@@ -35,7 +49,7 @@ const TaskRules& rules_of(const DataSetInfo& info);
 // "binary, multiclass".
 std::string known_tasks();
 
-// What a row of /targets/label may look like: {} is one value per sample.
+// What a row of /targets/label may look like: {} is one value per sample. For tasks with labels.
 std::vector<Shape> label_row_shapes(const DataSetInfo& info);
 
 // "1000 classes", "1 output".

@@ -14,15 +14,21 @@ void require(bool holds, std::string_view what) {
 
 }  // namespace
 
-BatchGrid::BatchGrid(std::int64_t num_samples, std::int64_t batch_size)
-    : num_samples_(num_samples), batch_size_(batch_size) {
-  require(num_samples >= 0 && batch_size >= 1,
-          format("a batch grid of {} samples and batches of {}, expected at least 0 and 1",
-                 num_samples, batch_size));
+BatchGrid::BatchGrid(std::int64_t num_samples, std::int64_t batch_size,
+                     std::int64_t batches_per_block)
+    : num_samples_(num_samples), batch_size_(batch_size), batches_per_block_(batches_per_block) {
+  require(num_samples >= 0 && batch_size >= 1 && batches_per_block >= 1,
+          format("a batch grid of {} samples, batches of {} and blocks of {}, expected at least 0, "
+                 "1 and 1",
+                 num_samples, batch_size, batches_per_block));
 }
 
 std::int64_t BatchGrid::num_batches() const {
   return num_samples_ / batch_size_ + (num_samples_ % batch_size_ != 0 ? 1 : 0);
+}
+
+std::int64_t BatchGrid::num_blocks() const {
+  return num_batches() / batches_per_block_ + (num_batches() % batches_per_block_ != 0 ? 1 : 0);
 }
 
 SampleRange BatchGrid::samples_of(std::int64_t batch) const {
@@ -43,9 +49,14 @@ SampleRange BatchGrid::samples_of(BatchRange batches) const {
 BatchRange BatchGrid::slice_of(int rank, int world_size) const {
   require(world_size >= 1 && rank >= 0 && rank < world_size,
           format("a slice asked for rank {} of {}", rank, world_size));
-  const std::int64_t base = num_batches() / world_size;
-  const std::int64_t longer = num_batches() % world_size;
-  return {rank * base + std::min<std::int64_t>(rank, longer), base + (rank < longer ? 1 : 0)};
+  const std::int64_t base = num_blocks() / world_size;
+  const std::int64_t longer = num_blocks() % world_size;
+  const std::int64_t first = rank * base + std::min<std::int64_t>(rank, longer);
+  const std::int64_t end = first + base + (rank < longer ? 1 : 0);
+  const auto start_of = [&](std::int64_t block) {
+    return block == num_blocks() ? num_batches() : block * batches_per_block_;
+  };
+  return {start_of(first), start_of(end) - start_of(first)};
 }
 
 std::int64_t BatchGrid::even_share(int world_size) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,10 +17,17 @@ namespace tally::data {
 // samples.count are zero.
 struct Batch {
   std::int64_t index = 0;  // k of the grid
+  // Of a batch that is sorted by length: how many they are, and the first of their block.
   plan::SampleRange samples;
   std::vector<TensorView> inputs;   // as DataSetInfo::inputs
   std::vector<TensorView> targets;  // as DataSetInfo::targets
   std::span<std::byte> memory;      // the slot that holds all of them
+  // int32 [batch_size], where the data set has them; not of sorted batches.
+  std::optional<TensorView> lengths = std::nullopt;
+  // Global index of each sample, where they do not follow one another: [samples.count].
+  std::vector<std::int64_t> indices = {};
+  // Whether no sample behind it comes before one of this batch, or of one before it.
+  bool ends_block = true;
 };
 
 // Bytes one slot needs, every tensor aligned to 64.

@@ -24,13 +24,22 @@ struct ImageAttributes {
   std::vector<double> std;   // [C]
 };
 
-// One data set under /inputs, /targets or /groups.
+// Both ends belong to it.
+struct ValueRange {
+  std::int64_t least = 0, most = 0;
+};
+
+// One dataset: of the samples, under /inputs, /targets or /groups, or a table.
 struct ColumnInfo {
   std::string path;  // "/inputs/image"
   std::string name;  // "image"
   DType dtype = DType::u8;
   Shape row_shape;  // without the first dimension
+  std::int64_t num_rows = 0;
   std::optional<ImageAttributes> image;
+  // Of an input whose rows are sequences along their first dimension: what stands behind their end.
+  std::optional<std::int64_t> padding;
+  std::optional<ValueRange> range;     // of integers that say where something is
   std::int64_t rows_per_checksum = 0;  // 0: no checksum table
   std::int64_t row_bytes() const { return size_bytes(dtype) * num_elements(row_shape); }
 };
@@ -46,8 +55,17 @@ struct DataSetInfo {
   std::optional<std::int64_t> ignore_index;
   std::vector<std::string> class_names;             // empty or num_classes
   std::vector<ColumnInfo> inputs, targets, groups;  // each in order of name
-  // Whether every input, target and group has a checksum table.
+  std::optional<ColumnInfo> lengths;  // int32 [N]: of each sample's sequences, without padding
+  // What is scored, where that is no sample: a question, of whose windows each is a sample. 0:
+  // every sample is a unit.
+  std::int64_t num_units = 0;
+  std::vector<ColumnInfo> tables;  // what is known of units, in the order of SCHEMA.md
+  bool no_answer = false;          // question answering: a question may have no answer
+  // Whether every one of these has a checksum table.
   bool integrity_checked = false;
+
+  // One of `tables`; Error(internal) for another.
+  const ColumnInfo& table(std::string_view path) const;
 };
 
 // What read_rows checks besides the checksums.

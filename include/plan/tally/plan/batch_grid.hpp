@@ -24,16 +24,19 @@ struct BatchRange {
 
 class BatchGrid {
  public:
-  // num_samples >= 0, batch_size >= 1; else Error(internal).
-  BatchGrid(std::int64_t num_samples, std::int64_t batch_size);
+  // num_samples >= 0, the others >= 1; else Error(internal). Where samples are put into another
+  // order within blocks of batches, ranks take whole blocks.
+  BatchGrid(std::int64_t num_samples, std::int64_t batch_size, std::int64_t batches_per_block = 1);
 
   std::int64_t num_samples() const { return num_samples_; }
   std::int64_t batch_size() const { return batch_size_; }
+  std::int64_t batches_per_block() const { return batches_per_block_; }
   std::int64_t num_batches() const;
+  std::int64_t num_blocks() const;
   // The real samples of batch k; fewer than batch_size() only in the last batch.
   SampleRange samples_of(std::int64_t batch) const;
   SampleRange samples_of(BatchRange batches) const;
-  // Whole batches for `rank`: the first num_batches % world_size ranks have one more. May be empty.
+  // Whole blocks for `rank`: the first num_blocks % world_size ranks have one more. May be empty.
   BatchRange slice_of(int rank, int world_size) const;
   // The samples that a rank has to compute where all have equally many, and those that rank 0,
   // which has most, computes: batches are filled up to the full size.
@@ -45,6 +48,7 @@ class BatchGrid {
  private:
   std::int64_t num_samples_;
   std::int64_t batch_size_;
+  std::int64_t batches_per_block_;
 };
 
 // A batch size below `grid`'s by which rank 0 computes fewer samples: of one batch per rank, two,
