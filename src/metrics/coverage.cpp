@@ -17,34 +17,63 @@ std::uint64_t join_pieces(std::span<const std::int64_t> counters) {
   return sum;
 }
 
+// Spans of one set of counters, under names of their own.
+struct CoverageSpans {
+  exact::StateSpan count, ignored, index_mix, index_sum, not_finite, tied, without_scores;
+
+  CoverageSpans(exact::StateLayout& layout, const std::string& name)
+      : count(layout.add_counters(name + ".count", 1)),
+        ignored(layout.add_counters(name + ".ignored", 1)),
+        index_mix(layout.add_counters(name + ".index_mix", kNumPieces)),
+        index_sum(layout.add_counters(name + ".index_sum", kNumPieces)),
+        not_finite(layout.add_counters(name + ".not_finite", 1)),
+        tied(layout.add_counters(name + ".tied", 1)),
+        without_scores(layout.add_counters(name + ".without_scores", 1)) {}
+
+  CoverageCounters counters() const {
+    return {count.offset,      ignored.offset, index_mix.offset,     index_sum.offset,
+            not_finite.offset, tied.offset,    without_scores.offset};
+  }
+
+  SeenIndices seen(const exact::State& state) const {
+    return {state.of(count)[0], join_pieces(state.of(index_sum)), join_pieces(state.of(index_mix))};
+  }
+};
+
 class Coverage : public Family {
  public:
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
-    count_ = layout.add_counters("coverage.count", 1);
-    ignored_ = layout.add_counters("coverage.ignored", 1);
-    index_mix_ = layout.add_counters("coverage.index_mix", kNumPieces);
-    index_sum_ = layout.add_counters("coverage.index_sum", kNumPieces);
-    not_finite_ = layout.add_counters("coverage.not_finite", 1);
-    tied_ = layout.add_counters("coverage.tied", 1);
-    without_scores_ = layout.add_counters("coverage.without_scores", 1);
-    counters.coverage = {count_.offset,         ignored_.offset,    index_mix_.offset,
-                         index_sum_.offset,     not_finite_.offset, tied_.offset,
-                         without_scores_.offset};
+    counters.coverage = spans_.emplace(layout, "coverage").counters();
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    results.count = state.of(count_)[0];
-    results.index_sum = join_pieces(state.of(index_sum_));
-    results.index_mix = join_pieces(state.of(index_mix_));
-    results.ignored = state.of(ignored_)[0];
+    const SeenIndices seen = spans_->seen(state);
+    results.count = seen.count;
+    results.index_sum = seen.index_sum;
+    results.index_mix = seen.index_mix;
+    results.ignored = state.of(spans_->ignored)[0];
     results.scored = results.count - results.ignored;
-    results.tied = state.of(tied_)[0];
-    results.not_finite = state.of(not_finite_)[0];
-    results.without_scores = state.of(without_scores_)[0];
+    results.tied = state.of(spans_->tied)[0];
+    results.not_finite = state.of(spans_->not_finite)[0];
+    results.without_scores = state.of(spans_->without_scores)[0];
   }
 
  private:
-  exact::StateSpan count_, ignored_, index_mix_, index_sum_, not_finite_, tied_, without_scores_;
+  std::optional<CoverageSpans> spans_;
+};
+
+class SampleCoverage : public Family {
+ public:
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    counters.samples = spans_.emplace(layout, "samples").counters();
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    results.seen_samples = spans_->seen(state);
+  }
+
+ private:
+  std::optional<CoverageSpans> spans_;
 };
 
 }  // namespace
@@ -54,6 +83,14 @@ FamilyEntry coverage_family() {
           .kept = Kept::always,
           .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
             return std::make_unique<Coverage>();
+          }};
+}
+
+FamilyEntry sample_coverage_family() {
+  return {.metrics = {},
+          .kept = Kept::always,
+          .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
+            return std::make_unique<SampleCoverage>();
           }};
 }
 

@@ -50,6 +50,8 @@ struct CoverageCounters {
   }
 };
 
+// Of units; of the samples that units are made of, where several make one.
 FamilyEntry coverage_family();
+FamilyEntry sample_coverage_family();
 
 }  // namespace tally::metrics

@@ -34,7 +34,8 @@ void check_options(const MetricOptions& options) {
                 format("the task {} knows no label smoothing and no class weights", options.task));
   }
   const auto weights = options.class_weights.size();
-  if (options.num_classes >= 1 &&
+  const bool has_classes = options.task != "question-answering";
+  if (options.num_classes >= (has_classes ? 1 : 0) &&
       (weights == 0 || weights == static_cast<std::size_t>(options.num_classes))) {
     return;
   }
@@ -133,6 +134,16 @@ void MetricSet::update(std::span<const RegressionRow> rows, exact::State& state)
   count_rows(
       *counters_, rows.size(), [&](std::size_t i) -> const RegressionRow& { return rows[i]; },
       state);
+}
+
+void MetricSet::update(std::span<const AnswerRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const AnswerRow& { return rows[i]; }, state);
+}
+
+void MetricSet::update(std::span<const SampleRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const SampleRow& { return rows[i]; }, state);
 }
 
 void MetricSet::update(const LabelRows& rows, exact::State& state) const {

@@ -7,6 +7,7 @@
 #include <tally/base/format.hpp>
 
 #include "agreement.hpp"
+#include "answer_figures.hpp"
 #include "calibration.hpp"
 #include "class_figures.hpp"
 #include "confusion.hpp"
@@ -94,14 +95,17 @@ std::vector<FamilyEntry> regression_families() {
           of_finite_outputs(rank_correlation_family())};
 }
 
+std::vector<FamilyEntry> question_families() {
+  return {coverage_family(), sample_coverage_family(), answer_family()};
+}
+
 struct Entry {
   std::string_view task;
   std::vector<FamilyEntry> (*families)();
 };
 constexpr std::array kTasks{
-    Entry{"binary", binary_families},
-    Entry{"multiclass", multiclass_families},
-    Entry{"multilabel", multilabel_families},
+    Entry{"binary", binary_families},         Entry{"multiclass", multiclass_families},
+    Entry{"multilabel", multilabel_families}, Entry{"question-answering", question_families},
     Entry{"regression", regression_families},
 };
 

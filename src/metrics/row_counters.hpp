@@ -1,7 +1,10 @@
 // The counters of all families, passed to kernels as one argument.
 #pragma once
 
+#include <tally/metrics/answer_row.hpp>
+
 #include "agreement.hpp"
+#include "answer_figures.hpp"
 #include "calibration.hpp"
 #include "class_figures.hpp"
 #include "confusion.hpp"
@@ -16,7 +19,8 @@
 namespace tally::metrics {
 
 struct RowCounters {
-  CoverageCounters coverage;
+  CoverageCounters coverage;  // of units
+  CoverageCounters samples;   // where several of them make a unit
   TopKCounters top_k;
   LossCounters losses;
   ClassCounters classes;
@@ -26,6 +30,7 @@ struct RowCounters {
   LabelCounters labels;
   LabelSampleCounters label_samples;
   RegressionCounters regression;
+  AnswerCounters answers;
 
   template <class Add>
   constexpr void count(const ClassRow& row, const Add& add) const {
@@ -47,6 +52,17 @@ struct RowCounters {
                        int step = 1) const {
     if (first == 0) coverage.count_sample({.index = row.index, .finite = row.finite}, add);
     if (row.finite) regression.count_row(row, add, first, step);
+  }
+
+  template <class Add>
+  constexpr void count(const AnswerRow& row, const Add& add) const {
+    coverage.count_sample({.index = row.index, .finite = row.finite}, add);
+    answers.count_row(row, add);
+  }
+
+  template <class Add>
+  constexpr void count(const SampleRow& row, const Add& add) const {
+    samples.count_sample({.index = row.index, .finite = row.finite}, add);
   }
 
   template <class Add>

@@ -23,14 +23,15 @@ Json evidence_json(const Evidence& evidence) {
 }
 
 Evidence evidence_of(const metrics::Results& results) {
-  return {results.count, results.index_sum, results.index_mix};
+  const metrics::SeenIndices seen = results.samples();
+  return {seen.count, seen.index_sum, seen.index_mix};
 }
 
 Json samples_json(const RunReport& report) {
   Json coverage = evidence_json(evidence_of(report.results));
   coverage["expected"] = evidence_json(report.expected);
   return {{"total", report.total_samples},
-          {"evaluated", report.results.count},
+          {"evaluated", report.results.samples().count},
           {"ignored", report.results.ignored},
           {"exactly_once", exactly_once(report)},
           {"coverage", std::move(coverage)}};
@@ -156,7 +157,7 @@ std::string to_json(const RunReport& report) {
   json["task"] = report.task;
   json["samples"] = samples_json(report);
   // A sample is one unit in every task so far.
-  json["units"] = {{"total", report.total_samples}, {"scored", report.results.scored}};
+  json["units"] = {{"total", report.total_units}, {"scored", report.results.scored}};
   json["metrics"] = metrics_json(report.results);
   json["per_class"] = per_class_json(report);
   json["groups"] = groups_json(report);

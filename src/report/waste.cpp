@@ -82,7 +82,7 @@ std::string stragglers_note(const std::vector<Straggler>& stragglers) {
 
 std::optional<double> overall_samples_per_s(const RunReport& report) {
   if (!(report.wall_s > 0)) return std::nullopt;
-  return static_cast<double>(report.results.count) / report.wall_s;
+  return static_cast<double>(report.results.samples().count) / report.wall_s;
 }
 
 std::optional<double> energy_j(const std::vector<RankFigures>& ranks) {
@@ -100,8 +100,8 @@ std::optional<double> energy_j(const std::vector<RankFigures>& ranks) {
 
 std::optional<double> energy_j_per_sample(const RunReport& report) {
   const auto energy = energy_j(report.ranks);
-  if (!energy || report.results.count <= 0) return std::nullopt;
-  return *energy / static_cast<double>(report.results.count);
+  if (!energy || report.results.samples().count <= 0) return std::nullopt;
+  return *energy / static_cast<double>(report.results.samples().count);
 }
 
 }  // namespace tally::report

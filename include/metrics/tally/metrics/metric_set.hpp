@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <tally/exact/state.hpp>
+#include <tally/metrics/answer_row.hpp>
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/definitions.hpp>
 #include <tally/metrics/label_row.hpp>
@@ -34,6 +35,7 @@ struct MetricOptions {
   // Labels that are judged one by one (binary, multilabel) are predicted where their probability,
   // as float32, is above it.
   double threshold = 0.5;
+  bool no_answer = false;  // of questions: some may have no answer
 };
 
 // A metric as `--help` lists it.
@@ -75,6 +77,8 @@ class MetricSet {
   void update(std::span<const ClassRow> rows, exact::State& state) const;
   void update(const LabelRows& rows, exact::State& state) const;
   void update(std::span<const RegressionRow> rows, exact::State& state) const;
+  void update(std::span<const AnswerRow> rows, exact::State& state) const;
+  void update(std::span<const SampleRow> rows, exact::State& state) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tally/exact/state.hpp>
+#include <tally/metrics/answer_row.hpp>
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/label_row.hpp>
 #include <tally/metrics/metric_set.hpp>
@@ -24,6 +25,7 @@ class PreparedRows {
   PreparedRows(const MetricSet& metrics, std::span<const ClassRow> rows);
   PreparedRows(const MetricSet& metrics, const LabelRows& rows);
   PreparedRows(const MetricSet& metrics, std::span<const RegressionRow> rows);
+  PreparedRows(const MetricSet& metrics, std::span<const AnswerRow> rows);
 
   std::int64_t num_rows() const { return std::ssize(ends_); }
   std::int64_t num_addends() const { return std::ssize(addends_); }  // 16 bytes each

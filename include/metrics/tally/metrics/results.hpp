@@ -58,11 +58,25 @@ struct ConfusionShares {
   std::vector<double> values;  // [classes, classes]
 };
 
-struct Results {
-  // Coverage as the metric pass saw it: ignored samples are counted too. Sums modulo 2^64.
+// Which indices came: sums modulo 2^64.
+struct SeenIndices {
   std::int64_t count = 0;
   std::uint64_t index_sum = 0;
   std::uint64_t index_mix = 0;
+};
+
+struct Results {
+  // Coverage as the metric pass saw it: ignored units are counted too. What is counted below are
+  // units, which are samples for most tasks.
+  std::int64_t count = 0;
+  std::uint64_t index_sum = 0;
+  std::uint64_t index_mix = 0;
+  std::optional<SeenIndices> seen_samples;  // where several samples make a unit
+
+  // The evidence of samples.
+  SeenIndices samples() const {
+    return seen_samples ? *seen_samples : SeenIndices{count, index_sum, index_mix};
+  }
 
   std::int64_t scored = 0;
   std::int64_t ignored = 0;

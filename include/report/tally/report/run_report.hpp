@@ -92,7 +92,8 @@ struct RunReport {
   std::vector<Curve> curves;  // one per class; empty where no metric is made of them
   std::vector<std::int64_t> not_finite_indices;  // the first samples of results.not_finite
   Evidence expected;
-  std::int64_t total_samples = 0;  // in the file; `results.count` were evaluated
+  std::int64_t total_samples = 0;  // in the file
+  std::int64_t total_units = 0;    // that are scored: samples, or what several of them make
   std::vector<std::string> class_names;
 
   std::string state_digest;
