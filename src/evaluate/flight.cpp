@@ -27,6 +27,8 @@ Flight::Flight(const device::Device& device, std::int64_t slot_bytes,
 data::Batch Flight::bring(const data::Batch& batch, const device::Stream& copies,
                           const device::Stream& compute) {
   of_batch = {batch.index, batch.samples.count};
+  indices = batch.indices;
+  ends_block = batch.ends_block;
   if (compute.device().kind == DeviceKind::cpu) return batch;
   mark(DeviceMarks::copy_begins, copies);
   copies.copy_to_device(memory.data(), batch.memory);

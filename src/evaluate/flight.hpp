@@ -36,6 +36,9 @@ struct Flight {
   device::Event copied;
   device::Event done;  // everything, the records included
   trace::OfBatch of_batch;
+  // As the batch has them.
+  std::vector<std::int64_t> indices;
+  bool ends_block = true;
   std::optional<DeviceMarks> marks;
 };
 

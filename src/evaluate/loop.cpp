@@ -1,5 +1,6 @@
 #include <tally/evaluate/loop.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <tally/trace/span.hpp>
 
 #include "flight.hpp"
+#include "in_order.hpp"
 
 namespace tally::evaluate {
 namespace {
@@ -24,7 +26,11 @@ using trace::Span;
 class Pipeline {
  public:
   Pipeline(const Parts& parts, exact::State& state)
-      : parts_(parts), copies_(parts.stream.device()), counts_(state, parts.stream) {
+      : parts_(parts),
+        copies_(parts.stream.device()),
+        counts_(state, parts.stream),
+        log_rows_(parts.log.columns()),
+        kept_rows_(parts.kept.columns()) {
     const device::Device& device = parts.stream.device();
     for (int i = 0; i < parts.in_flight; ++i) {
       ring_.emplace_back(device, parts.slot_bytes,
@@ -69,8 +75,9 @@ class Pipeline {
       flight.mark(DeviceMarks::metrics_begin, parts_.stream);
     }
     const Span span(Kind::loop, "metrics", of_batch, &findings_.score_s);
-    flight.scorer->enqueue({batch.samples.first, batch.samples.count, outputs, brought.targets},
-                           counts_);
+    flight.scorer->enqueue(
+        {batch.samples.first, batch.samples.count, batch.indices, outputs, brought.targets},
+        counts_);
     flight.mark(DeviceMarks::metrics_end, parts_.stream);
     flight.done.record(parts_.stream);
     counts_.batch_enqueued(batch.samples.count);
@@ -105,10 +112,8 @@ class Pipeline {
     {
       const Span span(Kind::loop, "records", flight.of_batch, &findings_.score_s);
       flight.scorer->collect(collected_);
-      parts_.log.append(collected_.records);
-      parts_.kept.append(collected_.kept);
+      keep_records(flight);
     }
-    note_not_finite();
     ++landed_;
     findings_.samples += flight.of_batch.samples;
     if (findings_.first_batch_samples == 0) {
@@ -119,12 +124,31 @@ class Pipeline {
     parts_.observer.batch_done(findings_.samples, counts_.state());
   }
 
-  void note_not_finite() {
+  // In the order of the samples, whatever the order in which they came.
+  void keep_records(const Flight& flight) {
+    if (flight.indices.empty()) {
+      parts_.log.append(collected_.records);
+      parts_.kept.append(collected_.kept);
+      return note_not_finite(collected_.not_finite);
+    }
+    if (!parts_.log.columns().empty()) log_rows_.add(collected_.records, flight.indices);
+    if (!parts_.kept.columns().empty()) kept_rows_.add(collected_.kept, flight.indices);
+    not_finite_.insert(not_finite_.end(), collected_.not_finite.begin(),
+                       collected_.not_finite.end());
+    if (!flight.ends_block) return;
+    if (!parts_.log.columns().empty()) parts_.log.append(log_rows_.take());
+    if (!parts_.kept.columns().empty()) parts_.kept.append(kept_rows_.take());
+    std::ranges::sort(not_finite_);
+    note_not_finite(not_finite_);
+    not_finite_.clear();
+  }
+
+  void note_not_finite(std::span<const std::int64_t> indices) {
     NotFinite& found = findings_.not_finite;
-    for (const std::int64_t index : collected_.not_finite) {
+    for (const std::int64_t index : indices) {
       if (found.first_indices.size() < NotFinite::kListed) found.first_indices.push_back(index);
     }
-    found.count += std::ssize(collected_.not_finite);
+    found.count += std::ssize(indices);
     if (found.count > parts_.most_not_finite) throw numeric_error(found, "at least ");
   }
 
@@ -136,6 +160,9 @@ class Pipeline {
   std::size_t started_ = 0;
   std::size_t landed_ = 0;
   tasks::CollectedBatch collected_;
+  // Of a block that has not come to its end.
+  InOrder log_rows_, kept_rows_;
+  std::vector<std::int64_t> not_finite_;
   LoopFindings findings_;
   Stopwatch watch_;
 };

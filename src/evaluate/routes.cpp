@@ -206,7 +206,7 @@ void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch
   exact::State state(task.layout());
   metrics::DeviceCounts counts(state, stream);
   const auto scorer = task.make_scorer(batch_size, stream.device());
-  scorer->enqueue({0, zeros.rows(), outputs, zeros.targets()}, counts);
+  scorer->enqueue({0, zeros.rows(), {}, outputs, zeros.targets()}, counts);
   counts.finish();
   stream.synchronize();
 }

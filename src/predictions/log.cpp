@@ -130,6 +130,7 @@ PredictionLog::PredictionLog(std::vector<ColumnSpec> columns, std::filesystem::p
 }
 
 PredictionLog::PredictionLog(PredictionLog&&) noexcept = default;
+PredictionLog& PredictionLog::operator=(PredictionLog&&) noexcept = default;
 PredictionLog::~PredictionLog() = default;
 
 const std::vector<ColumnSpec>& PredictionLog::columns() const { return body_->specs; }

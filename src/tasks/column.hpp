@@ -32,6 +32,11 @@ std::vector<predictions::ColumnSpec> specs_of(const std::vector<Column<Source>>&
   return specs;
 }
 
+inline const std::vector<predictions::ColumnSpec>& specs_of(
+    const std::vector<predictions::ColumnSpec>& specs) {
+  return specs;
+}
+
 // Those of the groups asked for, each once, in order of name.
 template <class ColumnsOf>
 auto columns_of_groups(const std::vector<SaveColumns>& groups, const ColumnsOf& columns_of) {

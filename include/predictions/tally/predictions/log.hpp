@@ -21,6 +21,7 @@ class PredictionLog {
   PredictionLog(std::vector<ColumnSpec> columns, std::filesystem::path spill_folder,
                 std::int64_t memory_bytes);
   PredictionLog(PredictionLog&&) noexcept;
+  PredictionLog& operator=(PredictionLog&&) noexcept;
   ~PredictionLog();
 
   const std::vector<ColumnSpec>& columns() const;

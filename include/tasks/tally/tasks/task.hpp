@@ -18,6 +18,7 @@
 #include <tally/metrics/prepared_rows.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/columns.hpp>
+#include <tally/tasks/answers.hpp>
 
 namespace tally::tasks {
 
@@ -34,6 +35,9 @@ struct TaskOptions {
   // Whether what it takes to count a sample again (subgroups, resampling) is kept until after the
   // loop. Scores are kept where a metric needs their order.
   bool keep_rows = false;
+  // Of question answering.
+  AnswerLimits answer_limits = {};
+  AnswerPolicy answer_policy = {};
 };
 
 // The model's outputs and the targets of one batch, on the device; rows past `num_samples` are
@@ -41,14 +45,16 @@ struct TaskOptions {
 struct ScoredBatch {
   std::int64_t first_index = 0;  // global index of the first sample
   std::int64_t num_samples = 0;
+  // Of each sample, where they do not follow one another from the first on.
+  std::span<const std::int64_t> indices = {};
   std::span<const TensorView> outputs;  // of the model, of types and shapes that the task takes
   std::span<const TensorView> targets;  // in the order of the data set's target names
 };
 
 // What is left of a batch.
 struct CollectedBatch {
-  predictions::RecordBatch records;      // of Task::columns()
-  predictions::RecordBatch kept;         // of Task::kept_columns()
+  predictions::RecordBatch records;      // of Task::columns(), where samples are units
+  predictions::RecordBatch kept;         // of Task::sample_columns()
   std::vector<std::int64_t> not_finite;  // indices of samples whose output holds NaN or Inf
 };
 
@@ -70,8 +76,13 @@ class Task {
   virtual ~Task() = default;
 
   virtual std::shared_ptr<const exact::StateLayout> layout() const = 0;
-  // Sorted by name.
+  // Of predictions.h5, sorted by name: a row per unit.
   virtual std::vector<predictions::ColumnSpec> columns() const = 0;
+  // Whether samples may come in any order within a block (ScoredBatch::indices).
+  virtual bool takes_any_order() const { return false; }
+  // Not null where several samples make a unit: then scorers only collect, and units are made after
+  // the loop.
+  virtual const AnswerTask* answers() const { return nullptr; }
   // Error(model), naming what was found and what was expected, if the model's outputs do not fit
   // the data set. For the warm-up; scorers check it too.
   virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
@@ -86,6 +97,8 @@ class Task {
   // Counting samples again, from what was kept of them; all but the confusion matrix, which would
   // be large. `kept` holds rows of kept_columns().
   virtual std::vector<predictions::ColumnSpec> kept_columns() const = 0;
+  // What scorers keep of each sample: that, or what units are made of.
+  virtual std::vector<predictions::ColumnSpec> sample_columns() const { return kept_columns(); }
   virtual std::shared_ptr<const exact::StateLayout> layout_again() const = 0;
   virtual metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const = 0;
   virtual metrics::Results finalize_again(const exact::State& state) const = 0;

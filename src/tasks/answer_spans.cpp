@@ -1,0 +1,152 @@
+#include <tally/tasks/answer_spans.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <tally/base/checked_cast.hpp>
+
+namespace tally::tasks {
+namespace {
+
+// -Inf is how a model says "never": it is no defect.
+bool is_usable(float logit) { return logit < std::numeric_limits<float>::infinity(); }
+
+bool all_usable(const AnswerWindow& window) {
+  const auto in_context = [&](std::span<const float> logits) {
+    return logits.subspan(to_size(window.context_begin),
+                          to_size(window.context_end - window.context_begin));
+  };
+  return is_usable(window.start.front()) && is_usable(window.end.front()) &&
+         std::ranges::all_of(in_context(window.start), is_usable) &&
+         std::ranges::all_of(in_context(window.end), is_usable);
+}
+
+// The best few of many, in a heap whose top is the worst of them.
+class Best {
+ public:
+  explicit Best(std::int64_t most) : most_(to_size(most)) {}
+
+  void offer(const AnswerSpan& span) {
+    if (spans_.size() == most_) {
+      if (!is_better(span, spans_.front())) return;
+      std::ranges::pop_heap(spans_, is_better);
+      spans_.pop_back();
+    }
+    spans_.push_back(span);
+    std::ranges::push_heap(spans_, is_better);
+  }
+
+  std::vector<AnswerSpan> sorted() && {
+    std::ranges::sort(spans_, is_better);
+    return std::move(spans_);
+  }
+
+ private:
+  std::size_t most_;
+  std::vector<AnswerSpan> spans_;
+};
+
+// What stands before the spans of a record.
+struct Head {
+  std::int64_t index = 0;
+  std::int64_t unit = 0;
+  float no_answer_start = 0, no_answer_end = 0;
+  std::int32_t finite = 0;
+  std::int32_t num_spans = 0;
+};
+static_assert(std::has_unique_object_representations_v<std::int64_t> && sizeof(Head) == 32 &&
+              sizeof(AnswerSpan) == 16);
+
+std::size_t record_bytes(const AnswerLimits& limits) {
+  return sizeof(Head) + to_size(limits.num_best) * sizeof(AnswerSpan);
+}
+
+}  // namespace
+
+bool is_better(const AnswerSpan& a, const AnswerSpan& b) {
+  if (a.score() != b.score()) return a.score() > b.score();
+  if (a.first_token != b.first_token) return a.first_token < b.first_token;
+  return a.last_token < b.last_token;
+}
+
+AnswerCandidates candidates_of(const AnswerWindow& window, const AnswerLimits& limits) {
+  AnswerCandidates found{
+      window.unit, window.start.front(), window.end.front(), all_usable(window), {}};
+  if (!found.finite) return found;
+  Best best(limits.num_best);
+  for (std::int64_t first = window.context_begin; first < window.context_end; ++first) {
+    const std::int64_t behind = std::min(window.context_end, first + limits.max_tokens);
+    for (std::int64_t last = first; last < behind; ++last) {
+      const AnswerSpan span{
+          static_cast<std::int32_t>(window.token_begin + first - window.context_begin),
+          static_cast<std::int32_t>(window.token_begin + last - window.context_begin),
+          window.start[to_size(first)], window.end[to_size(last)]};
+      if (span.score() > -std::numeric_limits<double>::infinity()) best.offer(span);
+    }
+  }
+  found.best = std::move(best).sorted();
+  return found;
+}
+
+void merge(const AnswerCandidates& other, const AnswerLimits& limits,
+           AnswerCandidates& candidates) {
+  candidates.finite &= other.finite;
+  if (other.no_answer_score() < candidates.no_answer_score()) {
+    candidates.no_answer_start = other.no_answer_start;
+    candidates.no_answer_end = other.no_answer_end;
+  }
+  std::vector<AnswerSpan> all;
+  std::ranges::merge(candidates.best, other.best, std::back_inserter(all), is_better);
+  candidates.best.clear();
+  if (!candidates.finite) return;
+  for (const AnswerSpan& span : all) {
+    const bool is_there = std::ranges::any_of(candidates.best, [&](const AnswerSpan& one) {
+      return one.first_token == span.first_token && one.last_token == span.last_token;
+    });
+    if (!is_there) candidates.best.push_back(span);
+    if (std::ssize(candidates.best) == limits.num_best) return;
+  }
+}
+
+predictions::ColumnSpec candidates_column(const AnswerLimits& limits) {
+  return {"candidates", DType::u8, {static_cast<std::int64_t>(record_bytes(limits))}};
+}
+
+void append_record(std::int64_t index, const AnswerCandidates& candidates,
+                   const AnswerLimits& limits, std::vector<std::byte>& column) {
+  const Head head{index,
+                  candidates.unit,
+                  candidates.no_answer_start,
+                  candidates.no_answer_end,
+                  candidates.finite ? 1 : 0,
+                  static_cast<std::int32_t>(candidates.best.size())};
+  const std::size_t at = column.size();
+  column.resize(at + record_bytes(limits));
+  std::memcpy(column.data() + at, &head, sizeof head);
+  if (candidates.best.empty()) return;
+  std::memcpy(column.data() + at + sizeof head, candidates.best.data(),
+              candidates.best.size() * sizeof(AnswerSpan));
+}
+
+std::vector<AnswerRecord> records_in(std::span<const std::byte> column,
+                                     const AnswerLimits& limits) {
+  std::vector<AnswerRecord> records;
+  for (; !column.empty(); column = column.subspan(record_bytes(limits))) {
+    Head head;
+    std::memcpy(&head, column.data(), sizeof head);
+    AnswerCandidates candidates{
+        head.unit, head.no_answer_start, head.no_answer_end, head.finite != 0, {}};
+    candidates.best.resize(to_size(head.num_spans));
+    if (head.num_spans > 0) {
+      std::memcpy(candidates.best.data(), column.data() + sizeof head,
+                  candidates.best.size() * sizeof(AnswerSpan));
+    }
+    records.push_back({head.index, std::move(candidates)});
+  }
+  return records;
+}
+
+}  // namespace tally::tasks
