@@ -18,6 +18,7 @@
 #include "commands.hpp"
 #include "job.hpp"
 #include "output_folder.hpp"
+#include "questions.hpp"
 #include "results.hpp"
 #include "staging.hpp"
 #include "tracing.hpp"
@@ -92,6 +93,7 @@ void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions
     const trace::Span span(trace::Kind::step, "publish_predictions");
     report.predictions_digest = predictions->digest;
     predictions->writer.publish(prediction_attributes(job, predictions->digest));
+    for (const auto& text : predictions->texts) publish_file(partial_path(text), text);
   }
   {
     const trace::Span span(trace::Kind::step, "write_metrics");
@@ -133,6 +135,7 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   // Others may compute on the same GPU until here.
   loop.energy_j = energy.joules();
   phases.done("wait_for_ranks");
+  join_questions(comm, job, loop);
   auto figures = merge_results(comm, job, loop);
   phases.done("reduce");
   add_figures_of_kept(comm, job, loop, figures);

@@ -2,7 +2,6 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/windowed_gather.hpp>
 
 namespace tally::app {
 namespace {
@@ -57,19 +56,24 @@ void gather_ragged(const comm::Communicator& comm, const PredictionLog& mine, st
                         [&](std::int64_t, std::int64_t num_rows, In rows) {
                           writer->append_lengths(column, num_rows, rows);
                         });
-  const comm::RowSource elements{
-      .num_rows = mine.num_elements(column),
-      .row_bytes = {mine.columns()[to_size(column)].row_bytes()},
-      .read = [&](std::int64_t, std::int64_t first, std::int64_t count, Out out) {
-        mine.read_elements(column, first, count, out);
-      }};
-  comm::gather_in_order(comm, elements, window_bytes,
-                        [&](std::int64_t, std::int64_t num_elements, In rows) {
-                          writer->append_elements(column, num_elements, rows);
-                        });
+  gather_elements(comm, mine, column, window_bytes,
+                  [&](std::int64_t, std::int64_t num_elements, In rows) {
+                    writer->append_elements(column, num_elements, rows);
+                  });
 }
 
 }  // namespace
+
+void gather_elements(const comm::Communicator& comm, const PredictionLog& mine, std::int64_t column,
+                     std::int64_t window_bytes, const comm::RowSink& sink) {
+  const comm::RowSource elements{
+      .num_rows = mine.num_elements(column),
+      .row_bytes = {mine.columns()[to_size(column)].row_bytes()},
+      .read = [&](std::int64_t, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+        mine.read_elements(column, first, count, out);
+      }};
+  comm::gather_in_order(comm, elements, window_bytes, sink);
+}
 
 std::optional<PredictionsWriter> gather_columns(const comm::Communicator& comm,
                                                 const PredictionLog& mine, std::int64_t num_rows,

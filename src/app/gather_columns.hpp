@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <tally/comm/communicator.hpp>
+#include <tally/comm/windowed_gather.hpp>
 #include <tally/predictions/log.hpp>
 #include <tally/predictions/writer.hpp>
 
@@ -20,5 +21,10 @@ std::optional<predictions::PredictionsWriter> gather_columns(const comm::Communi
                                                              std::int64_t num_rows,
                                                              std::int64_t window_bytes,
                                                              const std::filesystem::path& path);
+
+// Collective. The elements of one ragged column of all ranks' logs, in rank order, go to `sink` on
+// rank 0 in pieces of at most window_bytes; failures as above.
+void gather_elements(const comm::Communicator& comm, const predictions::PredictionLog& mine,
+                     std::int64_t column, std::int64_t window_bytes, const comm::RowSink& sink);
 
 }  // namespace tally::app

@@ -108,7 +108,11 @@ std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                      .calibration_bins = config.calibration_bins,
                      .label_smoothing = config.label_smoothing,
                      .class_weights = class_weights,
-                     .threshold = config.threshold};
+                     .threshold = config.threshold,
+                     .no_answer = info.no_answer};
+  options.answer_limits = {.max_tokens = config.max_answer_length, .num_best = config.n_best};
+  options.answer_policy = {.no_answer = info.no_answer,
+                           .no_answer_threshold = config.no_answer_threshold};
   options.keep_rows = !info.groups.empty() || config.intervals == "bootstrap";
   options.targets.clear();
   for (const auto& target : info.targets) options.targets.push_back(target.name);
@@ -135,6 +139,13 @@ void note_balance(Job& job, int world_size) {
   const auto most = grid.most_computed(world_size);
   const auto share = grid.even_share(world_size);
   if ((card && card->fixed_batch) || is_small || 10 * share >= 9 * most) return;
+  if (grid.batches_per_block() > 1) {
+    job.notes.push_back(
+        format("rank 0 computes {} samples where {} would do, for ranks take whole blocks of {} "
+               "batches; a smaller --bucket-batches or --batch-size wastes less",
+               most, share, grid.batches_per_block()));
+    return;
+  }
   const auto better = plan::better_batch_size(
       grid, world_size, [&](std::int64_t size) { return threads_share(job, size); });
   if (!better) return;
@@ -208,7 +219,7 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   phases.done("warm_up");
   choose_reducer(comm, job);  // last: what fails before leaves no NCCL behind
   phases.done("start_reducer");
-  job.grid.emplace(num_samples(job), job.config.batch_size);
+  job.grid.emplace(num_samples(job), job.config.batch_size, batches_per_block(job));
   job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
   job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
   check_stage_folder(comm, job);

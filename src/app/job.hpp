@@ -48,6 +48,8 @@ struct Job {
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;
   std::unique_ptr<comm::Reducer> reducer;
+  // Batches of a block are sorted by length; 1: they are not.
+  std::int64_t batches_per_block = 1;
   std::optional<plan::BatchGrid> grid;
   plan::BatchRange slice;
   int read_threads = 1;           // in force
@@ -76,11 +78,20 @@ struct LoopResult {
   exact::State state;
   predictions::PredictionLog log;
   predictions::PredictionLog kept;  // what counting again takes
+  // Where several samples make a unit, these are of units from here on (questions.hpp):
+  std::int64_t first_index = 0;                     // of the first row of both
+  std::vector<std::int64_t> unit_samples;           // first sample of each
+  std::optional<predictions::PredictionLog> texts;  // lines of the result's JSON files
   evaluate::LoopFindings findings;
   double read_s = 0;
   std::int64_t bytes_read = 0;          // from the data set
   std::optional<double> energy_j = {};  // of this rank's GPU, whoever uses it
 };
+
+// Of each log, before it goes to a file.
+inline constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
+// --spill-dir, else $TMPDIR, else /tmp.
+std::string spill_folder(const config::RunConfig& config);
 
 // The folder for records that outgrow memory may be needed only hours later: Error(output) now if
 // it is no writable folder.

@@ -28,7 +28,7 @@ struct Ordered {
 void add_group(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
                const Subgroups& groups, const Ordered& ordered, RunFigures& figures,
                digest::Sha256& digest) {
-  const auto codes = group_codes(job, groups);
+  const auto codes = group_codes(job, mine, groups);
   const auto states = count_subgroups(comm, job, mine, groups, codes);
   for (const exact::State& state : states) digest.update(state.bytes());
   report::GroupFigures made;

@@ -16,7 +16,7 @@ namespace tally::app {
 
 // Both outlive it.
 inline evaluate::KeptSamples kept_samples(const Job& job, const LoopResult& mine) {
-  return {*job.task, mine.kept, job.grid->samples_of(job.slice).first};
+  return {*job.task, mine.kept, mine.first_index};
 }
 
 // Of `rows`, exchange::ScoreRows or PairRows, only one subgroup shall count: the targets of the

@@ -55,7 +55,7 @@ OutputFolder::OutputFolder(fs::path path, bool overwrite, fs::path trace)
   }
   if (!trace_.empty()) check_trace_path(trace_, path_, overwrite_);
   if (overwrite_) return;
-  for (const auto& file : {report(), predictions(), metrics()}) {
+  for (const auto& file : result_files()) {
     if (fs::exists(file, ignored)) {
       refuse(path_, format("already holds a result ({})", file.filename().string()),
              "Name another one with --output, or replace it with --overwrite.");
@@ -77,7 +77,7 @@ OutputFolder::~OutputFolder() {
 }
 
 std::vector<fs::path> OutputFolder::result_files() const {
-  return {report(), metrics(), predictions()};
+  return {report(), metrics(), predictions(), path_ / "predictions.json", path_ / "nbest.json"};
 }
 
 std::vector<fs::path> OutputFolder::unfinished_files() const {

@@ -27,6 +27,7 @@ std::int64_t row_bytes_of(const std::vector<predictions::ColumnSpec>& columns) {
 std::string task_text(const Job& job) {
   const auto& info = job.data.set->info();
   const std::string& task = job.task_name;
+  if (job.task->answers() != nullptr) return format("{}, {} questions", task, info.num_units);
   const bool counts_classes = task == "multiclass" || task == "binary";
   const std::string_view what =
       counts_classes ? "classes" : (task == "multilabel" ? "labels" : "outputs");

@@ -45,6 +45,10 @@ std::string digest_class(const Job& job) {
   line("precision", job.config.precision);
   line("batch size", job.config.batch_size);
   line("threads", job.config.threads);
+  line("batches sorted by length", job.grid->batches_per_block());
+  line("longest answer", job.config.max_answer_length);
+  line("answers kept", job.config.n_best);
+  line("no answer threshold", job.config.no_answer_threshold);
   line("form", form_of(job));
   line("model", job.model.model.digest);
   line("weights", job.model.weights ? job.model.weights->digest : "");

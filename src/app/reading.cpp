@@ -15,4 +15,21 @@ int read_threads_for(const config::RunConfig& config, const device::Device& devi
       std::clamp<std::int64_t>(std::ssize(device::usable_cores()) / local_world_size, 1, kMost));
 }
 
+std::int64_t batches_per_block(Job& job) {
+  const auto& info = job.data.set->info();
+  if (!info.lengths || !job.task->takes_any_order() || job.config.bucket_batches == 1) return 1;
+  const auto& card = job.model.predictor->card();
+  if (!card) {
+    job.notes.emplace_back(
+        "padding is computed: the model has no card that says it takes sequences of any length");
+    return 1;
+  }
+  const bool takes_any_length = std::ranges::all_of(info.inputs, [&](const auto& input) {
+    const auto wanted = std::ranges::find(card->inputs, input.name, &model::TensorSpec::name);
+    return !input.padding || wanted == card->inputs.end() ||
+           (wanted->shape.size() > 1 && wanted->shape[1] < 0);
+  });
+  return takes_any_length ? job.config.bucket_batches : 1;
+}
+
 }  // namespace tally::app

@@ -6,10 +6,17 @@
 #include <tally/config/run_config.hpp>
 #include <tally/device/device.hpp>
 
+#include "job.hpp"
+
 namespace tally::app {
 
 // --read-threads, or what "auto" stands for: computing on the CPU needs the cores itself.
 int read_threads_for(const config::RunConfig& config, const device::Device& device,
                      int local_world_size);
+
+// How many batches are sorted by length together; 1: none are, for the samples have no lengths, the
+// task or the model needs them as they are, or the user wants it so. Adds a note where a model
+// without a card prevents it.
+std::int64_t batches_per_block(Job& job);
 
 }  // namespace tally::app

@@ -13,7 +13,9 @@
 #include <tally/predictions/writer.hpp>
 
 #include "gather_columns.hpp"
+#include "gather_text.hpp"
 #include "provenance.hpp"
+#include "questions.hpp"
 #include "rank_figures.hpp"
 #include "reduction.hpp"
 #include "scoring_attributes.hpp"
@@ -25,17 +27,23 @@ plan::CoverageEvidence expected_of(const Job& job) {
   return plan::expected_evidence({0, job.grid->num_samples()});
 }
 
-void check_coverage(const Job& job, const metrics::Results& found) {
-  const auto expected = expected_of(job);
-  const plan::CoverageEvidence evidence{found.count, found.index_sum, found.index_mix};
+void check_coverage(const metrics::SeenIndices& seen, const plan::CoverageEvidence& expected,
+                    std::string_view what) {
+  const plan::CoverageEvidence evidence{seen.count, seen.index_sum, seen.index_mix};
   if (evidence == expected) return;
-  throw Error(
-      ErrorKind::internal,
-      format("the samples were not evaluated exactly once (count {}, expected {}; index sum "
-             "{}, expected {}; index mix {:#x}, expected {:#x})",
-             evidence.count, expected.count, evidence.index_sum, expected.index_sum,
-             evidence.index_mix, expected.index_mix),
-      "This is a defect of tally: please report it.");
+  throw Error(ErrorKind::internal,
+              format("the {} were not evaluated exactly once (count {}, expected {}; index sum "
+                     "{}, expected {}; index mix {:#x}, expected {:#x})",
+                     what, evidence.count, expected.count, evidence.index_sum, expected.index_sum,
+                     evidence.index_mix, expected.index_mix),
+              "This is a defect of tally: please report it.");
+}
+
+void check_coverage(const Job& job, const metrics::Results& found) {
+  check_coverage(found.samples(), expected_of(job), "samples");
+  if (!found.seen_samples) return;
+  check_coverage({found.count, found.index_sum, found.index_mix},
+                 plan::expected_evidence({0, num_units(job)}), "units");
 }
 
 // Collective. Of all ranks, on rank 0: ranks have their samples in the order of the indices.
@@ -58,6 +66,7 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
 void fill_inputs(report::RunReport& report, const Job& job) {
   const auto& info = job.data.set->info();
   report.total_samples = info.num_samples;
+  report.total_units = info.num_units > 0 ? info.num_units : info.num_samples;
   report.class_names = info.class_names;
   report.batch_size = job.grid->batch_size();
   report.num_batches = job.grid->num_batches();
@@ -96,10 +105,16 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                                    const std::filesystem::path& path) {
   if (mine.log.columns().empty()) return std::nullopt;
   auto writer =
-      gather_columns(comm, mine.log, job.grid->num_samples(), job.config.gather_window_bytes, path);
+      gather_columns(comm, mine.log, num_units(job), job.config.gather_window_bytes, path);
+  std::vector<std::filesystem::path> texts;
+  const auto num_texts = mine.texts ? std::ssize(mine.texts->columns()) : 0;
+  for (std::int64_t column = 0; column < num_texts; ++column) {
+    texts.push_back(path.parent_path() / mine.texts->columns()[to_size(column)].name);
+    gather_json_object(comm, *mine.texts, column, job.config.gather_window_bytes, texts.back());
+  }
   if (!writer) return std::nullopt;
   auto digest = writer->digest();
-  return SavedPredictions{std::move(*writer), std::move(digest)};
+  return SavedPredictions{std::move(*writer), std::move(digest), std::move(texts)};
 }
 
 std::map<std::string, std::string> prediction_attributes(const Job& job,

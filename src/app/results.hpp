@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <tally/comm/communicator.hpp>
 #include <tally/predictions/writer.hpp>
@@ -34,10 +35,12 @@ RunFigures merge_results(const comm::Communicator& comm, const Job& job, LoopRes
 void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopResult& mine,
                          RunFigures& figures);
 
-// predictions.h5 under its temporary name, complete but for its attributes.
+// predictions.h5 under its temporary name, complete but for its attributes; JSON files under
+// theirs.
 struct SavedPredictions {
   predictions::PredictionsWriter writer;
   std::string digest;
+  std::vector<std::filesystem::path> texts;  // their final names
 };
 
 // Collective. Brings all ranks' records to rank 0, which writes them to disk; none on other ranks

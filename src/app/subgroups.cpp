@@ -75,7 +75,8 @@ std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job) 
   return found;
 }
 
-std::vector<std::int32_t> group_codes(const Job& job, const Subgroups& groups) {
+std::vector<std::int32_t> group_codes(const Job& job, const LoopResult& mine,
+                                      const Subgroups& groups) {
   const auto& column = job.data.set->info().groups.at(groups.column);
   const auto samples = job.grid->samples_of(job.slice);
   std::vector<std::int32_t> codes(to_size(samples.count));
@@ -89,7 +90,13 @@ std::vector<std::int32_t> group_codes(const Job& job, const Subgroups& groups) {
     }
     code = static_cast<std::int32_t>(place - groups.values.begin());
   }
-  return codes;
+  if (job.task->answers() == nullptr) return codes;
+  // A unit is where its first sample is.
+  std::vector<std::int32_t> of_units;
+  for (const std::int64_t sample : mine.unit_samples) {
+    of_units.push_back(codes[to_size(sample - samples.first)]);
+  }
+  return of_units;
 }
 
 std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,

@@ -25,7 +25,8 @@ struct Subgroups {
 std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job);
 
 // Not collective. To which value of `groups` each of this rank's samples belongs, as its place.
-std::vector<std::int32_t> group_codes(const Job& job, const Subgroups& groups);
+std::vector<std::int32_t> group_codes(const Job& job, const LoopResult& mine,
+                                      const Subgroups& groups);
 
 // Collective. One state per value of `groups`, of the whole run, on every rank. Throws what must
 // end the job.

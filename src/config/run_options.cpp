@@ -20,6 +20,9 @@ constexpr std::int64_t kMaxClasses = 1 << 20;
 constexpr int kMaxThreads = 4096;
 constexpr int kMaxReadThreads = 64;
 constexpr std::int64_t kMaxBins = 1000;
+constexpr std::int64_t kMaxAnswer = 10'000;
+constexpr double kMaxMargin = 1e9;
+constexpr std::int64_t kMaxBucket = 1 << 20;
 constexpr std::int64_t kMaxReplicas = 100'000;
 
 OptionTable run_table(RunConfig& run, std::string& config_file) {
@@ -38,7 +41,8 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
        words(run.output)},
       {kFiles, "overwrite", "BOOL", "replace a result that is in the output folder", "",
        flag(run.overwrite)},
-      {kWhat, "task", "NAME", "what the targets mean: multiclass, binary, multilabel, regression",
+      {kWhat, "task", "NAME",
+       "what the targets mean: multiclass, binary, multilabel, regression, question-answering",
        "the data set's attribute", words(run.task)},
       {kWhat, "outputs", "KIND", "what the model returns: logits, log-probabilities, probabilities",
        "the model card's, else logits",
@@ -63,6 +67,13 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
       {kWhat, "curves", "HOW",
        "AUROC and its kin: exact; bf16: of scores rounded to 16 bits, in less memory", "",
        one_of(run.curves, {"exact", "bf16"})},
+      {kWhat, "max-answer-length", "N", "question answering: longest answer, in tokens", "",
+       whole_number(run.max_answer_length, std::int64_t{1}, kMaxAnswer)},
+      {kWhat, "n-best", "N", "question answering: answers kept for each question", "",
+       whole_number(run.n_best, std::int64_t{1}, kMaxAnswer)},
+      {kWhat, "no-answer-threshold", "T",
+       "question answering: no answer where its score exceeds the best span's by more", "",
+       number(run.no_answer_threshold, -kMaxMargin, kMaxMargin)},
       {kWhat, "on-nan", "POLICY",
        "samples with NaN or Inf outputs: fail (exit 7, listed) or count them as wrong", "",
        one_of(run.on_nan, {"fail", "wrong"})},
@@ -72,6 +83,9 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
        "samples per rank and step; 'auto' tries some and takes the fastest", "",
        or_word("auto", kAutoBatchSize, run.batch_size,
                whole_number(run.batch_size, std::int64_t{1}, kMaxBatch))},
+      {kHow, "bucket-batches", "N",
+       "text: samples of N batches are sorted by length, and padding is not computed; 1: all is",
+       "", whole_number(run.bucket_batches, std::int64_t{1}, kMaxBucket)},
       {kHow, "precision", "P",
        "of weights and inputs: model (the model's own), fp32, tf32 (GPUs only), bf16 or fp16", "",
        one_of(run.precision, {"model", "fp32", "tf32", "bf16", "fp16"})},

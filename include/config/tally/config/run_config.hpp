@@ -32,12 +32,16 @@ struct RunConfig {
   double label_smoothing = 0;
   std::string class_weights;  // file of one number per class; empty: all 1
   std::int64_t calibration_bins = 15;
-  std::string on_nan = "fail";   // fail, wrong
-  std::string curves = "exact";  // exact, bf16
-  std::int64_t limit = 0;        // first N samples; 0: all
+  std::int64_t max_answer_length = 30;  // of a predicted answer, in tokens
+  std::int64_t n_best = 20;             // answers per question in nbest.json
+  double no_answer_threshold = 0;       // margin above which no answer is predicted
+  std::string on_nan = "fail";          // fail, wrong
+  std::string curves = "exact";         // exact, bf16
+  std::int64_t limit = 0;               // first N samples; 0: all
 
   // How
   std::int64_t batch_size = 64;     // or kAutoBatchSize
+  std::int64_t bucket_batches = 8;  // batches that are sorted by length; 1: none
   std::string precision = "model";  // model, fp32, tf32, bf16, fp16
   bool tune = false;
   std::string cuda_graphs = "auto";  // auto, off

@@ -1,0 +1,20 @@
+// Lines of text of all ranks, in one file at rank 0.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/predictions/log.hpp>
+
+namespace tally::app {
+
+// Collective. Writes a JSON object, whose entries are the rows of one ragged column in rank order,
+// separators included, to partial_path(path), synced but not published. At most window_bytes are on
+// their way at a time. What reading or writing throws is agreed on: then every rank throws
+// comm::AgreedFailure.
+void gather_json_object(const comm::Communicator& comm, const predictions::PredictionLog& mine,
+                        std::int64_t column, std::int64_t window_bytes,
+                        const std::filesystem::path& path);
+
+}  // namespace tally::app
