@@ -13,9 +13,9 @@ namespace tally::app {
 // process ends. Returns the exit code.
 int run_command(const std::vector<std::string>& arguments, int& argc, char**& argv);
 
-enum class EvaluateMode { evaluate, check };
-// Collective. `tally evaluate` and `tally check`. Throws comm::AgreedFailure after a failure that
-// all ranks agreed on; anything else that leaves it must end the whole job.
+enum class EvaluateMode { evaluate, check, score };
+// Collective. `tally evaluate`, `tally check` and `tally score`. Throws comm::AgreedFailure after a
+// failure that all ranks agreed on; anything else that leaves it must end the whole job.
 void run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
                   const std::vector<std::string>& arguments);
 

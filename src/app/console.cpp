@@ -86,6 +86,7 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (arguments[0] == "evaluate") return run_job(EvaluateMode::evaluate, rest, argc, argv);
   if (arguments[0] == "check") return run_job(EvaluateMode::check, rest, argc, argv);
+  if (arguments[0] == "score") return run_job(EvaluateMode::score, rest, argc, argv);
   // One process does these, however many were started.
   if (arguments[0] == "inspect" || arguments[0] == "compare") {
     const auto run = arguments[0] == "inspect" ? run_inspect : run_compare;

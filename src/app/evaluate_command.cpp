@@ -20,6 +20,7 @@
 #include "output_folder.hpp"
 #include "questions.hpp"
 #include "results.hpp"
+#include "score_texts.hpp"
 #include "staging.hpp"
 #include "tracing.hpp"
 #include "watcher.hpp"
@@ -48,15 +49,19 @@ struct RootSide {
   }
 };
 
-LoopResult loop_with_progress(Job& job, RootSide* root) {
+LoopResult run(Job& job, evaluate::Observer& observer, IdsFound& ids) {
+  return job.texts ? score_texts(job, observer, ids) : run_loop(job, observer);
+}
+
+LoopResult loop_with_progress(Job& job, RootSide* root, IdsFound& ids) {
   if (root == nullptr) {
     SilentObserver silent;
-    return run_loop(job, silent);
+    return run(job, silent, ids);
   }
   const auto own_samples = job.grid->samples_of(job.slice).count;
   Watcher watcher(report::progress_style_from_name(job.config.progress), *root->events, *job.task,
                   own_samples, job.grid->num_samples());
-  auto result = run_loop(job, watcher);
+  auto result = run(job, watcher, ids);
   watcher.finish();
   return result;
 }
@@ -129,7 +134,8 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   const double startup_s = process_age_s();
   phases.done("create_output");
   if (mine != nullptr) mine->events->phase("evaluate");
-  auto loop = loop_with_progress(job, mine);
+  IdsFound ids;
+  auto loop = loop_with_progress(job, mine, ids);
   phases.done("evaluate");
   comm.barrier();
   // Others may compute on the same GPU until here.
@@ -144,9 +150,12 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   auto predictions =
       gather_predictions(comm, job, loop, mine != nullptr ? mine->folder.predictions() : "");
   phases.done("gather");
+  std::optional<report::IdMatch> ids_matched;
+  if (job.texts) ids_matched = match_ids(comm, job, ids);
   const Stopwatch publishing;
   auto report = make_report(comm, job, loop, figures, phases);
   report.startup_s = startup_s;
+  report.ids = std::move(ids_matched);
   if (job.tracing) gather_trace(comm, job, phases, mine, report);
   if (mine != nullptr) publish(job, report, std::move(predictions), phases, publishing, *mine);
 }
@@ -158,7 +167,9 @@ void run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   show_spans_to_profilers();
   Phases phases;
   phases.add("launch", process_age_s());
-  Job job = prepare_job(comm, arguments, phases);
+  const auto kind =
+      mode == EvaluateMode::score ? config::RunKind::predictions : config::RunKind::model;
+  Job job = prepare_job(comm, kind, arguments, phases);
   for (const auto& note : job.notes) log::note(note);
   if (mode == EvaluateMode::check) {
     if (comm.is_root()) std::fputs(plan_text(job, comm.world_size()).c_str(), stdout);

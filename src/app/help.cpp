@@ -31,13 +31,14 @@ std::string metrics_help() {
   return text;
 }
 
-std::string evaluate_help(std::string_view usage, std::string_view purpose) {
+std::string evaluate_help(std::string_view usage, std::string_view purpose,
+                          config::RunKind kind = config::RunKind::model) {
   return format(
       "Usage: {}\n\n{}\n\n{}\n"
       "Every option may also stand in the environment (TALLY_BATCH_SIZE=32) or in a --config file\n"
       "(lines `batch-size = 32`; comments `# …` on lines of their own).\n"
       "Precedence: command line, environment, file, default.\n\n{}\n{}",
-      usage, purpose, config::run_options_help(), metrics_help(), kExitCodes);
+      usage, purpose, config::run_options_help(kind), metrics_help(), kExitCodes);
 }
 
 std::string compare_help() {
@@ -61,6 +62,8 @@ std::string general_help() {
       "  tally evaluate --model M --data D [--output DIR] [options]   evaluate a model\n"
       "  tally check    (same options)                                everything up to the first\n"
       "                                                               batch, then the plan\n"
+      "  tally score    --predictions P --data D [options]            metrics from saved\n"
+      "                                                               predictions, no model\n"
       "  tally inspect  FILE                                          what a data set, model,\n"
       "                                                               weights or result file "
       "holds\n"
@@ -96,6 +99,14 @@ std::string command_help(std::string_view command) {
         "Does everything that 'evaluate' does up to the first batch, prints the "
         "plan and\nwrites nothing. It reads no samples: see 'tally inspect DATA --verify'.");
   }
+  if (command == "score") {
+    return evaluate_help(
+        "[mpirun -n P] tally score --predictions P --data D [options]",
+        "Scores predictions that were saved, with the same metrics and digests as 'evaluate':\n"
+        "the logits or probabilities in a predictions.h5, or answers to questions, also in\n"
+        "SQuAD's form {\"question id\": \"answer\", …}. Runs no model.",
+        config::RunKind::predictions);
+  }
   if (command == "inspect") {
     return "Usage: tally inspect FILE|RESULT [--verify] [--add-checksums OUT]\n\n"
            "Says what a data set, model, weights or result file holds; of a result's folder\n"
@@ -110,7 +121,7 @@ std::string command_help(std::string_view command) {
 
 void refuse_command(std::string_view command) {
   throw Error(ErrorKind::usage, format("'{}' is no command of tally", printable(command)),
-              did_you_mean(command, {"evaluate", "check", "inspect", "compare", "help"},
+              did_you_mean(command, {"evaluate", "check", "score", "inspect", "compare", "help"},
                            "See 'tally --help'."));
 }
 

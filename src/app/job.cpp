@@ -24,6 +24,7 @@
 #include "output_folder.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
+#include "score_texts.hpp"
 #include "staging.hpp"
 
 namespace tally::app {
@@ -42,11 +43,11 @@ std::vector<std::string> environment_entries() {
   return entries;
 }
 
-config::RunConfig read_settings(const comm::Communicator& comm,
+config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind kind,
                                 const std::vector<std::string>& arguments) {
   config::Parsed parsed;
-  comm::agree_on(comm,
-                 [&] { parsed = config::parse_run_options(arguments, environment_entries()); });
+  comm::agree_on(
+      comm, [&] { parsed = config::parse_run_options(arguments, environment_entries(), kind); });
   for (const auto& variable : parsed.unknown_variables) {
     log::warning(format("environment variable {} is no option of tally and is ignored", variable));
   }
@@ -54,6 +55,13 @@ config::RunConfig read_settings(const comm::Communicator& comm,
   for (const auto& [name, value] : parsed.config.settings) text += format("{} = {}\n", name, value);
   comm::agree_same(comm, ErrorKind::usage, "the program or its settings", text);
   return parsed.config;
+}
+
+// Nothing is computed but the figures: rows at a time, and where.
+void settle_scoring(config::RunConfig& config) {
+  config.batch_size = 256;
+  config.bucket_batches = 1;
+  config.device = "cpu";
 }
 
 std::string choose_output(const comm::Communicator& comm, const config::RunConfig& config) {
@@ -173,6 +181,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
       check_spill_folder(job.config);
     }
   });
+  if (job.texts) return;
   settle_batch_size(comm, job);
   comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {
@@ -195,14 +204,17 @@ void fit_together(const comm::Communicator& comm, Job& job) {
 }  // namespace
 
 std::int64_t num_samples(const Job& job) {
-  const auto all = job.data.set->info().num_samples;
+  const auto& info = job.data.set->info();
+  const auto all = job.texts ? info.num_units : info.num_samples;
   return job.config.limit > 0 ? std::min(job.config.limit, all) : all;
 }
 
-Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
-                Phases& phases) {
+Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
+                const std::vector<std::string>& arguments, Phases& phases) {
+  const bool has_model = kind == config::RunKind::model;
   Job job;
-  job.config = read_settings(comm, arguments);
+  job.config = read_settings(comm, kind, arguments);
+  if (!has_model) settle_scoring(job.config);
   if (!job.config.trace.empty()) job.tracing = std::make_unique<Tracing>(comm);
   job.output = choose_output(comm, job.config);
   place_ranks(comm, job);
@@ -211,10 +223,14 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   phases.done("settings");
   job.data = open_data(comm, job.config);
   phases.done("open_data");
-  const auto torch_for_device = model::load_ahead(job.device);
-  job.model = load_model(comm, job.config, *job.stream);
-  comm::agree_on(comm, [&] { job.gpu_versions = check_gpu_libraries(job.device, job.gpus); });
-  phases.done("load_model");
+  if (has_model) {
+    const auto torch_for_device = model::load_ahead(job.device);
+    job.model = load_model(comm, job.config, *job.stream);
+    comm::agree_on(comm, [&] { job.gpu_versions = check_gpu_libraries(job.device, job.gpus); });
+  } else {
+    take_predictions(comm, job);
+  }
+  phases.done(has_model ? "load_model" : "read_predictions");
   fit_together(comm, job);
   phases.done("warm_up");
   choose_reducer(comm, job);  // last: what fails before leaves no NCCL behind
@@ -224,8 +240,8 @@ Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& 
   job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
   check_stage_folder(comm, job);
   job.subgroups = find_subgroups(comm, job);
-  note_balance(job, comm.world_size());
-  note_binding(comm, job);
+  if (has_model) note_balance(job, comm.world_size());
+  if (has_model) note_binding(comm, job);
   note_idle_options(job);
   return job;
 }

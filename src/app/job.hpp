@@ -10,6 +10,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/placement.hpp>
 #include <tally/comm/reducer.hpp>
+#include <tally/config/options.hpp>
 #include <tally/config/run_config.hpp>
 #include <tally/device/device.hpp>
 #include <tally/device/gpus.hpp>
@@ -24,6 +25,7 @@
 #include "gpu_libraries.hpp"
 #include "inputs.hpp"
 #include "phases.hpp"
+#include "saved_scores.hpp"
 #include "subgroups.hpp"
 #include "tracing.hpp"
 
@@ -41,7 +43,8 @@ struct Job {
   std::optional<device::Stream> stream;  // on which the device computes
   OpenedData data;
   LoadedModel model;
-  GpuVersions gpu_versions;                                   // zeros on the CPU
+  std::optional<SavedTexts> texts;  // answers that are scored in place of a model's
+  GpuVersions gpu_versions;         // zeros on the CPU
   metrics::OutputKind outputs = metrics::OutputKind::logits;  // in force
   std::string class_weights_digest;                           // empty without them
   std::string task_name;                                      // in force
@@ -58,13 +61,13 @@ struct Job {
   std::vector<std::string> notes;
 };
 
-// Of the data set, or of what --limit leaves.
+// Of the data set, or of what --limit leaves; of saved answers these are questions.
 std::int64_t num_samples(const Job& job);
 
 // Collective. Settings, files, device, model, task, one warm-up batch: whatever can fail for a
 // foreseeable reason fails here, on all ranks with one line, before anything is written.
-Job prepare_job(const comm::Communicator& comm, const std::vector<std::string>& arguments,
-                Phases& phases);
+Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
+                const std::vector<std::string>& arguments, Phases& phases);
 
 // Adds a note for each option of metrics and their intervals that is given and changes nothing: a
 // user expects something of it.

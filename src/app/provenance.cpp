@@ -81,6 +81,7 @@ std::string digest_class(const Job& job) {
 
 std::string form_of(const Job& job) {
   const auto& card = job.model.predictor->card();
+  if (!job.config.predictions.empty()) return "saved predictions";
   if (card && card->package) return format("compiled package, {}", card->package->precision);
   const std::string form = job.model.predictor->form();
   return form.empty() ? "TorchScript" : "TorchScript, " + form;

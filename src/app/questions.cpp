@@ -182,13 +182,13 @@ std::vector<std::byte> gather_heads(const comm::Communicator& comm,
 
 std::int64_t num_units(const Job& job) {
   const auto& info = job.data.set->info();
-  if (info.num_units == 0) return num_samples(job);
+  if (info.num_units == 0 || job.texts) return num_samples(job);
   return num_samples(job) == info.num_samples ? info.num_units
                                               : unit_of(job, num_samples(job) - 1) + 1;
 }
 
 void join_questions(const comm::Communicator& comm, Job& job, LoopResult& mine) {
-  if (job.task->answers() == nullptr) return;
+  if (job.task->answers() == nullptr || job.texts) return;
   std::optional<Questions> questions;
   std::vector<std::byte> head;
   comm::agree_on(comm, [&] {

@@ -7,7 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/data/length_buckets.hpp>
 
-#include "job.hpp"
+#include "run_loop.hpp"
 
 namespace tally::app {
 namespace {
@@ -41,20 +41,6 @@ class Slots {
   std::vector<device::HostBuffer> memory_;
   std::vector<std::span<std::byte>> spans_;
 };
-
-// No log is written where units are made of samples only later.
-LoopResult fresh_result(const Job& job) {
-  const auto columns =
-      job.task->answers() != nullptr ? std::vector<predictions::ColumnSpec>() : job.task->columns();
-  const std::string folder = spill_folder(job.config);
-  return {.state = exact::State(job.task->layout()),
-          .log = predictions::PredictionLog(columns, folder, kLogMemoryBytes),
-          .kept = predictions::PredictionLog(job.task->sample_columns(), folder, kLogMemoryBytes),
-          .first_index = job.grid->samples_of(job.slice).first,
-          .unit_samples = {},
-          .texts = std::nullopt,
-          .findings = {}};
-}
 
 void run_batches(Job& job, evaluate::BatchSource& source, int held, evaluate::Observer& observer,
                  LoopResult& result) {
@@ -118,8 +104,24 @@ void check_spill_folder(const config::RunConfig& config) {
       "Name one on a local disk with --spill-dir.");
 }
 
+LoopResult fresh_result(const Job& job, std::vector<predictions::ColumnSpec> log,
+                        std::vector<predictions::ColumnSpec> kept) {
+  const std::string folder = spill_folder(job.config);
+  return {.state = exact::State(job.task->layout()),
+          .log = predictions::PredictionLog(std::move(log), folder, kLogMemoryBytes),
+          .kept = predictions::PredictionLog(std::move(kept), folder, kLogMemoryBytes),
+          .first_index = job.grid->samples_of(job.slice).first,
+          .unit_samples = {},
+          .texts = std::nullopt,
+          .findings = {}};
+}
+
 LoopResult run_loop(Job& job, evaluate::Observer& observer) {
-  LoopResult result = fresh_result(job);
+  // No log is written where units are made of samples only later.
+  const bool has_units = job.task->answers() != nullptr;
+  LoopResult result =
+      fresh_result(job, has_units ? std::vector<predictions::ColumnSpec>() : job.task->columns(),
+                   job.task->sample_columns());
   const std::int64_t bytes_before = job.data.set->bytes_read();
   const int held = evaluate::batches_in_flight(job.device);
   if (job.grid->batches_per_block() > 1) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include <tally/config/options.hpp>
@@ -25,7 +27,7 @@ constexpr double kMaxMargin = 1e9;
 constexpr std::int64_t kMaxBucket = 1 << 20;
 constexpr std::int64_t kMaxReplicas = 100'000;
 
-OptionTable run_table(RunConfig& run, std::string& config_file) {
+OptionTable all_options(RunConfig& run, std::string& config_file) {
   const Presence must = Presence::required;
   return {
       {kFiles, "model", "FILE", "TorchScript model, .pt or .ts, or .pt2 package", "",
@@ -136,22 +138,44 @@ OptionTable run_table(RunConfig& run, std::string& config_file) {
   };
 }
 
+// Of what a model does, which is done already.
+constexpr std::array<std::string_view, 16> kOfModels{"model",          "weights",
+                                                     "weights-key",    "max-answer-length",
+                                                     "n-best",         "batch-size",
+                                                     "bucket-batches", "precision",
+                                                     "tune",           "cuda-graphs",
+                                                     "device",         "reduce",
+                                                     "threads",        "no-answer-threshold",
+                                                     "stage",          "read-threads"};
+
+OptionTable run_table(RunConfig& run, std::string& config_file, RunKind kind) {
+  OptionTable table = all_options(run, config_file);
+  if (kind == RunKind::model) return table;
+  std::erase_if(table, [](const Option& option) {
+    return std::ranges::find(kOfModels, option.name) != kOfModels.end();
+  });
+  table.insert(table.begin(),
+               {kFiles, "predictions", "FILE", "a predictions.h5, or SQuAD's predictions.json", "",
+                words(run.predictions), Presence::required});
+  return table;
+}
+
 }  // namespace
 
 Parsed parse_run_options(const std::vector<std::string>& arguments,
-                         const std::vector<std::string>& environment) {
+                         const std::vector<std::string>& environment, RunKind kind) {
   Parsed parsed;
   std::string config_file;
-  const OptionTable table = run_table(parsed.config, config_file);
+  const OptionTable table = run_table(parsed.config, config_file, kind);
   parsed.unknown_variables = resolve(table, arguments, environment);
   parsed.config.settings = settings_of(table);
   return parsed;
 }
 
-std::string run_options_help() {
+std::string run_options_help(RunKind kind) {
   RunConfig defaults;
   std::string config_file;
-  return options_help(run_table(defaults, config_file));
+  return options_help(run_table(defaults, config_file, kind));
 }
 
 }  // namespace tally::config

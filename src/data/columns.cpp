@@ -75,12 +75,7 @@ void check_rows(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
 }
 
 ColumnInfo info_of(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
-  ColumnInfo column;
-  column.path = stored.path;
-  column.name = stored.path.substr(stored.path.rfind('/') + 1);
-  column.dtype = hdf5::dtype_of(stored.element);
-  column.row_shape = stored.row_shape();
-  column.num_rows = stored.num_rows();
+  ColumnInfo column = column_of(stored);
   column.rows_per_checksum = rows_per_checksum(file, stored.path, stored.num_rows());
   return column;
 }
@@ -238,6 +233,16 @@ void read_columns(const hdf5::Reader& file, DataSetInfo& info) {
   set_ranges(info);
   info.integrity_checked = std::ranges::all_of(
       all_columns(info), [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
+}
+
+ColumnInfo column_of(const hdf5::DatasetInfo& stored) {
+  ColumnInfo column;
+  column.path = stored.path;
+  column.name = stored.path.substr(stored.path.rfind('/') + 1);
+  column.dtype = hdf5::dtype_of(stored.element);
+  column.row_shape = stored.row_shape();
+  column.num_rows = stored.num_rows();
+  return column;
 }
 
 std::vector<const ColumnInfo*> sample_columns(const DataSetInfo& info) {

@@ -10,6 +10,9 @@ namespace tally::data {
 // the root is read already.
 void read_columns(const hdf5::Reader& file, DataSetInfo& info);
 
+// Of a dataset without checksums.
+ColumnInfo column_of(const hdf5::DatasetInfo& stored);
+
 // info's columns that have a row for each sample: inputs, targets, groups, lengths.
 std::vector<const ColumnInfo*> sample_columns(const DataSetInfo& info);
 // These and the tables.

@@ -46,6 +46,21 @@ DataSet::DataSet(const std::filesystem::path& path)
                                read_checksum_table(body_->file, column->path, column->num_rows));
   }
 }
+DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : DataSet(path) {
+  const hdf5::Reader file(other.file, ErrorKind::dataset, "predictions file");
+  hdf5::Dataset dataset = file.dataset(other.dataset);
+  DataSetInfo& info = body_->info;
+  info.inputs = {column_of(dataset.info())};
+  info.lengths.reset();
+  if (info.inputs[0].num_rows != info.num_samples) {
+    refuse(path, "",
+           format("has {} samples, but {} of '{}' has {} rows", info.num_samples, other.dataset,
+                  other.file.string(), info.inputs[0].num_rows),
+           "Name the data set that was predicted.");
+  }
+  body_->columns.try_emplace(other.dataset, other.file, std::move(dataset), ChecksumTable());
+}
+
 DataSet::DataSet(DataSet&&) noexcept = default;
 DataSet::~DataSet() = default;
 

@@ -117,7 +117,7 @@ std::vector<std::string> describe(DataSet& data_set) {
     lines.push_back(column_line(file, *column));
     if (column->image) lines.push_back(image_line(*column->image));
   }
-  lines.push_back(class_names_line(info));
+  if (rules_of(info).num_classes) lines.push_back(class_names_line(info));
   append(label_report(data_set));
   append(other_attributes(file));
   append(ignored_objects(file, info));

@@ -148,11 +148,22 @@ Lines report_values(DataSet& data_set) {
   return lines;
 }
 
+// How many there are of what the tables hold, one behind the last place of each.
+Lines report_tables(const DataSetInfo& info) {
+  if (info.task != "question-answering") return {};
+  const auto rows_of = [&](std::string_view ragged) {
+    return info.table(format("{}/offsets", ragged)).num_rows - 1;
+  };
+  return {format("{} on {} paragraphs, {} true answers{}", counted(info),
+                 rows_of("/paragraphs/text"), rows_of("/answers/text"),
+                 info.no_answer ? "; a question may have none" : "")};
+}
+
 }  // namespace
 
 Lines label_report(DataSet& data_set) {
   const auto label = rules_of(data_set.info()).label;
-  if (!label) return {};
+  if (!label) return report_tables(data_set.info());
   if (label == hdf5::Element::f32) return report_values(data_set);
   if (label == hdf5::Element::u8) return report_flags(data_set);
   return report_classes(data_set);

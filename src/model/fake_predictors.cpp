@@ -53,6 +53,15 @@ class FunctionPredictor final : public Predictor {
   std::vector<float> scores_;  // [rows, num_classes]
 };
 
+class PassthroughPredictor final : public Predictor {
+ public:
+  Outputs predict(std::span<const TensorView> inputs) override { return {inputs.front()}; }
+  const std::optional<ModelCard>& card() const override { return card_; }
+
+ private:
+  std::optional<ModelCard> card_;
+};
+
 class FailingPredictor final : public Predictor {
  public:
   FailingPredictor(std::unique_ptr<Predictor> inner, std::int64_t failing_call)
@@ -79,6 +88,10 @@ class FailingPredictor final : public Predictor {
 
 std::unique_ptr<Predictor> make_function_predictor(std::int64_t num_classes, ScoreFunction score) {
   return std::make_unique<FunctionPredictor>(num_classes, std::move(score));
+}
+
+std::unique_ptr<Predictor> make_passthrough_predictor() {
+  return std::make_unique<PassthroughPredictor>();
 }
 
 std::unique_ptr<Predictor> make_failing_predictor(std::unique_ptr<Predictor> inner,

@@ -37,6 +37,11 @@ Json samples_json(const RunReport& report) {
           {"coverage", std::move(coverage)}};
 }
 
+Json ids_json(const IdMatch& ids) {
+  return {{"foreign", {{"count", ids.num_foreign}, {"first", ids.first_foreign}}},
+          {"missing", {{"count", ids.num_missing}, {"first", ids.first_missing}}}};
+}
+
 Json digests_json(const RunReport& report) {
   return {{"state", report.state_digest},
           {"predictions", report.predictions_digest ? Json(*report.predictions_digest) : Json()},
@@ -157,6 +162,7 @@ std::string to_json(const RunReport& report) {
   json["task"] = report.task;
   json["samples"] = samples_json(report);
   // A sample is one unit in every task so far.
+  if (report.ids) json["ids"] = ids_json(*report.ids);
   json["units"] = {{"total", report.total_units}, {"scored", report.results.scored}};
   json["metrics"] = metrics_json(report.results);
   json["per_class"] = per_class_json(report);

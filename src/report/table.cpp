@@ -117,8 +117,9 @@ std::string sample_lines(const RunReport& report) {
   const std::string evidence = exactly_once(report)
                                    ? "each exactly once"
                                    : "NOT exactly once: this is a defect, do not use the figures";
-  std::string text = format("Samples   {} of {} evaluated, {}\n", grouped(results.count),
+  std::string text = format("Samples   {} of {} evaluated, {}\n", grouped(results.samples().count),
                             grouped(report.total_samples), evidence);
+  if (results.seen_samples) text += format("Units     {} scored\n", grouped(results.scored));
   if (results.ignored > 0) text += format("          {} ignored\n", grouped(results.ignored));
   if (results.tied > 0) {
     text += format("          {} with a tie between the true class and another\n",

@@ -9,6 +9,10 @@
 
 namespace tally::config {
 
+// What is scored: a model's outputs, or predictions that somebody saved. The latter know fewer
+// options.
+enum class RunKind { model, predictions };
+
 struct Parsed {
   RunConfig config;
   // Unknown TALLY_ variables in the environment, for one warning each.
@@ -20,9 +24,10 @@ struct Parsed {
 // subcommand; `environment` holds "NAME=value" entries. Error(usage) names the option, the value
 // and where it came from; an unknown option names the nearest known one.
 Parsed parse_run_options(const std::vector<std::string>& arguments,
-                         const std::vector<std::string>& environment);
+                         const std::vector<std::string>& environment,
+                         RunKind kind = RunKind::model);
 
-// The options' part of `tally evaluate --help`.
-std::string run_options_help();
+// The options' part of `tally evaluate --help`, or `tally score --help`.
+std::string run_options_help(RunKind kind = RunKind::model);
 
 }  // namespace tally::config

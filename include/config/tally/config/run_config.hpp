@@ -15,8 +15,9 @@ inline constexpr int kAutoReadThreads = 0;
 
 struct RunConfig {
   // Files
-  std::string model;    // TorchScript file or .pt2 package
-  std::string weights;  // replaces the model's weights; empty: its own
+  std::string predictions;  // what `tally score` scores in place of a model's outputs; else empty
+  std::string model;        // TorchScript file or .pt2 package
+  std::string weights;      // replaces the model's weights; empty: its own
   std::string weights_key;
   std::string data;    // HDF5 data set
   std::string output;  // result folder; empty: chosen by rank 0

@@ -71,11 +71,20 @@ struct DataSetInfo {
 // What read_rows checks besides the checksums.
 enum class RowCheck { values, checksums_only };
 
+// A dataset of another file that is read in the place of a data set's inputs.
+struct OtherInput {
+  std::filesystem::path file;
+  std::string dataset;  // "/logits"
+};
+
 class DataSet {
  public:
   // Opens read-only without file locks and checks everything that can be checked without reading
   // the rows. Throws Error(dataset).
   explicit DataSet(const std::filesystem::path& path);
+  // The same, but its only input is `other`, with as many rows and without checksums; it has no
+  // lengths. Not for identity().
+  DataSet(const std::filesystem::path& path, const OtherInput& other);
   DataSet(DataSet&&) noexcept;
   ~DataSet();
 

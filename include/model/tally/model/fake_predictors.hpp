@@ -1,4 +1,5 @@
-// Predictors without a model, for tests of whatever takes a Predictor.
+// Predictors without a model: for tests of whatever takes a Predictor, and for scores that are
+// there already.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,9 @@ using ScoreFunction = std::function<float(float first_value, std::int64_t class_
 
 // Returns [rows, num_classes]. The first input is uint8, int32, int64, float32 or float64.
 std::unique_ptr<Predictor> make_function_predictor(std::int64_t num_classes, ScoreFunction score);
+
+// Returns its first input.
+std::unique_ptr<Predictor> make_passthrough_predictor();
 
 // Passes everything on to `inner`, but throws Error(model) at call number `failing_call`, counted
 // from 0 (a warm-up is a call), and at all later ones.

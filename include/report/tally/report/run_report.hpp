@@ -81,6 +81,14 @@ struct Curve {
   std::vector<float> threshold;
 };
 
+// Saved answers and the questions of the data set, by their ids.
+struct IdMatch {
+  std::int64_t num_foreign = 0;  // answers to questions that the data set does not have
+  std::vector<std::string> first_foreign;
+  std::int64_t num_missing = 0;  // questions without an answer
+  std::vector<std::string> first_missing;
+};
+
 // The environment's entry that says how the model computed.
 inline constexpr const char* kModelForm = "model_form";
 
@@ -117,6 +125,7 @@ struct RunReport {
   std::optional<InputFile> weights;
   std::string model_source;  // JSON text of the card's "source"; may be empty
   InputFile data;
+  std::optional<IdMatch> ids;  // of saved answers
   bool data_integrity_checked = false;
   std::optional<std::int64_t> staged_bytes;  // of the data set on the nodes' own disks
   std::vector<std::string> notes;            // one line each: what the user should know

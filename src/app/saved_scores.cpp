@@ -1,0 +1,177 @@
+#include "saved_scores.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/hdf5/reader.hpp>
+
+namespace tally::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kWhat = "predictions file";
+
+hdf5::Reader open_predictions(const std::string& path) {
+  return hdf5::Reader(path, ErrorKind::dataset, kWhat,
+                      "Name a predictions.h5 of 'tally evaluate'.");
+}
+
+std::string attribute(const hdf5::Reader& file, std::string_view name) {
+  return file.has_attribute("/", name) ? file.string_attribute("/", name) : std::string();
+}
+
+// A model that returns probabilities has no logits, and regression has no scores but its values.
+std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
+  if (task == "regression") return {"prediction"};
+  if (outputs == "probabilities") return {"probabilities"};
+  return {"logits", "probabilities"};
+}
+
+[[noreturn]] void refuse_column(const std::string& path, const std::vector<std::string>& wanted,
+                                std::string_view task) {
+  throw Error(ErrorKind::dataset,
+              format("{} '{}' has no column {} to score for {}", kWhat, path,
+                     fmt::join(wanted, " or "), task),
+              task == "regression" ? "Evaluate with --save labels."
+                                   : format("Evaluate with --save {}.", wanted.front()));
+}
+
+metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
+                            const std::string& stored) {
+  if (column == "probabilities") return metrics::OutputKind::probabilities;
+  const std::string& word = asked.empty() ? stored : asked;
+  // Probabilities were saved as such, beside the logits they were made of.
+  if (word.empty() || word == "probabilities") return metrics::OutputKind::logits;
+  return metrics::output_kind_from_name(word);
+}
+
+SavedTexts texts_of_json(const std::string& path, const std::vector<std::byte>& bytes) {
+  const auto refuse = [&](std::string_view problem) {
+    throw Error(ErrorKind::dataset, format("{} '{}' {}", kWhat, path, problem),
+                "Expected SQuAD's predictions.json, {\"question id\": \"answer\", …}, or a "
+                "predictions.h5.");
+  };
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  const json root = json::parse(text, text + bytes.size(), nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object()) refuse("is no JSON object");
+  SavedTexts texts;
+  for (const auto& [id, answer] : root.items()) {
+    if (!answer.is_string()) refuse(format("has no text for '{}'", id));
+    texts[id] = answer.get<std::string>();
+  }
+  return texts;
+}
+
+// Rows of a ragged column of bytes.
+std::vector<std::string> texts_in(const hdf5::Reader& file, const std::string& name) {
+  const auto offsets = file.dataset(format("/{}/offsets", name)).read_all<std::int64_t>();
+  const auto values = file.dataset(format("/{}/values", name)).read_all<std::uint8_t>();
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    if (offsets[i] < 0 || offsets[i] > offsets[i + 1] ||
+        std::cmp_greater(offsets[i + 1], values.size())) {
+      throw Error(ErrorKind::dataset,
+                  format("{} '{}', /{}/offsets[{}] = {} is no place of {} values", kWhat,
+                         file.path().string(), name, i, offsets[i], values.size()));
+    }
+    texts.emplace_back(values.begin() + offsets[i], values.begin() + offsets[i + 1]);
+  }
+  return texts;
+}
+
+SavedTexts texts_of_hdf5(const std::string& path) {
+  const hdf5::Reader file = open_predictions(path);
+  for (const char* name : {"/id/offsets", "/id/values", "/prediction/offsets"}) {
+    if (!file.exists(name)) refuse_column(path, {"id", "prediction"}, "question-answering");
+  }
+  const auto ids = texts_in(file, "id");
+  auto answers = texts_in(file, "prediction");
+  if (ids.size() != answers.size()) {
+    throw Error(ErrorKind::dataset, format("{} '{}' has {} ids and {} predictions", kWhat, path,
+                                           ids.size(), answers.size()));
+  }
+  SavedTexts texts;
+  for (std::size_t i = 0; i < ids.size(); ++i) texts[ids[i]] = std::move(answers[i]);
+  return texts;
+}
+
+bool is_hdf5(const std::vector<std::byte>& bytes) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  return bytes.size() >= kSignature.size() &&
+         std::equal(kSignature.begin(), kSignature.end(), bytes.begin(),
+                    [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
+}
+
+}  // namespace
+
+SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
+                        const std::string& data_identity) {
+  const hdf5::Reader file = open_predictions(path);
+  const auto wanted = columns_for(task, outputs);
+  const auto found = std::ranges::find_if(
+      wanted, [&](const std::string& name) { return file.exists("/" + name); });
+  if (found == wanted.end()) refuse_column(path, wanted, task);
+  SavedScores scores{
+      {path, "/" + *found}, kind_of(*found, outputs, attribute(file, "outputs")), {}};
+  const std::string predicted = attribute(file, "data_identity");
+  if (!predicted.empty() && predicted != data_identity) {
+    scores.notes.push_back(format(
+        "these predictions were made of another data set, '{}': rows are taken to be the same",
+        attribute(file, "data")));
+  }
+  return scores;
+}
+
+SavedTexts read_texts(const std::string& path) {
+  const auto bytes = read_file(path, ErrorKind::dataset, kWhat);
+  return is_hdf5(bytes) ? texts_of_hdf5(path) : texts_of_json(path, bytes);
+}
+
+SavedTexts share_texts(const comm::Communicator& comm, const std::string& path) {
+  SavedTexts texts;
+  std::vector<std::byte> bytes;
+  comm::agree_on(comm, [&] {
+    if (!comm.is_root()) return;
+    texts = read_texts(path);
+    const std::vector<std::uint8_t> packed = json::to_cbor(json(texts));
+    const auto view = std::as_bytes(std::span(packed));
+    bytes.assign(view.begin(), view.end());
+  });
+  comm.broadcast(bytes);
+  if (!comm.is_root()) {
+    texts = json::from_cbor(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                            reinterpret_cast<const std::uint8_t*>(bytes.data()) + bytes.size())
+                .get<SavedTexts>();
+  }
+  return texts;
+}
+
+report::InputFile describe_input(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::error_code ignored;
+  if (!file || std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorKind::dataset, format("{} '{}' cannot be read", kWhat, path),
+                "Check the path and its permissions.");
+  }
+  digest::Sha256 hash;
+  std::int64_t size = 0;
+  std::vector<char> piece(1 << 20);
+  while (file.read(piece.data(), std::ssize(piece)) || file.gcount() > 0) {
+    hash.update(std::as_bytes(std::span(piece).first(to_size(file.gcount()))));
+    size += file.gcount();
+  }
+  return {path, size, hash.hex()};
+}
+
+}  // namespace tally::app

@@ -1,0 +1,151 @@
+#include "score_texts.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/model/fake_predictors.hpp>
+
+#include "question_texts.hpp"
+#include "run_loop.hpp"
+#include "saved_scores.hpp"
+
+namespace tally::app {
+namespace {
+
+constexpr std::size_t kIdsListed = 10;
+
+std::string listed(const std::vector<std::string>& ids, std::int64_t count) {
+  const bool lists_all = std::ssize(ids) == count;
+  return format("{}{}", fmt::join(ids, ", "), lists_all ? "" : ", …");
+}
+
+void add_note(Job& job, std::string note) {
+  log::note(note);
+  job.notes.push_back(std::move(note));
+}
+
+// One rank's questions.
+class TextScorer {
+ public:
+  TextScorer(Job& job, LoopResult& result, IdsFound& ids)
+      : job_(job), task_(*job.task->answers()), result_(result), ids_(ids) {
+    ids_.is_asked.assign(job.texts->size(), 0);
+    for (const auto& [id, text] : *job.texts) positions_.emplace(id, positions_.size());
+  }
+
+  void score(plan::SampleRange units) {
+    const QuestionTexts texts(*job_.data.set, units.first, units.count);
+    predictions::RecordBatch records, kept;
+    for (std::int64_t unit = units.first; unit < units.end(); ++unit) {
+      const tasks::Question question = texts.question(unit);
+      const tasks::Answer answer = answer_to(question);
+      const metrics::SampleRow sample{answer.row.index};
+      task_.count({&sample, 1}, result_.state);
+      task_.count({&answer.row, 1}, result_.state);
+      task_.keep(answer.row, kept);
+      result_.unit_samples.push_back(unit);
+      if (!result_.log.columns().empty()) {
+        append_answer(question, answer, task_.policy(), records);
+      }
+    }
+    if (kept.num_rows > 0) result_.kept.append(kept);
+    if (records.num_rows > 0) result_.log.append(records);
+  }
+
+ private:
+  // A question without a text counts as wrong, also one that has no answer: nobody said so.
+  tasks::Answer answer_to(const tasks::Question& question) {
+    const auto found = positions_.find(question.id);
+    if (found != positions_.end()) {
+      ids_.is_asked[found->second] = 1;
+      return answer_of(job_.texts->find(question.id)->second, question, task_.policy());
+    }
+    ++ids_.num_missing;
+    if (ids_.first_missing.size() < kIdsListed) ids_.first_missing.emplace_back(question.id);
+    tasks::Answer none = answer_of(std::string(), question, task_.policy());
+    none.row.exact = false;
+    none.row.f1 = 0;
+    return none;
+  }
+
+  Job& job_;
+  const tasks::AnswerTask& task_;
+  LoopResult& result_;
+  IdsFound& ids_;
+  std::map<std::string_view, std::size_t> positions_;  // of the texts
+};
+
+}  // namespace
+
+void take_predictions(const comm::Communicator& comm, Job& job) {
+  const config::RunConfig& config = job.config;
+  std::string digest;
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) job.model.model = describe_input(config.predictions);
+  });
+  job.model.model.path = config.predictions;
+  job.model.model.digest = comm.broadcast(job.model.model.digest);
+  job.model.predictor = model::make_passthrough_predictor();
+  const auto& info = job.data.set->info();
+  const std::string task = config.task.empty() ? info.task : config.task;
+  if (task == "question-answering") {
+    job.texts = share_texts(comm, config.predictions);
+    return;
+  }
+  comm::agree_on(comm, [&] {
+    auto scores = find_scores(config.predictions, task, config.outputs, job.data.file.digest);
+    job.data.set = std::make_unique<data::DataSet>(config.data, scores.column);
+    job.config.outputs = metrics::name(scores.outputs);
+    for (auto& note : scores.notes) job.notes.push_back(std::move(note));
+  });
+}
+
+LoopResult score_texts(Job& job, evaluate::Observer& observer, IdsFound& ids) {
+  LoopResult result = fresh_result(job, job.task->columns(), job.task->kept_columns());
+  TextScorer scorer(job, result, ids);
+  for (std::int64_t batch = job.slice.first; batch < job.slice.end(); ++batch) {
+    const plan::SampleRange units = job.grid->samples_of(batch);
+    scorer.score(units);
+    result.findings.samples += units.count;
+    observer.batch_done(result.findings.samples, result.state);
+  }
+  return result;
+}
+
+report::IdMatch match_ids(const comm::Communicator& comm, Job& job, IdsFound& mine) {
+  report::IdMatch match;
+  comm.sum_in_place(mine.is_asked);
+  const nlohmann::json missing{{"count", mine.num_missing}, {"first", mine.first_missing}};
+  for (const std::string& of_rank : comm.gather(missing.dump())) {
+    const auto found = nlohmann::json::parse(of_rank);
+    match.num_missing += found["count"].get<std::int64_t>();
+    for (const auto& id : found["first"]) match.first_missing.push_back(id.get<std::string>());
+  }
+  match.first_missing.resize(std::min(match.first_missing.size(), kIdsListed));
+  auto asked = mine.is_asked.begin();
+  for (const auto& [id, text] : *job.texts) {
+    if (*asked++ > 0) continue;
+    if (++match.num_foreign <= std::ssize(match.first_foreign) + 1 &&
+        match.first_foreign.size() < kIdsListed) {
+      match.first_foreign.push_back(id);
+    }
+  }
+  if (!comm.is_root()) return match;
+  if (match.num_foreign > 0) {
+    add_note(job, format("{} predictions are for ids that the data set does not have, and do not "
+                         "count: {}",
+                         match.num_foreign, listed(match.first_foreign, match.num_foreign)));
+  }
+  if (match.num_missing > 0) {
+    add_note(job, format("{} questions have no prediction, and count as wrong: {}",
+                         match.num_missing, listed(match.first_missing, match.num_missing)));
+  }
+  return match;
+}
+
+}  // namespace tally::app
