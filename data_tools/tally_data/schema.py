@@ -40,6 +40,7 @@ TASKS = {
     )
 }
 MAX_ROWS_PER_BLOCK = 64
+RAGGED_VALUES_PER_BLOCK = 4096  # values of ragged arrays are small, often bytes
 _BLOCK_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 

@@ -1,25 +1,21 @@
 """DataSetWriter: streams a Tally data set file (SCHEMA.md) to disk."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import h5py
 import numpy as np
 
 from . import schema
-from .atomic import atomic_path
-from .checksum import BlockChecksums
 from .column import Column, RowCheck
 from .encoding import ImageEncoding
 from .errors import DataError, UsageError
-from .fault_keeping_file import FaultKeepingFile
+from .set_file import SetFile
 
 
-class DataSetWriter:
+class DataSetWriter(SetFile):
     """Writes one data set of `num_samples` samples; use it in a `with` statement.
 
     Columns are declared with add_*, then filled with `append` in pieces of any size, or at once by `data`. At the end
@@ -41,7 +37,7 @@ class DataSetWriter:
         checksums: bool = True,
         rows_per_block: int | None = None,
     ) -> None:
-        self.path = Path(path)
+        super().__init__(path, overwrite=overwrite, checksums=checksums, rows_per_block=rows_per_block)
         self.num_samples = num_samples
         self._task = schema.find_task(task)
         self._num_classes = schema.check_num_classes(num_classes, self._task)
@@ -51,43 +47,14 @@ class DataSetWriter:
             else schema.check_class_names(list(class_names), num_classes, self._task)
         )
         self._ignore_index = schema.check_ignore_index(ignore_index, self._task)
-        self._overwrite = overwrite
-        self._use_checksums = checksums
-        self._rows_per_block = rows_per_block
-        self._columns: dict[str, Column] = {}
-        self._file: h5py.File | None = None
-        self._raw: FaultKeepingFile | None = None
-        self._cleanup = ExitStack()
         if num_samples < 1:
             raise DataError(f"data set '{path}' would have {num_samples} samples, expected at least 1")
-        if rows_per_block is not None and not 1 <= rows_per_block <= schema.MAX_ROWS_PER_BLOCK:
-            raise UsageError(f"rows_per_block is {rows_per_block}, expected 1 to {schema.MAX_ROWS_PER_BLOCK}")
-
-    def __enter__(self) -> "DataSetWriter":
-        with ExitStack() as stack:
-            temporary = stack.enter_context(atomic_path(self.path, self._overwrite))
-            raw = stack.enter_context(FaultKeepingFile(temporary))
-            stack.callback(raw.raise_fault)
-            self._file = h5py.File(raw, "w", libver=schema.HDF5_VERSIONS, **schema.HDF5_ALIGNMENT)
-            stack.callback(self._file.close)
-            self._write_root(self._file)
-            self._raw = raw
-            self._cleanup = stack.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._cleanup:  # closes the file, then renames it or, when anything raised, removes it
-            if error is not None:
-                raise error
-            self._finish()
 
     def add_image(
         self, name: str = "image", *, height: int, width: int, encoding: ImageEncoding, data: Any = None
     ) -> Column:
         """/inputs/<name>: uint8 [N, height, width, channels], with the attributes of an image."""
-        column = self._add(
+        column = self._add_samples(
             f"/inputs/{schema.check_name(name)}", "uint8", (height, width, encoding.num_channels)
         )
         attributes = self._opened()[column.path].attrs
@@ -106,7 +73,7 @@ class DataSetWriter:
             )
         if name == "image" and dtype == "uint8":
             raise UsageError("input 'image' of dtype uint8 is an image: use add_image")
-        return self._filled(self._add(f"/inputs/{schema.check_name(name)}", dtype, tuple(shape)), data)
+        return self._filled(self._add_samples(f"/inputs/{schema.check_name(name)}", dtype, tuple(shape)), data)
 
     def add_target(self, name: str = "label", data: Any = None) -> Column:
         """/targets/label, by task, with C = num_classes:
@@ -122,30 +89,16 @@ class DataSetWriter:
             schema.check_labels, task=task, num_classes=self._num_classes, ignore_index=self._ignore_index
         )
         shape = task.label_shape(self._num_classes)
-        return self._filled(self._add("/targets/label", task.label_dtype, shape, check), data)
+        return self._filled(self._add_samples("/targets/label", task.label_dtype, shape, check), data)
 
     def add_group(self, name: str, data: Any = None) -> Column:
         """/groups/<name>: int32 [N], the subgroup of each sample."""
-        return self._filled(self._add(f"/groups/{schema.check_name(name)}", "int32", ()), data)
+        return self._filled(self._add_samples(f"/groups/{schema.check_name(name)}", "int32", ()), data)
 
-    def _opened(self) -> h5py.File:
-        if self._file is None:
-            raise UsageError("DataSetWriter must be used in a 'with' statement")
-        return self._file
-
-    def _add(self, path: str, dtype: str, shape: tuple[int, ...], check: RowCheck | None = None) -> Column:
-        if path in self._columns:
-            raise UsageError(f"{path} was added before")
-        if any(size < 1 for size in shape):
-            raise UsageError(f"{path} has rows of shape {list(shape)}, expected sizes above 0")
-        stored = np.dtype(dtype).newbyteorder("<")
-        dataset = self._opened().create_dataset(path, (self.num_samples, *shape), stored, fill_time="never")
-        row_bytes = stored.itemsize * int(np.prod(shape, dtype=np.int64))
-        rows_per_block = self._rows_per_block or schema.default_rows_per_block(row_bytes)
-        checksums = BlockChecksums(rows_per_block) if self._use_checksums else None
-        assert self._raw is not None
-        self._columns[path] = Column(dataset, check, checksums, self._raw.raise_fault)
-        return self._columns[path]
+    def _add_samples(
+        self, path: str, dtype: str, shape: tuple[int, ...], check: RowCheck | None = None
+    ) -> Column:
+        return self.add_column(path, dtype, self.num_samples, shape, check)
 
     @staticmethod
     def _filled(column: Column, data: Any) -> Column:
@@ -153,8 +106,8 @@ class DataSetWriter:
             column.append(data)
         return column
 
-    def _write_root(self, file: h5py.File) -> None:
-        file.attrs["tally_schema"] = np.int64(schema.SCHEMA_VERSION)
+    def _begin(self, file: h5py.File) -> None:
+        super()._begin(file)
         file.attrs["task"] = self._task.name
         file.attrs["num_classes"] = np.int64(self._num_classes)
         if self._ignore_index is not None:
@@ -169,8 +122,4 @@ class DataSetWriter:
             raise DataError(f"data set '{self.path}' has no inputs; add at least one")
         if "/targets/label" not in self._columns:
             raise DataError(f"data set '{self.path}' has no /targets/label")
-        for path, column in self._columns.items():
-            column.require_complete()
-            if column.checksums is not None:
-                table = self._opened().create_dataset(f"/checksums{path}", data=column.checksums.table())
-                table.attrs["rows_per_block"] = np.int64(column.checksums.rows_per_block)
+        super()._finish()
