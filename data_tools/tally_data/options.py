@@ -40,6 +40,12 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def not_negative(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
+    return int(text)
+
+
 def add_output_options(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=what)
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
