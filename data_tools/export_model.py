@@ -3,6 +3,7 @@
 
 --model is a torchvision or timm name (resnet18, torchvision:resnet18, timm:convnext_tiny), or a function of your own
 that returns a torch.nn.Module: package.module:function (the current directory is searched) or path/to/file.py:function.
+hf:FOLDER is a transformers model: its config.json and weights; one without weights, or a config.json, is made anew.
 --weights is a state_dict (.pt, .pth), a training checkpoint that holds one, or .safetensors; without it the weights are
 as the constructor left them. What is written must give what the model gives, on batches of other sizes.
 
@@ -23,9 +24,11 @@ from tally_data.atomic import atomic_path, check_output
 from tally_data.errors import ModelError, UsageError, run_tool
 from tally_data.options import ToolParser, add_image_options, add_output_options, positive
 from tally_export.card import KINDS, Description, describe, make_card, take_own_card
+from tally_export.hugging_face import PREFIX, find_hugging_face
 from tally_export.quiet import quiet_compiler
-from tally_export.reproduce import check_kind, random_batch, run_module
+from tally_export.reproduce import Batch, Outputs, check_kind, one_row_each, run_module
 from tally_export.resolve import find_model
+from tally_export.sequences import SequenceForm
 from tally_export.torchscript import (
     fixed_buffers,
     keeps_weights,
@@ -36,7 +39,6 @@ from tally_export.torchscript import (
 from tally_export.weights import file_sha256, load_weights
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-TRACED_BATCH = 4  # rows of the example that TorchScript is traced with
 PACKAGE_OPTIONS = {"swappable": False, "device": "cpu", "batch_size": None, "cpu_isa": "default", "max_autotune": False}
 
 
@@ -49,7 +51,8 @@ def sizes(text: str) -> tuple[int, ...]:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = ToolParser(__doc__)
-    parser.add_argument("--model", required=True, metavar="NAME", help="library name, or module:function")
+    parser.add_argument("--model", required=True, metavar="NAME", help="library name, module:function or hf:FOLDER")
+    parser.add_argument("--hf-class", metavar="NAME", help="of transformers; default: the one that config.json names")
     parser.add_argument("--weights", type=Path, metavar="PATH", help="weights to load")
     parser.add_argument(
         "--weights-key", metavar="KEY", help="where in a checkpoint the state_dict is (default: usual keys)"
@@ -93,100 +96,125 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def source_of(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    weights = None
-    if args.weights is not None:
-        weights = {"path": args.weights.name, "sha256": file_sha256(args.weights)}
-    return {"model": name, "torch": torch.__version__, "weights": weights}
-
-
 @dataclass(frozen=True)
 class Subject:
-    """A module ready for export, in its precision."""
+    """A module ready for export, in its precision; weights: their file; note: what the user should know."""
 
     module: torch.nn.Module
     name: str
-    what: Description
+    form: Description | SequenceForm
     dtype: torch.dtype
+    weights: Path | None
+    note: str | None
 
-    def batch(self, size: int, shape: tuple[int, ...] | None = None) -> torch.Tensor:
-        return random_batch(size, shape or self.what.input_shape, self.dtype, self.what.normalisation)
+    def card(self, outputs: Outputs, facts: dict[str, Any]) -> dict[str, Any]:
+        weights = self.weights and {"path": self.weights.name, "sha256": file_sha256(self.weights)}
+        source = {"model": self.name, "torch": torch.__version__, "weights": weights}
+        return make_card(self.form.card_entries(outputs, self.dtype), facts, source)
+
+
+def from_library(args: argparse.Namespace) -> Subject:
+    """Of torchvision, timm or the user: takes images or the like."""
+    found = find_model(args.model, args.num_classes)
+    form = describe(args, take_own_card(found.module), found)
+    if args.format == "pt2":
+        form = replace(form, any_size=False)
+    return Subject(found.module, found.name, form, DTYPES[args.precision], None, None)
+
+
+def from_hugging_face(args: argparse.Namespace) -> Subject:
+    path = Path(args.model.removeprefix(PREFIX))
+    found = find_hugging_face(path, args.hf_class, own_weights=args.weights is None)
+    return Subject(found.module, found.name, found.form, DTYPES[args.precision], found.weights, found.note)
 
 
 def find_subject(args: argparse.Namespace) -> Subject:
     torch.manual_seed(args.seed)
-    found = find_model(args.model, args.num_classes)
-    what = describe(args, take_own_card(found.module), found)
+    found = from_hugging_face(args) if args.model.startswith(PREFIX) else from_library(args)
     if args.weights is not None:
         load_weights(found.module, args.weights, args.weights_key)
-    dtype = DTYPES[args.precision]
-    return Subject(found.module.eval().to(dtype), found.name, what, dtype)
+    return replace(found, module=found.module.eval().to(found.dtype), weights=args.weights or found.weights)
 
 
-def write_torchscript(args: argparse.Namespace, subject: Subject, output: torch.Tensor) -> str:
+def write_torchscript(args: argparse.Namespace, subject: Subject, outputs: Outputs) -> str:
     """Returns how it was made."""
-    module, what = subject.module, subject.what
-    others = [subject.batch(TRACED_BATCH + 3), subject.batch(1)]
-    if what.any_size:
-        larger = (what.input_shape[0], what.input_shape[1] + 32, what.input_shape[2] + 64)
-        others.append(subject.batch(2, larger))
-    exported, how = make_torchscript(module, subject.batch(TRACED_BATCH), others, args.script)
+    module, others = subject.module, subject.form.others(subject.dtype)
+    exported, how = make_torchscript(module, subject.form.example(subject.dtype), others, args.script)
     facts: dict[str, Any] = {"weights": "swappable" if keeps_weights(exported, module) else "frozen"}
     if buffers := fixed_buffers(exported, module):
         facts["fixed_buffers"] = buffers
-    card = make_card(what, output, subject.dtype, facts, source_of(args, subject.name))
     with atomic_path(args.output, args.overwrite) as temporary:
-        save_and_verify(exported, temporary, card, module, others)
+        save_and_verify(exported, temporary, subject.card(outputs, facts), module, others)
     return how
 
 
-def write_package(args: argparse.Namespace, subject: Subject, output: torch.Tensor) -> str:
+def write_package(args: argparse.Namespace, subject: Subject, outputs: Outputs) -> str:
     """Returns how it was made."""
     with quiet_compiler():
         from tally_export import package  # loads the compiler, which takes seconds
 
         options = package.PackageOptions(args.device, args.swappable, args.batch_size, args.cpu_isa, args.max_autotune)
         package.check_device(args.device)
-        module, what = subject.module.to(args.device), replace(subject.what, any_size=False)
+        assert isinstance(subject.form, Description)
+        module, form = subject.module.to(args.device), subject.form
         example = args.batch_size or package.EXAMPLE_BATCH
         sizes = [example] if args.batch_size else [example, example + 3, 1]
-        batches = [package.laid_out(subject.batch(size), args.device) for size in sizes]
+        batches = [(package.laid_out(form.batch(size, subject.dtype)[0], args.device),) for size in sizes]
         compiled = package.compile_package(module, batches[0], options)
         fixed_buffers = package.verify_package(compiled, options, module, batches)
         facts: dict[str, Any] = {"weights": "swappable" if args.swappable else "frozen"}
         if fixed_buffers:
             facts["fixed_buffers"] = fixed_buffers
         facts |= {"fixed_batch": args.batch_size, "package": {"precision": args.precision} | compiled.facts}
-        card = make_card(what, output, subject.dtype, facts, source_of(args, subject.name))
+        card = subject.card(outputs, facts)
         with atomic_path(args.output, args.overwrite) as temporary:
             package.save_package(compiled, temporary, card)
     return f"compiled for {args.device}"
 
 
-WRITERS: dict[str, Callable[[argparse.Namespace, Subject, torch.Tensor], str]] = {
+WRITERS: dict[str, Callable[[argparse.Namespace, Subject, Outputs], str]] = {
     "torchscript": write_torchscript,
     "pt2": write_package,
 }
 
 
-def export(args: argparse.Namespace) -> str:
-    """Writes the file; returns the line that says so."""
-    subject = find_subject(args)
-    what = subject.what
-    output = run_module(subject.module, subject.batch(TRACED_BATCH))
+def check_outputs(args: argparse.Namespace, form: Description, output: torch.Tensor) -> str | None:
+    """A sentence of warning, where the scores look like others than they are said to be."""
     num_classes = output[0].numel()
     if args.num_classes not in (None, num_classes):
         raise ModelError(f"the model returns {num_classes} classes, --num-classes is {args.num_classes}")
-    warning = check_kind(output, what.kind)
-    how = WRITERS[args.format](args, subject, output)
-    if warning is not None:
-        print(f"note: {warning}")
-    shape = "any size" if what.any_size and args.format == "torchscript" else "x".join(map(str, what.input_shape))
-    origin = f"weights {args.weights.name}" if args.weights else f"weights not loaded (seed {args.seed})"
-    return f"wrote {args.output}: {subject.name} {how}, {args.precision} {shape} to {num_classes} {what.kind}, {origin}"
+    return check_kind(output, form.kind)
+
+
+def export(args: argparse.Namespace) -> str:
+    """Writes the file; returns the line that says so."""
+    subject = find_subject(args)
+    outputs = run_module(subject.module, subject.form.example(subject.dtype))
+    note = subject.note
+    if isinstance(subject.form, Description):
+        note = check_outputs(args, subject.form, one_row_each(outputs))
+    how = WRITERS[args.format](args, subject, outputs)
+    if note is not None:
+        print(f"note: {note}")
+    origin = f"weights {subject.weights.name}" if subject.weights else f"weights not loaded (seed {args.seed})"
+    what = f"{args.precision} {subject.form.summary(outputs)}"
+    return f"wrote {args.output}: {subject.name} {how}, {what}, {origin}"
+
+
+def check_model_options(args: argparse.Namespace) -> None:
+    if not args.model.startswith(PREFIX):
+        if args.hf_class is not None:
+            raise UsageError("--hf-class is for --model hf:FOLDER")
+        return
+    if args.format == "pt2":
+        raise UsageError("models of transformers are exported with --format torchscript")
+    for name in ("num_classes", "input_shape", "outputs", "script", "channels", "scale", "mean", "std"):
+        if getattr(args, name):
+            raise UsageError(f"--{name.replace('_', '-')} is not for models of transformers, whose config.json says it")
 
 
 def check_options(args: argparse.Namespace) -> None:
+    check_model_options(args)
     if args.weights_key is not None and args.weights is None:
         raise UsageError("--weights-key is given without --weights")
     if args.format == "pt2":

@@ -11,10 +11,12 @@ from tally_data.errors import ModelError, UsageError
 from tally_data.options import image_encoding
 
 from .probe import try_image_shapes
+from .reproduce import Batch, Outputs, one_row_each, random_batch
 from .resolve import FoundModel
 
 CARD_NAME = "tally.json"
 CARD_VERSION = 1
+EXAMPLE_ROWS = 4  # of the batch that TorchScript is traced with
 KINDS = ("logits", "log-probabilities", "probabilities")
 _OWN_KEYS = {"normalisation", "inputs", "outputs"}
 
@@ -29,6 +31,44 @@ class Description:
     output_name: str
     kind: str
     normalisation: ImageEncoding | None
+
+    def batch(self, size: int, dtype: torch.dtype, shape: tuple[int, ...] | None = None) -> Batch:
+        return (random_batch(size, shape or self.input_shape, dtype, self.normalisation),)
+
+    def example(self, dtype: torch.dtype) -> Batch:
+        return self.batch(EXAMPLE_ROWS, dtype)
+
+    def others(self, dtype: torch.dtype) -> list[Batch]:
+        """Batches unlike the example, which an exported model must get right."""
+        batches = [self.batch(EXAMPLE_ROWS + 3, dtype), self.batch(1, dtype)]
+        if self.any_size:
+            larger = (self.input_shape[0], self.input_shape[1] + 32, self.input_shape[2] + 64)
+            batches.append(self.batch(2, dtype, larger))
+        return batches
+
+    def card_entries(self, outputs: Outputs, dtype: torch.dtype) -> dict[str, Any]:
+        """outputs: what the model returned for an example, one of [batch, num_classes] or [batch]."""
+        output = one_row_each(outputs)
+        shape = [self.input_shape[0], "height", "width"] if self.any_size else list(self.input_shape)
+        scores = {"name": self.output_name, "kind": self.kind, "dtype": dtype_name(output.dtype)}
+        entries: dict[str, Any] = {
+            "inputs": [{"name": self.input_name, "dtype": dtype_name(dtype), "shape": ["batch", *shape]}],
+            "outputs": [scores | {"shape": ["batch", *output.shape[1:]]}],
+            "num_classes": output[0].numel(),
+        }
+        if self.normalisation is not None:
+            encoding = self.normalisation
+            entries["normalisation"] = {
+                "scale": encoding.scale,
+                "mean": list(encoding.mean),
+                "std": list(encoding.std),
+                "channels": encoding.channels,
+            }
+        return entries
+
+    def summary(self, outputs: Outputs) -> str:
+        shape = "any size" if self.any_size else "x".join(map(str, self.input_shape))
+        return f"{shape} to {outputs[0][0].numel()} {self.kind}"
 
 
 def take_own_card(module: torch.nn.Module) -> dict[str, Any]:
@@ -114,41 +154,9 @@ def describe(args: argparse.Namespace, own: dict[str, Any], found: FoundModel) -
     return Description(given.get("name", "image"), shape, any_size, name, kind, normalisation)
 
 
-def make_card(
-    what: Description,
-    output: torch.Tensor,
-    input_dtype: torch.dtype,
-    facts: dict[str, Any],
-    source: dict[str, Any],
-) -> dict[str, Any]:
-    """output: what the model returned for an example, [batch, num_classes] or [batch]; facts: further keys."""
-    num_classes = output[0].numel()
-    shape = [what.input_shape[0], "height", "width"] if what.any_size else list(what.input_shape)
-    card: dict[str, Any] = {
-        "tally_card": CARD_VERSION,
-        "inputs": [{"name": what.input_name, "dtype": dtype_name(input_dtype), "shape": ["batch", *shape]}],
-        "outputs": [
-            {
-                "name": what.output_name,
-                "kind": what.kind,
-                "dtype": dtype_name(output.dtype),
-                "shape": ["batch", *output.shape[1:]],
-            }
-        ],
-        "fixed_batch": None,
-        **facts,
-        "num_classes": num_classes,
-        "source": source,
-    }
-    if what.normalisation is not None:
-        encoding = what.normalisation
-        card["normalisation"] = {
-            "scale": encoding.scale,
-            "mean": list(encoding.mean),
-            "std": list(encoding.std),
-            "channels": encoding.channels,
-        }
-    return card
+def make_card(entries: dict[str, Any], facts: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    """entries: what the form of the model says, with inputs and outputs; facts: further keys."""
+    return {"tally_card": CARD_VERSION, "fixed_batch": None, **entries, **facts, "source": source}
 
 
 def dtype_name(dtype: torch.dtype) -> str:

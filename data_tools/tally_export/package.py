@@ -26,7 +26,7 @@ from torch.export.pt2_archive._package import package_pt2
 
 from tally_data.errors import EnvironmentFault, ModelError
 
-from .reproduce import reproduces
+from .reproduce import Batch, reproduces
 
 # An example of one row, or of few, would leave its mark on what the compiler assumes of all batches.
 EXAMPLE_BATCH = 16
@@ -156,14 +156,14 @@ def _check_files(files: list[str]) -> None:
                 raise ModelError("no package can be made: the compiler tied it to this machine")
 
 
-def compile_package(module: nn.Module, example: torch.Tensor, options: PackageOptions) -> Compiled:
+def compile_package(module: nn.Module, example: Batch, options: PackageOptions) -> Compiled:
     """`example` is laid out."""
     shapes = None if options.fixed_batch else ({0: torch.export.Dim("batch", min=1, max=MAX_BATCH)},)
     settings = _settings(options)
     try:
         with torch.no_grad(), _instruction_set(options) as features:
-            program = torch.export.export(module, (example,), dynamic_shapes=shapes)
-            files = torch._inductor.aot_compile(program.module(check_guards=False), (example,), options=settings)
+            program = torch.export.export(module, example, dynamic_shapes=shapes)
+            files = torch._inductor.aot_compile(program.module(check_guards=False), example, options=settings)
     except EnvironmentFault:
         raise
     except Exception as error:
@@ -172,7 +172,7 @@ def compile_package(module: nn.Module, example: torch.Tensor, options: PackageOp
         raise ModelError(f"no package can be made ({type(error).__name__}: {reason}){hint}") from error
     names = [file for file in files if isinstance(file, str)]
     _check_files(names)
-    compiled = Compiled(names, {"layout": _layout(example.shape), "cpu_features": features})
+    compiled = Compiled(names, {"layout": _layout(example[0].shape), "cpu_features": features})
     compiled.facts["library_sha256"] = hashlib.sha256(Path(compiled.code).read_bytes()).hexdigest()
     return compiled
 
@@ -218,7 +218,7 @@ def _change_weights(runner: Runner, module: nn.Module) -> None:
 
 
 def verify_package(
-    compiled: Compiled, options: PackageOptions, module: nn.Module, batches: list[torch.Tensor]
+    compiled: Compiled, options: PackageOptions, module: nn.Module, batches: list[Batch]
 ) -> list[str]:
     """Raises ModelError if the compiled library does not give what the module gives, swappable weights changed too.
 
@@ -228,7 +228,7 @@ def verify_package(
     runner = getattr(torch._C._aoti, kind)(compiled.code, 1)
 
     def compare(what: str) -> None:
-        wrong = reproduces(lambda batch: runner.run([batch])[0], module, batches)
+        wrong = reproduces(lambda *batch: tuple(runner.run(list(batch))), module, batches)
         if wrong is not None:
             raise ModelError(f"the compiled package does not reproduce the model{what}: {wrong}")
 

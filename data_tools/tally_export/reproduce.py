@@ -7,7 +7,9 @@ import torch
 from tally_data.encoding import ImageEncoding
 from tally_data.errors import ModelError
 
-Forward = Callable[[torch.Tensor], torch.Tensor]
+Batch = tuple[torch.Tensor, ...]  # the arguments of forward; each [batch, ...]
+Outputs = tuple[torch.Tensor, ...]  # each [batch, ...]
+Forward = Callable[..., torch.Tensor | Outputs]
 
 # Largest difference allowed, as a part of the largest output: kernels may be fused or chosen otherwise.
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
@@ -25,28 +27,42 @@ def random_batch(
     return ((pixels * encoding.scale - mean) / std).to(dtype)
 
 
-def run_module(module: Forward, batch: torch.Tensor) -> torch.Tensor:
-    """Scores [batch, num_classes] or [batch], finite. Raises ModelError for anything else."""
+def run_module(module: Forward, batch: Batch) -> Outputs:
+    """What the module returns, a tensor as a tuple of one; finite. Raises ModelError for anything else."""
+    shape = list(batch[0].shape)
     try:
         with torch.inference_mode():
-            output = module(batch)
+            returned = module(*batch)
+    except ModelError:
+        raise
     except Exception as error:
         reason = str(error).strip().splitlines() or [""]
+        raise ModelError(f"the model fails on a batch {shape}: {type(error).__name__}: {reason[-1]}") from error
+    outputs = (returned,) if isinstance(returned, torch.Tensor) else returned
+    if not isinstance(outputs, tuple) or not all(isinstance(output, torch.Tensor) for output in outputs):
         raise ModelError(
-            f"the model fails on a batch {list(batch.shape)}: {type(error).__name__}: {reason[-1]}"
-        ) from error
-    if not isinstance(output, torch.Tensor):
-        raise ModelError(
-            f"the model returns a {type(output).__name__}, expected one tensor; wrap it in a module of yours"
+            f"the model returns a {type(returned).__name__}, expected tensors; wrap it in a module of yours"
         )
-    if output.ndim not in (1, 2) or len(output) != len(batch):
+    for output in outputs:
+        if output.ndim == 0 or len(output) != shape[0]:
+            raise ModelError(f"the model returns the shape {list(output.shape)} for {shape[0]} samples")
+        if not output.isfinite().all():
+            raise ModelError(f"the model returns NaN or Inf for a random batch {shape}")
+    return outputs
+
+
+def one_row_each(outputs: Outputs) -> torch.Tensor:
+    """Scores [batch, num_classes] or [batch]. Raises ModelError for anything else."""
+    if len(outputs) != 1:
         raise ModelError(
-            f"the model returns the shape {list(output.shape)} for {len(batch)} samples, "
+            f"the model returns a tuple of {len(outputs)}, expected one tensor; wrap it in a module of yours"
+        )
+    if outputs[0].ndim > 2:
+        raise ModelError(
+            f"the model returns the shape {list(outputs[0].shape)} for {len(outputs[0])} samples, "
             "expected [batch, classes] or [batch]"
         )
-    if not output.isfinite().all():
-        raise ModelError(f"the model returns NaN or Inf for a random batch {list(batch.shape)}")
-    return output
+    return outputs[0]
 
 
 def check_kind(output: torch.Tensor, kind: str) -> str | None:
@@ -83,7 +99,13 @@ def _same(found: torch.Tensor, expected: torch.Tensor) -> bool:
     return found.dtype == expected.dtype and bool(difference <= TOLERANCE[expected.dtype] * largest)
 
 
-def reproduces(exported: Forward, module: Forward, batches: list[torch.Tensor]) -> str | None:
+def _differs(found: Outputs, expected: Outputs) -> bool:
+    return len(found) != len(expected) or not all(
+        one.shape == other.shape and _same(one, other) for one, other in zip(found, expected, strict=True)
+    )
+
+
+def reproduces(exported: Forward, module: Forward, batches: list[Batch]) -> str | None:
     """None, or what differs."""
     for batch in batches:
         expected = run_module(module, batch)
@@ -91,6 +113,6 @@ def reproduces(exported: Forward, module: Forward, batches: list[torch.Tensor]) 
             found = run_module(exported, batch)
         except ModelError as error:
             return str(error)
-        if found.shape != expected.shape or not _same(found, expected):
-            return f"it gives other results than the model on a batch of {len(batch)}"
+        if _differs(found, expected):
+            return f"it gives other results than the model on a batch {list(batch[0].shape)}"
     return None

@@ -11,11 +11,11 @@ from torch import nn
 from tally_data.errors import ModelError, OutputError
 
 from .card import CARD_NAME
-from .reproduce import reproduces
+from .reproduce import Batch, reproduces
 
 
 def make_torchscript(
-    module: nn.Module, example: torch.Tensor, others: list[torch.Tensor], script: bool
+    module: nn.Module, example: Batch, others: list[Batch], script: bool
 ) -> tuple[torch.jit.ScriptModule, str]:
     """Traces, or scripts where tracing fails or does not carry over to other batches. Returns also which of them."""
     if isinstance(module, torch.jit.ScriptModule):
@@ -53,7 +53,7 @@ def save_and_verify(
     path: Path,
     card: dict[str, Any],
     module: nn.Module,
-    batches: list[torch.Tensor],
+    batches: list[Batch],
 ) -> None:
     """Writes `path`, reads it back and compares it with the module. Raises ModelError if they differ."""
     try:
@@ -74,3 +74,5 @@ def quiet_torchscript() -> None:
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"torch\.jit")
     warnings.filterwarnings("ignore", message=".*torch.jit.*", category=DeprecationWarning)
     warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)
+    # Tracing looks at every property of a module, the deprecated ones too.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")

@@ -1,0 +1,76 @@
+"""What a model of token sequences takes and returns, and random batches for it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tally_data.errors import ModelError
+
+from .card import dtype_name
+from .reproduce import Batch, Outputs
+
+# Rows and tokens of the example that is traced, and of those that must come out alike.
+EXAMPLE = (4, 16)
+OTHERS = ((7, 33), (1, 5), (3, 128))
+
+
+@dataclass(frozen=True)
+class SequenceForm:
+    """As card.Description, for tokens, which are integers whatever the precision.
+
+    input_names: input_ids, attention_mask and perhaps token_type_ids; longest: tokens of a row, where limited.
+    """
+
+    input_names: tuple[str, ...]
+    num_tokens: int
+    pad: int
+    longest: int | None
+
+    def batch(self, size: int, length: int) -> Batch:
+        """int64 [size, length] each. Rows get shorter one by one; a batch of one row has no padding."""
+        length = min(length, self.longest or length)
+        generator = torch.Generator().manual_seed(size)
+        ids = torch.randint(0, self.num_tokens, (size, length), generator=generator)
+        places, rows = torch.arange(length)[None, :], torch.arange(size)[:, None]
+        lengths = length - rows * (length // 2) // size
+        mask = places < lengths
+        found = {
+            "input_ids": ids.where(mask, self.pad),
+            "attention_mask": mask.long(),
+            "token_type_ids": (mask & (places >= length // 3)).long(),
+        }
+        return tuple(found[name] for name in self.input_names)
+
+    def example(self, _dtype: torch.dtype) -> Batch:
+        return self.batch(*EXAMPLE)
+
+    def others(self, _dtype: torch.dtype) -> list[Batch]:
+        """Batches unlike the example, which an exported model must get right."""
+        return [self.batch(*sizes) for sizes in OTHERS]
+
+    def card_entries(self, outputs: Outputs, _dtype: torch.dtype) -> dict[str, Any]:
+        """inputs, outputs and, for whole texts, num_classes. outputs: what the model returned for the example."""
+        inputs = [{"name": name, "dtype": "int64", "shape": ["batch", "sequence"]} for name in self.input_names]
+        if any(scores.ndim != 2 for scores in outputs) and (len(outputs) == 2 or outputs[0].ndim != 3):
+            shapes = ", ".join(str(list(scores.shape)) for scores in outputs)
+            raise ModelError(f"the model returns the shapes {shapes}, expected scores of texts or of their tokens")
+        whole_texts = len(outputs) == 1 and outputs[0].ndim == 2
+        returned = [
+            {
+                "name": name,
+                "kind": "logits",
+                "dtype": dtype_name(scores.dtype),
+                "shape": ["batch", *([] if whole_texts else ["sequence"]), *scores.shape[1 if whole_texts else 2 :]],
+            }
+            for name, scores in zip(_names(outputs), outputs, strict=True)
+        ]
+        entries: dict[str, Any] = {"inputs": inputs, "outputs": returned}
+        return entries | ({"num_classes": outputs[0].shape[1]} if whole_texts else {})
+
+    def summary(self, outputs: Outputs) -> str:
+        return f"{', '.join(self.input_names)} to {', '.join(_names(outputs))}"
+
+
+def _names(outputs: Outputs) -> tuple[str, ...]:
+    return ("start_logits", "end_logits") if len(outputs) == 2 else ("logits",)
