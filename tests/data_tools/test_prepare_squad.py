@@ -5,11 +5,11 @@ import json
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
 import pytest
+from ragged import ragged, texts
 from small_squad import PLAIN, TOWER, V11, V20, write_squad, write_vocabulary
 from tokenizers import BertWordPieceTokenizer, Encoding
 
@@ -30,16 +30,6 @@ def write(tmp_path: Path, succeed: Tool) -> Write:
         return output
 
     return run
-
-
-def ragged(group: h5py.Group) -> list[Any]:
-    offsets, values = group["offsets"][...], group["values"][...]
-    assert offsets.dtype == np.int64 and offsets[0] == 0 and offsets[-1] == len(values)
-    return [values[begin:end] for begin, end in zip(offsets, offsets[1:])]
-
-
-def texts(group: h5py.Group) -> list[str]:
-    return [row.tobytes().decode() for row in ragged(group)]
 
 
 def test_layout(write: Write) -> None:
