@@ -8,8 +8,9 @@ hf:FOLDER is a transformers model: its config.json and weights; one without weig
 as the constructor left them. What is written must give what the model gives, on batches of other sizes.
 
 --format torchscript: runs anywhere; `tally evaluate --weights` can replace its weights, --precision its precision.
---format pt2: compiled for one kind of device, instruction set, image size and precision. Its weights are constants,
-unless --swappable, which is slower. It takes batches of any size, or with --batch-size N of that size only.
+--format pt2: compiled for one kind of device, instruction set, image size and precision; texts may have any length. Its
+weights are constants, unless --swappable, which is slower. It takes batches of any size, or with --batch-size N of that
+size only.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from tally_export.hugging_face import PREFIX, find_hugging_face
 from tally_export.quiet import quiet_compiler
 from tally_export.reproduce import Batch, Outputs, check_kind, one_row_each, run_module
 from tally_export.resolve import find_model
-from tally_export.sequences import SequenceForm
+from tally_export.sequences import UNLIMITED, SequenceForm
 from tally_export.torchscript import (
     fixed_buffers,
     keeps_weights,
@@ -153,13 +154,14 @@ def write_package(args: argparse.Namespace, subject: Subject, outputs: Outputs) 
     with quiet_compiler():
         from tally_export import package  # loads the compiler, which takes seconds
 
-        options = package.PackageOptions(args.device, args.swappable, args.batch_size, args.cpu_isa, args.max_autotune)
+        longest = subject.form.longest or UNLIMITED if isinstance(subject.form, SequenceForm) else None
+        options = package.PackageOptions(
+            args.device, args.swappable, args.batch_size, args.cpu_isa, args.max_autotune, longest
+        )
         package.check_device(args.device)
-        assert isinstance(subject.form, Description)
-        module, form = subject.module.to(args.device), subject.form
-        example = args.batch_size or package.EXAMPLE_BATCH
-        sizes = [example] if args.batch_size else [example, example + 3, 1]
-        batches = [(package.laid_out(form.batch(size, subject.dtype)[0], args.device),) for size in sizes]
+        module = subject.module.to(args.device)
+        batches = subject.form.package_batches(args.batch_size, subject.dtype)
+        batches = [package.laid_out(batch, args.device) for batch in batches]
         compiled = package.compile_package(module, batches[0], options)
         fixed_buffers = package.verify_package(compiled, options, module, batches)
         facts: dict[str, Any] = {"weights": "swappable" if args.swappable else "frozen"}
@@ -206,8 +208,6 @@ def check_model_options(args: argparse.Namespace) -> None:
         if args.hf_class is not None:
             raise UsageError("--hf-class is for --model hf:FOLDER")
         return
-    if args.format == "pt2":
-        raise UsageError("models of transformers are exported with --format torchscript")
     for name in ("num_classes", "input_shape", "outputs", "script", "channels", "scale", "mean", "std"):
         if getattr(args, name):
             raise UsageError(f"--{name.replace('_', '-')} is not for models of transformers, whose config.json says it")

@@ -17,6 +17,8 @@ from .resolve import FoundModel
 CARD_NAME = "tally.json"
 CARD_VERSION = 1
 EXAMPLE_ROWS = 4  # of the batch that TorchScript is traced with
+# An example of one row, or of few, would leave its mark on what a compiler assumes of all batches.
+PACKAGE_ROWS = 16
 KINDS = ("logits", "log-probabilities", "probabilities")
 _OWN_KEYS = {"normalisation", "inputs", "outputs"}
 
@@ -45,6 +47,11 @@ class Description:
             larger = (self.input_shape[0], self.input_shape[1] + 32, self.input_shape[2] + 64)
             batches.append(self.batch(2, dtype, larger))
         return batches
+
+    def package_batches(self, fixed_batch: int | None, dtype: torch.dtype) -> list[Batch]:
+        """The example that a package is compiled for, and batches that it must get right, too."""
+        sizes = [fixed_batch] if fixed_batch else [PACKAGE_ROWS, PACKAGE_ROWS + 3, 1]
+        return [self.batch(size, dtype) for size in sizes]
 
     def card_entries(self, outputs: Outputs, dtype: torch.dtype) -> dict[str, Any]:
         """outputs: what the model returned for an example, one of [batch, num_classes] or [batch]."""

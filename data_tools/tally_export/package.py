@@ -28,8 +28,6 @@ from tally_data.errors import EnvironmentFault, ModelError
 
 from .reproduce import Batch, reproduces
 
-# An example of one row, or of few, would leave its mark on what the compiler assumes of all batches.
-EXAMPLE_BATCH = 16
 MAX_BATCH = 1 << 24
 CPU_ISAS = {"default": None, "avx2": 256, "avx512": 512}
 # The levels of x86-64 that -march knows, by vector width: Inductor's own choice, -march=native, would tie a package to
@@ -48,13 +46,17 @@ _FEATURES = {
 
 @dataclass(frozen=True)
 class PackageOptions:
-    """fixed_batch: the only batch size, or None for any; cpu_isa: a key of CPU_ISAS."""
+    """fixed_batch: the only batch size, or None for any; cpu_isa: a key of CPU_ISAS.
+
+    longest: where the model takes sequences, how long they may be.
+    """
 
     device: str
     swappable: bool
     fixed_batch: int | None
     cpu_isa: str
     max_autotune: bool
+    longest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,11 @@ def _layout(shape: torch.Size) -> str:
     return "channels-last" if len(shape) == 4 and shape[1] > 1 else "contiguous"
 
 
-def laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
+def laid_out(batch: Batch, device: str) -> Batch:
+    return tuple(_laid_out(tensor, device) for tensor in batch)
+
+
+def _laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
     """With the very strides of its layout, also where a size of 1 leaves them open.
 
     Compiled code takes it for granted that its inputs have the strides of the example.
@@ -156,9 +162,19 @@ def _check_files(files: list[str]) -> None:
                 raise ModelError("no package can be made: the compiler tied it to this machine")
 
 
+def _open_sizes(example: Batch, options: PackageOptions) -> tuple[dict[int, Any], ...] | None:
+    """For each input its dimensions that may vary."""
+    sizes = {}
+    if options.fixed_batch is None:
+        sizes[0] = torch.export.Dim("batch", min=1, max=MAX_BATCH)
+    if options.longest is not None:
+        sizes[1] = torch.export.Dim("sequence", min=1, max=options.longest)
+    return tuple(sizes for _ in example) if sizes else None
+
+
 def compile_package(module: nn.Module, example: Batch, options: PackageOptions) -> Compiled:
     """`example` is laid out."""
-    shapes = None if options.fixed_batch else ({0: torch.export.Dim("batch", min=1, max=MAX_BATCH)},)
+    shapes = _open_sizes(example, options)
     settings = _settings(options)
     try:
         with torch.no_grad(), _instruction_set(options) as features:

@@ -12,6 +12,8 @@ from .reproduce import Batch, Outputs
 
 # Rows and tokens of the example that is traced, and of those that must come out alike.
 EXAMPLE = (4, 16)
+PACKAGE_EXAMPLE = (16, 24)
+UNLIMITED = 1 << 20  # tokens of a row, where nothing else limits them
 OTHERS = ((7, 33), (1, 5), (3, 128))
 
 
@@ -28,12 +30,12 @@ class SequenceForm:
     longest: int | None
 
     def batch(self, size: int, length: int) -> Batch:
-        """int64 [size, length] each. Rows get shorter one by one; a batch of one row has no padding."""
+        """int64 [size, length] each. Rows get shorter one by one; the first has padding where the length is even."""
         length = min(length, self.longest or length)
         generator = torch.Generator().manual_seed(size)
         ids = torch.randint(0, self.num_tokens, (size, length), generator=generator)
         places, rows = torch.arange(length)[None, :], torch.arange(size)[:, None]
-        lengths = length - rows * (length // 2) // size
+        lengths = length - (rows + (length + 1) % 2) * (length // 2) // (size + 1)
         mask = places < lengths
         found = {
             "input_ids": ids.where(mask, self.pad),
@@ -48,6 +50,10 @@ class SequenceForm:
     def others(self, _dtype: torch.dtype) -> list[Batch]:
         """Batches unlike the example, which an exported model must get right."""
         return [self.batch(*sizes) for sizes in OTHERS]
+
+    def package_batches(self, fixed_batch: int | None, _dtype: torch.dtype) -> list[Batch]:
+        """The example that a package is compiled for, and batches that it must get right, too."""
+        return [self.batch(fixed_batch or size, length) for size, length in (PACKAGE_EXAMPLE, *OTHERS)]
 
     def card_entries(self, outputs: Outputs, _dtype: torch.dtype) -> dict[str, Any]:
         """inputs, outputs and, for whole texts, num_classes. outputs: what the model returned for the example."""

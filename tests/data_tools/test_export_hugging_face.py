@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 from typing import NoReturn
 
@@ -163,6 +164,22 @@ def test_other_heads(
     assert card.get("num_classes") == num_classes and card["weights"] == "swappable"
 
 
+def test_package(tmp_path: Path, succeed: Tool) -> None:
+    """Of any batch and length, with weights that can be replaced."""
+    module, output = make(), tmp_path / "m.pt2"
+    module.save_pretrained(tmp_path / "net")
+    succeed(NAME, "--model", f"hf:{tmp_path / 'net'}", "--format", "pt2", "--swappable", "--output", output)
+    package = torch._inductor.aoti_load_package(str(output))
+    check_same(package, module)
+    with zipfile.ZipFile(output) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".wrapper_metadata.json"))
+        card = json.loads(json.loads(archive.read(name))["tally"])
+    assert [entry["shape"] for entry in card["inputs"]] == [["batch", "sequence"]] * 3
+    assert [entry["name"] for entry in card["outputs"]] == ["start_logits", "end_logits"]
+    assert (card["weights"], card["fixed_batch"], card["package"]["layout"]) == ("swappable", None, "contiguous")
+    assert set(module.state_dict()) <= set(package.get_constant_fqns())
+
+
 def test_precision(tmp_path: Path, succeed: Tool) -> None:
     exported, card = export(succeed, tmp_path / "m.pt", write_config(tmp_path / "net"), "--precision", "bf16")
     assert card["outputs"][0]["dtype"] == "bfloat16" and card["inputs"][0]["dtype"] == "int64"
@@ -206,7 +223,6 @@ def test_model_faults(tmp_path: Path, fail: Tool) -> None:
 
 def test_usage_faults(tmp_path: Path, fail: Tool) -> None:
     model = ["--model", f"hf:{write_config(tmp_path / 'net')}"]
-    fail(NAME, *model, "--format", "pt2", code=2, says="exported with --format torchscript")
     for option in (["--num-classes", 3], ["--input-shape", "3,8,8"], ["--outputs", "logits"], ["--script"],
                    ["--mean", 1]):  # fmt: skip
         fail(NAME, *model, *option, code=2, says=f"{option[0]} is not for models of transformers")
