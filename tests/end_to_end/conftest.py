@@ -99,3 +99,17 @@ def evaluate(tally: Program, tmp_path_factory: pytest.TempPathFactory) -> Evalua
         return Result(output, small.report(output), started)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def score(tally: Program, tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
+    """score(predictions, data, *options, ranks=None): must succeed; each call has an output folder of its own."""
+
+    def run(predictions: Path, data: Path, *options: object, ranks: int | None = None, limit_s: float = 120) -> Result:
+        output = tmp_path_factory.mktemp("result") / "run"
+        words = ["--predictions", predictions, "--data", data, "--output", output, "--progress", "off", *options]
+        started = tally("score", *words, ranks=ranks, limit_s=limit_s)
+        started.must_succeed()
+        return Result(output, small.report(output), started)
+
+    return run
