@@ -30,7 +30,7 @@ void note_idle_options(Job& job) {
   const bool has_losses =
       metrics::contains(job.task->metrics(), "loss") || metrics::contains(given.save, "labels");
   const bool has_curves =
-      job.task_name != "regression" && is_wanted(job, [&](const std::string& metric) {
+      job.task->num_score_classes() > 0 && is_wanted(job, [&](const std::string& metric) {
         return metrics::description_of(job.task_name, metric).value().needs_order;
       });
   note(given.curves != defaults.curves, has_curves, "curves",

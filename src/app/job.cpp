@@ -117,7 +117,8 @@ std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                      .label_smoothing = config.label_smoothing,
                      .class_weights = class_weights,
                      .threshold = config.threshold,
-                     .no_answer = info.no_answer};
+                     .no_answer = info.no_answer,
+                     .has_margins = config.predictions.empty()};
   options.answer_limits = {.max_tokens = config.max_answer_length, .num_best = config.n_best};
   options.answer_policy = {.no_answer = info.no_answer,
                            .no_answer_threshold = config.no_answer_threshold};

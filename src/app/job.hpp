@@ -18,6 +18,7 @@
 #include <tally/evaluate/loop.hpp>
 #include <tally/evaluate/routes.hpp>
 #include <tally/exact/state.hpp>
+#include <tally/exchange/answer_thresholds.hpp>
 #include <tally/plan/batch_grid.hpp>
 #include <tally/predictions/log.hpp>
 #include <tally/tasks/task.hpp>
@@ -85,6 +86,7 @@ struct LoopResult {
   std::int64_t first_index = 0;                     // of the first row of both
   std::vector<std::int64_t> unit_samples;           // first sample of each
   std::optional<predictions::PredictionLog> texts;  // lines of the result's JSON files
+  std::vector<exchange::AnswerMargin> margins;      // where a metric is made of them
   evaluate::LoopFindings findings;
   double read_s = 0;
   std::int64_t bytes_read = 0;          // from the data set

@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include <tally/base/format.hpp>
 
 #include "job.hpp"
 #include "provenance.hpp"
+#include "questions.hpp"
 
 namespace tally::app {
 namespace {
@@ -17,10 +20,10 @@ std::string human_bytes(std::int64_t bytes) {
   return unit == 0 ? format("{} B", bytes) : format("{:.1f} {}", value, kUnits[unit]);
 }
 
-// Of one sample.
+// Of one row, without what may be of any length.
 std::int64_t row_bytes_of(const std::vector<predictions::ColumnSpec>& columns) {
   std::int64_t bytes = 0;
-  for (const auto& column : columns) bytes += column.row_bytes();
+  for (const auto& column : columns) bytes += column.ragged ? 0 : column.row_bytes();
   return bytes;
 }
 
@@ -38,6 +41,14 @@ std::string column_names(const tasks::Task& task) {
   std::vector<std::string> names;
   for (const auto& column : task.columns()) names.push_back(column.name);
   return names.empty() ? "none" : format("{}", fmt::join(names, ", "));
+}
+
+std::string predictions_text(const Job& job) {
+  const auto columns = job.task->columns();
+  const bool has_texts = std::ranges::any_of(columns, &predictions::ColumnSpec::ragged);
+  return format("{}: {} in all{}", column_names(*job.task),
+                human_bytes(row_bytes_of(columns) * num_units(job)),
+                has_texts ? ", and rows of any length" : "");
 }
 
 }  // namespace
@@ -67,6 +78,9 @@ std::string plan_text(const Job& job, int world_size) {
   text += line("samples", format("{} of {}", grid.num_samples(), info.num_samples));
   text += line("batches", format("{} of {} sample{}", grid.num_batches(), grid.batch_size(),
                                  grid.batch_size() == 1 ? "" : "s"));
+  if (grid.batches_per_block() > 1) {
+    text += line("order", format("by length in blocks of {} batches", grid.batches_per_block()));
+  }
   text += line("ranks",
                format("{}, {} each, balance {:.3f}", world_size, share, grid.balance(world_size)));
   text += line("device", format("{} ({}), {} thread(s) per rank", name(job.device.kind),
@@ -81,10 +95,8 @@ std::string plan_text(const Job& job, int world_size) {
   text += line("reduction", format("{}{}, state {} per rank", job.reducer->description(),
                                    job.config.check_reduction ? ", checked" : "",
                                    human_bytes(job.task->layout()->num_bytes())));
-  text += line("predictions",
-               format("{}: {} in all", column_names(*job.task),
-                      human_bytes(row_bytes_of(job.task->columns()) * grid.num_samples())));
-  if (const std::int64_t kept = row_bytes_of(job.task->kept_columns()); kept > 0) {
+  text += line("predictions", predictions_text(job));
+  if (const std::int64_t kept = row_bytes_of(job.task->sample_columns()); kept > 0) {
     text += line("kept", format("{} per rank until the end, beyond 64 MiB on disk",
                                 human_bytes(kept * grid.samples_of(job.slice).count)));
   }

@@ -7,6 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/metrics/names.hpp>
 #include <tally/tasks/answers.hpp>
 
 #include "kept_rows.hpp"
@@ -29,6 +30,11 @@ std::int64_t unit_of(const Job& job, std::int64_t sample) {
   std::int64_t unit = 0;
   job.data.set->read_rows(*column, sample, 1, std::as_writable_bytes(std::span(&unit, 1)));
   return unit;
+}
+
+bool wants_best(const Job& job) {
+  return std::ranges::any_of(job.task->metrics(),
+                             [](const std::string& name) { return name.starts_with("best_"); });
 }
 
 // One rank's questions: those whose first window is its own.
@@ -128,6 +134,7 @@ class Questions {
       const tasks::Answer answer = answer_of(candidates, question, task_.policy());
       task_.count({&answer.row, 1}, mine_.state);
       task_.keep(answer.row, kept);
+      keep_margin(answer);
       if (log_.columns().empty()) continue;
       append_answer(question, answer, task_.policy(), records);
       append_lines(question, answer, candidates, lines);
@@ -137,6 +144,12 @@ class Questions {
     if (records.num_rows == 0) return;
     log_.append(records);
     texts_.append(lines);
+  }
+
+  void keep_margin(const tasks::Answer& answer) {
+    if (!wants_best(job_)) return;
+    mine_.margins.push_back({answer.no_answer_margin, answer.span_f1, answer.span_exact ? 1 : 0,
+                             answer.row.has_answer ? 1 : 0});
   }
 
   void append_lines(const tasks::Question& question, const tasks::Answer& answer,
@@ -199,6 +212,23 @@ void join_questions(const comm::Communicator& comm, Job& job, LoopResult& mine) 
   const auto column = candidates_column(job.task->answers()->limits());
   const auto heads = gather_heads(comm, head, column.row_bytes());
   comm::agree_on(comm, [&] { questions->finish(heads); });
+}
+
+void add_best_answers(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                      metrics::Results& results, digest::Sha256& digest) {
+  if (job.task->answers() == nullptr || !wants_best(job)) return;
+  auto margins = exchange::gather_margins(comm, mine.margins);
+  if (!comm.is_root()) return;
+  digest.update(std::as_bytes(std::span(margins)));
+  const auto best = exchange::best_thresholds(std::move(margins));
+  const auto add = [&](const char* name, const exchange::BestThreshold& found) {
+    if (!metrics::contains(job.task->metrics(), name)) return;
+    metrics::MetricValue value{.name = name, .value = found.value};
+    value.threshold = {.score = std::nullopt, .margin = found.threshold};
+    results.metrics.push_back(std::move(value));
+  };
+  add("best_exact_match", best.exact_match);
+  add("best_f1", best.f1);
 }
 
 }  // namespace tally::app

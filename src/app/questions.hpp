@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <tally/comm/communicator.hpp>
+#include <tally/digest/digest.hpp>
 
 #include "job.hpp"
 
@@ -21,5 +22,10 @@ inline constexpr std::int64_t kNbestText = 1;
 // each question found, on the rank that has its first window, scores the answers and puts questions
 // in the place of samples in `mine`. Throws comm::AgreedFailure.
 void join_questions(const comm::Communicator& comm, Job& job, LoopResult& mine);
+
+// Collective. The figures at the best threshold for no answer, where they are wanted, on rank 0;
+// what they are made of goes into the digest there.
+void add_best_answers(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
+                      metrics::Results& results, digest::Sha256& digest);
 
 }  // namespace tally::app

@@ -113,6 +113,7 @@ LoopResult fresh_result(const Job& job, std::vector<predictions::ColumnSpec> log
           .first_index = job.grid->samples_of(job.slice).first,
           .unit_samples = {},
           .texts = std::nullopt,
+          .margins = {},
           .findings = {}};
 }
 

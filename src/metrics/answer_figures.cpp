@@ -66,6 +66,19 @@ class AnswerFigures : public Family {
   }
 };
 
+class NothingCounted : public Family {
+ public:
+  void declare(exact::StateLayout&, RowCounters&) override {}
+  void finalize(const exact::State&, Results&) const override {}
+};
+
+std::optional<std::string> needs_margins(const MetricOptions& options,
+                                         std::string_view /*metric*/) {
+  if (!options.no_answer) return "is of data sets in which a question may have no answer";
+  if (!options.has_margins) return "needs a model's scores for no answer";
+  return std::nullopt;
+}
+
 // Where every question has an answer, there is nothing to tell apart.
 std::optional<std::string> needs_no_answer(const MetricOptions& options, std::string_view metric) {
   if (options.no_answer || metric == "exact_match" || metric == "f1") return std::nullopt;
@@ -87,6 +100,20 @@ FamilyEntry answer_family() {
         return std::make_unique<AnswerFigures>();
       },
       .obstacle = needs_no_answer};
+}
+
+FamilyEntry best_answer_family() {
+  return {.metrics = {{.name = "best_exact_match",
+                       .definition = "exact_match at the best --no-answer-threshold there is",
+                       .needs_order = true},
+                      {.name = "best_f1",
+                       .definition = "f1 at the best --no-answer-threshold there is",
+                       .needs_order = true}},
+          .kept = Kept::on_request,
+          .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
+            return std::make_unique<NothingCounted>();
+          },
+          .obstacle = needs_margins};
 }
 
 }  // namespace tally::metrics

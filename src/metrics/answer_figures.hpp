@@ -33,5 +33,7 @@ struct AnswerCounters {
 };
 
 FamilyEntry answer_family();
+// Made of all questions' margins, after the loop.
+FamilyEntry best_answer_family();
 
 }  // namespace tally::metrics

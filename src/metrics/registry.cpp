@@ -96,7 +96,7 @@ std::vector<FamilyEntry> regression_families() {
 }
 
 std::vector<FamilyEntry> question_families() {
-  return {coverage_family(), sample_coverage_family(), answer_family()};
+  return {coverage_family(), sample_coverage_family(), answer_family(), best_answer_family()};
 }
 
 struct Entry {

@@ -7,6 +7,10 @@
 namespace tally::report {
 namespace {
 
+Json threshold_json(const metrics::Threshold& threshold) {
+  return threshold.margin ? number_or_null(threshold.margin) : number_or_null(threshold.score);
+}
+
 Json interval_json(const metrics::Interval& interval) {
   return Json::array({number_or_null(interval.low), number_or_null(interval.high)});
 }
@@ -29,8 +33,7 @@ Json metrics_json(const metrics::Results& results) {
                            {"low", interval ? number_or_null(interval->low) : Json()},
                            {"high", interval ? number_or_null(interval->high) : Json()},
                            {"method", interval ? Json(interval->method) : Json()}};
-    if (metric.threshold)
-      object[metric.name]["threshold"] = number_or_null(metric.threshold->score);
+    if (metric.threshold) object[metric.name]["threshold"] = threshold_json(*metric.threshold);
   }
   return object;
 }
@@ -52,7 +55,7 @@ Json per_class_json(const RunReport& report) {
     for (const auto& figure : figures.figures) {
       row[figure.name] = number_or_null(figure.value);
       if (figure.interval) intervals[figure.name] = interval_json(*figure.interval);
-      if (figure.threshold) thresholds[figure.name] = number_or_null(figure.threshold->score);
+      if (figure.threshold) thresholds[figure.name] = threshold_json(*figure.threshold);
     }
     row["intervals"] = std::move(intervals);
     if (!thresholds.empty()) row["thresholds"] = std::move(thresholds);

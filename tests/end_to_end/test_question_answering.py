@@ -156,6 +156,8 @@ def test_questions_that_may_have_no_answer(evaluate: Evaluate, tmp_path: Path) -
     assert {name: right.value(name) for name in names} == dict.fromkeys(names, 1.0)
     assert read(right, "nbest.json")["a"][0]["text"] == ""
     # The margin of "a" is 20 - 0, that of "b" 0 - 20.
+    best = {name: right.report["metrics"][name] for name in ("best_exact_match", "best_f1")}
+    assert {name: (figure["value"], figure["threshold"]) for name, figure in best.items()} == dict.fromkeys(best, (1.0, -20))
     never = evaluate(model, data, "--no-answer-threshold", 20)
     assert read(never, "predictions.json") == {"a": "The", "b": "Paris"}  # of equal spans the first
     assert never.value("no_answer_exact_match") == 1  # "the" is normalised to nothing

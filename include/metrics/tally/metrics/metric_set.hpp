@@ -35,7 +35,8 @@ struct MetricOptions {
   // Labels that are judged one by one (binary, multilabel) are predicted where their probability,
   // as float32, is above it.
   double threshold = 0.5;
-  bool no_answer = false;  // of questions: some may have no answer
+  bool no_answer = false;    // of questions: some may have no answer
+  bool has_margins = false;  // of them: their scores for no answer are known
 };
 
 // A metric as `--help` lists it.

@@ -15,6 +15,8 @@ struct Threshold {
   // A sample with at least this score (a probability) counts as positive then; none where no score
   // meets the condition.
   std::optional<float> score;
+  // Of questions: no answer where the score for none exceeds that of the best span by more.
+  std::optional<double> margin = std::nullopt;
 };
 
 struct MetricValue {
