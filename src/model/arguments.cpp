@@ -121,7 +121,7 @@ std::vector<c10::IValue> Arguments::of(const Tensors& inputs) const {
   if (form_ == Form::dict) {
     c10::Dict<std::string, at::Tensor> dict;
     for (std::size_t i = 0; i < inputs.size(); ++i) dict.insert(names_.at(i), inputs[i]);
-    return {c10::IValue(std::move(dict))};
+    return {c10::IValue(dict)};
   }
   if (form_ == Form::in_order) return {inputs.begin(), inputs.end()};
   std::vector<c10::IValue> values;
