@@ -181,7 +181,11 @@ void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
     check_table(file, dataset.info(), rule, info);
     info.tables.push_back(info_of(file, dataset.info()));
   }
-  if (!info.tables.empty()) info.num_units = info.tables.front().num_rows;
+  if (info.tables.empty()) return;
+  info.num_units = info.tables.front().num_rows;
+  if (info.num_units > 0) return;
+  refuse(file.path(), info.tables.front().path,
+         format("has no rows: there are 0 {}", rules_of(info).many));
 }
 
 void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {

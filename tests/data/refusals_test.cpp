@@ -40,7 +40,8 @@ INSTANTIATE_TEST_SUITE_P(
                            [](hid_t f) { raw::remove_attribute(f, "/", "task"); }},
                     Change{"other_task",
                            {"the task 'segmentation', which this version does not evaluate",
-                            "It evaluates: binary, multiclass, multilabel, regression."},
+                            "It evaluates: binary, multiclass, multilabel, question-answering, "
+                            "regression."},
                            [](hid_t f) { raw::text(f, "/", "task", "segmentation"); }},
                     Change{"hostile_task",
                            {"the task 'a\\x1b[2J'"},

@@ -5,9 +5,8 @@
 #include <string>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/digest/digest.hpp>
 
-#include "raw_hdf5.hpp"
+#include "checked_column.hpp"
 
 namespace tally::data {
 namespace {
@@ -26,17 +25,8 @@ hid_t storage_of(const SampleFile& sample, raw::Dims chunk) {
 template <class T>
 void write_column(hid_t file, const SampleFile& sample, const std::string& path, hid_t type,
                   const raw::Dims& dims, const std::vector<T>& values) {
-  raw::dataset(file, path.c_str(), type, dims, values.data(), storage_of(sample, dims));
-  if (sample.rows_per_block == 0) return;
-  const auto bytes = std::as_bytes(std::span(values));
-  const std::size_t block = bytes.size() / dims[0] * to_size(sample.rows_per_block);
-  std::vector<std::uint32_t> crcs;
-  for (std::size_t at = 0; at < bytes.size(); at += block) {
-    crcs.push_back(digest::crc32c(bytes.subspan(at, std::min(block, bytes.size() - at))));
-  }
-  const std::string table = "/checksums" + path;
-  raw::dataset(file, table.c_str(), H5T_STD_U32LE, {crcs.size()}, crcs.data());
-  raw::attribute(file, table.c_str(), "rows_per_block", H5T_STD_I64LE, {}, &sample.rows_per_block);
+  raw::checked_column(file, path, type, dims, values, sample.rows_per_block,
+                      storage_of(sample, dims));
 }
 
 void write_image_attributes(hid_t file) {
