@@ -68,12 +68,72 @@ TEST(BatchGrid, SlicesPartitionTheGridForAnyNumberOfRanks) {
   }
 }
 
+// Blocks are what single batches are otherwise: the same number to every rank, but for one.
+TEST(BatchGrid, SlicesAreWholeBlocks) {
+  std::mt19937 random(8);
+  std::uniform_int_distribution<std::int64_t> samples(0, 700), size(1, 40), batches(1, 9);
+  for (int trial = 0; trial < 60; ++trial) {
+    const BatchGrid grid(samples(random), size(random), batches(random));
+    const BatchGrid blocks(grid.num_samples(), grid.batch_size() * grid.batches_per_block());
+    ASSERT_EQ(grid.num_blocks(), blocks.num_batches());
+    for (const int world_size : {1, 2, 3, 5, 8, 64}) {
+      SCOPED_TRACE(testing::Message()
+                   << grid.num_samples() << " samples, batches of " << grid.batch_size()
+                   << ", blocks of " << grid.batches_per_block() << ", " << world_size << " ranks");
+      std::int64_t next = 0;
+      for (int rank = 0; rank < world_size; ++rank) {
+        const BatchRange slice = grid.slice_of(rank, world_size);
+        const BatchRange of_blocks = blocks.slice_of(rank, world_size);
+        EXPECT_EQ(slice.first, next);
+        EXPECT_TRUE(slice.end() % grid.batches_per_block() == 0 ||
+                    slice.end() == grid.num_batches());
+        EXPECT_EQ(grid.samples_of(slice).first, blocks.samples_of(of_blocks).first);
+        EXPECT_EQ(grid.samples_of(slice).count, blocks.samples_of(of_blocks).count);
+        next = slice.end();
+      }
+      EXPECT_EQ(next, grid.num_batches());
+    }
+  }
+}
+
+TEST(BatchGrid, BlocksOfOneAreBatches) {
+  const BatchGrid plain(103, 4), blocks(103, 4, 1);
+  EXPECT_EQ(plain.batches_per_block(), 1);
+  EXPECT_EQ(plain.num_blocks(), 26);
+  for (int rank = 0; rank < 7; ++rank) {
+    EXPECT_EQ(plain.slice_of(rank, 7).first, blocks.slice_of(rank, 7).first);
+    EXPECT_EQ(plain.slice_of(rank, 7).count, blocks.slice_of(rank, 7).count);
+  }
+  EXPECT_EQ(plain.slice_of(0, 7).count, 4);
+}
+
+TEST(BatchGrid, BlocksAreSharedOutByHand) {
+  const BatchGrid grid(42, 4, 3);  // 11 batches: blocks of 3, 3, 3 and 2
+  EXPECT_EQ(grid.num_batches(), 11);
+  EXPECT_EQ(grid.num_blocks(), 4);
+  EXPECT_EQ(grid.slice_of(0, 3).count, 6);
+  EXPECT_EQ(grid.slice_of(1, 3).first, 6);
+  EXPECT_EQ(grid.slice_of(2, 3).first, 9);
+  EXPECT_EQ(grid.slice_of(2, 3).count, 2);
+  EXPECT_EQ(grid.samples_of(grid.slice_of(2, 3)).count, 6);
+  EXPECT_EQ(grid.slice_of(4, 5).first, 11);
+  EXPECT_EQ(grid.slice_of(4, 5).count, 0);
+  EXPECT_EQ(grid.even_share(3), 14);
+  EXPECT_EQ(grid.most_computed(3), 24);
+  EXPECT_DOUBLE_EQ(grid.balance(3), 42.0 / 3 / 24);
+  EXPECT_DOUBLE_EQ(BatchGrid(42, 4, 100).balance(2), 42.0 / 2 / 44);
+}
+
 TEST(BatchGrid, HugeSetsDoNotOverflow) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   const BatchGrid grid(kMost, kMost / 2 + 1);
 
   EXPECT_EQ(grid.num_batches(), 2);
   EXPECT_EQ(grid.samples_of(1).end(), kMost);
+
+  const BatchGrid in_blocks(kMost, 2, kMost / 2);
+  EXPECT_EQ(in_blocks.num_blocks(), 2);
+  EXPECT_EQ(in_blocks.samples_of(in_blocks.slice_of(1, 2)).end(), kMost);
 }
 
 TEST(BatchGrid, MoreRanksThanBatchesLeavesEmptySlices) {
@@ -96,6 +156,7 @@ TEST(BatchGrid, BalanceIsOneWhereThereIsNothingToDo) {
 TEST(BatchGrid, RefusesWhatHasNoMeaning) {
   EXPECT_THROW(BatchGrid(-1, 4), Error);
   EXPECT_THROW(BatchGrid(4, 0), Error);
+  EXPECT_THROW(BatchGrid(4, 2, 0), Error);
   const BatchGrid grid(10, 4);
   EXPECT_THROW(grid.samples_of(3), Error);
   EXPECT_THROW(grid.samples_of(BatchRange{2, 2}), Error);
