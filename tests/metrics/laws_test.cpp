@@ -7,6 +7,7 @@
 #include <limits>
 #include <variant>
 
+#include "answers.hpp"
 #include "labels.hpp"
 #include "rows.hpp"
 #include "values.hpp"
@@ -23,10 +24,14 @@ struct Case {
 };
 
 MetricOptions options_for(const Case& test) {
+  const bool is_of_questions = test.task == "question-answering";
   return {.task = test.task,
-          .num_classes = test.task == "binary" ? 2 : kClasses,
+          .num_classes = is_of_questions         ? 0
+                         : test.task == "binary" ? 2
+                                                 : kClasses,
           .ignore_index = kIgnored,
-          .names = {test.metric}};
+          .names = {test.metric},
+          .no_answer = is_of_questions};
 }
 
 // Samples of any task.
@@ -37,15 +42,24 @@ class Material {
     if (task == "binary") samples_ = random_binary(kSamples, kIgnored, 5);
     if (task == "multilabel") samples_ = random_multilabel(kSamples, kClasses, kIgnored, 5);
     if (task == "regression") samples_ = random_values(kSamples, kClasses, 5);
+    if (task == "question-answering") samples_ = random_answers(kSamples, 5);
   }
 
-  // Leaves none that a metric could be made of: ignored, or where nothing can be, not finite.
+  std::int64_t size() const {
+    const auto* answers = std::get_if<std::vector<AnswerRow>>(&samples_);
+    return answers ? std::ssize(*answers) : kSamples;
+  }
+
+  // Leaves none that a metric could be made of: ignored, or where nothing can be, not finite. A
+  // question counts as wrong then, so none is left.
   void spoil() {
     if (auto* classes = std::get_if<Samples>(&samples_)) {
       std::ranges::fill(classes->labels, kIgnored);
     } else if (auto* labels = std::get_if<LabelSamples>(&samples_)) {
       std::ranges::fill(labels->labels, kIgnored);
       std::ranges::fill(labels->targets, static_cast<std::uint8_t>(kIgnored));
+    } else if (auto* answers = std::get_if<std::vector<AnswerRow>>(&samples_)) {
+      answers->clear();
     } else {
       std::ranges::fill(std::get<Values>(samples_).predictions,
                         std::numeric_limits<float>::infinity());
@@ -58,6 +72,9 @@ class Material {
       add_samples(metrics, *classes, first, count, kIgnored, state);
     } else if (auto* labels = std::get_if<LabelSamples>(&samples_)) {
       add_samples(metrics, *labels, first, count, state);
+    } else if (auto* answers = std::get_if<std::vector<AnswerRow>>(&samples_)) {
+      metrics.update(std::span<const AnswerRow>(*answers).subspan(to_size(first), to_size(count)),
+                     state);
     } else {
       add_values(metrics, std::get<Values>(samples_), first, count,
                  std::max<std::int64_t>(1, count), state);
@@ -65,7 +82,7 @@ class Material {
   }
 
  private:
-  std::variant<Samples, LabelSamples, Values> samples_;
+  std::variant<Samples, LabelSamples, Values, std::vector<AnswerRow>> samples_;
 };
 
 class Laws : public testing::TestWithParam<Case> {
@@ -117,7 +134,7 @@ TEST_P(Laws, AnEmptyPartIsNeutral) {
 
 TEST_P(Laws, WithoutUsableSamplesItIsUndefined) {
   samples_.spoil();
-  for (const std::int64_t count : {std::int64_t{0}, kSamples}) {
+  for (const std::int64_t count : {std::int64_t{0}, samples_.size()}) {
     const Results results = metrics_.finalize(part(0, count, 16));
 
     EXPECT_EQ(results.count, count);
@@ -175,7 +192,8 @@ TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
 // Of every task; of a form one that has a number.
 std::vector<Case> every_metric() {
   std::vector<Case> cases;
-  for (const char* task : {"binary", "multiclass", "multilabel", "regression"}) {
+  for (const char* task :
+       {"binary", "multiclass", "multilabel", "question-answering", "regression"}) {
     for (const MetricDescription& metric : known_metrics(task)) {
       std::string name(metric.name);
       const auto open = name.find('<');
@@ -191,7 +209,8 @@ std::vector<Case> every_metric() {
 
 std::string test_name(const testing::TestParamInfo<Case>& test) {
   std::string name = test.param.task + "_" + test.param.metric;
-  std::ranges::replace(name, '.', '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '.' || c == '-'; }, '_');
   return name;
 }
 

@@ -7,6 +7,7 @@
 
 #include <tally/base/error.hpp>
 
+#include "answers.hpp"
 #include "labels.hpp"
 #include "rows.hpp"
 #include "values.hpp"
@@ -98,6 +99,14 @@ TEST(PreparedRows, OfValues) {
   }
   check_counting(metrics, [&](std::int64_t first, std::int64_t count) {
     return std::span<const RegressionRow>(rows).subspan(to_size(first), to_size(count));
+  });
+}
+
+TEST(PreparedRows, OfAnswers) {
+  const MetricSet metrics({.task = "question-answering", .names = {"all"}, .no_answer = true});
+  const std::vector<AnswerRow> rows = random_answers(kRows, 3);
+  check_counting(metrics, [&](std::int64_t first, std::int64_t count) {
+    return std::span<const AnswerRow>(rows).subspan(to_size(first), to_size(count));
   });
 }
 
