@@ -11,6 +11,9 @@
 namespace tally::tasks {
 namespace {
 
+// Of a question with an unusable logit: the same bits whichever window has it.
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
 // -Inf is how a model says "never": it is no defect.
 bool is_usable(float logit) { return logit < std::numeric_limits<float>::infinity(); }
 
@@ -73,9 +76,8 @@ bool is_better(const AnswerSpan& a, const AnswerSpan& b) {
 }
 
 AnswerCandidates candidates_of(const AnswerWindow& window, const AnswerLimits& limits) {
-  AnswerCandidates found{
-      window.unit, window.start.front(), window.end.front(), all_usable(window), {}};
-  if (!found.finite) return found;
+  if (!all_usable(window)) return {window.unit, kNone, kNone, false, {}};
+  AnswerCandidates found{window.unit, window.start.front(), window.end.front(), true, {}};
   Best best(limits.num_best);
   for (std::int64_t first = window.context_begin; first < window.context_end; ++first) {
     const std::int64_t behind = std::min(window.context_end, first + limits.max_tokens);
@@ -93,7 +95,10 @@ AnswerCandidates candidates_of(const AnswerWindow& window, const AnswerLimits& l
 
 void merge(const AnswerCandidates& other, const AnswerLimits& limits,
            AnswerCandidates& candidates) {
-  candidates.finite &= other.finite;
+  if (!candidates.finite || !other.finite) {
+    candidates = {candidates.unit, kNone, kNone, false, {}};
+    return;
+  }
   if (other.no_answer_score() < candidates.no_answer_score()) {
     candidates.no_answer_start = other.no_answer_start;
     candidates.no_answer_end = other.no_answer_end;
@@ -101,7 +106,6 @@ void merge(const AnswerCandidates& other, const AnswerLimits& limits,
   std::vector<AnswerSpan> all;
   std::ranges::merge(candidates.best, other.best, std::back_inserter(all), is_better);
   candidates.best.clear();
-  if (!candidates.finite) return;
   for (const AnswerSpan& span : all) {
     const bool is_there = std::ranges::any_of(candidates.best, [&](const AnswerSpan& one) {
       return one.first_token == span.first_token && one.last_token == span.last_token;

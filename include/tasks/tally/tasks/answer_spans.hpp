@@ -28,7 +28,8 @@ struct AnswerCandidates {
   std::int64_t unit = -1;
   // Logits for no answer, those of the first token; of several windows the ones with the least sum.
   float no_answer_start = 0, no_answer_end = 0;
-  bool finite = true;  // false: a logit that counts is NaN or +Inf; then there are no spans
+  // false: a logit that counts is NaN or +Inf; then there are no spans, and these two are NaN.
+  bool finite = true;
   std::vector<AnswerSpan> best;
 
   double no_answer_score() const { return double{no_answer_start} + no_answer_end; }
