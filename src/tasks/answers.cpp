@@ -98,8 +98,9 @@ std::vector<Entry> entries_of(const AnswerCandidates& candidates, const Question
 std::vector<double> probabilities_of(const std::vector<Entry>& entries) {
   std::vector<double> shares;
   double sum = 0;
+  const double best = entries.front().score();
   for (const Entry& entry : entries) {
-    shares.push_back(std::exp(entry.score() - entries.front().score()));
+    shares.push_back(entry.score() == best ? 1.0 : std::exp(entry.score() - best));  // also of -Inf
     sum += shares.back();
   }
   for (double& share : shares) share /= sum;
