@@ -42,10 +42,23 @@ struct Rules {
   std::vector<std::size_t> targets;  // of kTargets: places in the data set's
 };
 
+void check_options(const TaskOptions& options) {
+  if (options.outputs != metrics::OutputKind::logits) {
+    throw Error(
+        ErrorKind::usage,
+        format("scores of answers are sums of logits, not of {}", metrics::name(options.outputs)),
+        "Say --outputs logits to have the model's outputs taken as they are.");
+  }
+  if (std::ranges::any_of(options.save, [](auto group) { return group != SaveColumns::labels; })) {
+    throw Error(ErrorKind::usage, "question answering saves answers only",
+                "Use --save labels, or --save none.");
+  }
+}
+
 // [rows, tokens] each, or both in one: [rows, tokens, 2].
 void check_logits(std::span<const TensorView> outputs) {
   const auto is_right = [&](const TensorView& output, std::size_t dimensions) {
-    return output.dtype == DType::f32 && output.shape.size() == dimensions;
+    return output.dtype == DType::f32 && output.shape.size() == dimensions && output.shape[1] > 0;
   };
   const bool are_two = outputs.size() == 2 && is_right(outputs[0], 2) && is_right(outputs[1], 2) &&
                        outputs[0].shape == outputs[1].shape;
@@ -68,6 +81,7 @@ class WindowScorer : public BatchScorer {
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
     check_logits(batch.outputs);
+    check_num_rows(batch.outputs.front().shape[0], batch.num_samples);
     indices_.assign(batch.indices.begin(), batch.indices.end());
     for (std::int64_t i = std::ssize(indices_); i < batch.num_samples; ++i) {
       indices_.push_back(batch.first_index + i);
@@ -134,11 +148,7 @@ class WindowScorer : public BatchScorer {
 class QuestionAnswering : public CountingTask<Rules>, public AnswerTask {
  public:
   explicit QuestionAnswering(const TaskOptions& options) : CountingTask(options) {
-    if (std::ranges::any_of(options.save,
-                            [](auto group) { return group != SaveColumns::labels; })) {
-      throw Error(ErrorKind::usage, "question answering saves answers only",
-                  "Use --save labels, or --save none.");
-    }
+    check_options(options);
   }
 
   bool takes_any_order() const override { return true; }

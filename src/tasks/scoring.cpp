@@ -40,10 +40,13 @@ const TensorView& scores_in(std::span<const TensorView> outputs) {
 }
 
 void check_rows(const ScoredBatch& batch) {
-  const auto rows = scores_in(batch.outputs).shape[0];
-  if (rows >= batch.num_samples) return;
-  throw Error(ErrorKind::model, format("the model returned {} rows for a batch of {} samples", rows,
-                                       batch.num_samples));
+  check_num_rows(scores_in(batch.outputs).shape[0], batch.num_samples);
+}
+
+void check_num_rows(std::int64_t rows, std::int64_t num_samples) {
+  if (rows >= num_samples) return;
+  throw Error(ErrorKind::model,
+              format("the model returned {} rows for a batch of {} samples", rows, num_samples));
 }
 
 void check_kind(const std::optional<std::int64_t>& wrong_kind_row, std::int64_t first_index,

@@ -30,6 +30,7 @@ const TensorView& label_of(const ScoredBatch& batch, const TaskOptions& options,
 const TensorView& scores_in(std::span<const TensorView> outputs);
 // Error(model) if the scores have too few rows for the batch.
 void check_rows(const ScoredBatch& batch);
+void check_num_rows(std::int64_t rows, std::int64_t num_samples);
 // Error(model) names the sample whose output is not of this kind, if there is one.
 void check_kind(const std::optional<std::int64_t>& wrong_kind_row, std::int64_t first_index,
                 metrics::OutputKind kind);

@@ -262,11 +262,12 @@ TEST(Multiclass, RefusesLogitsOfAModelThatHasNone) {
 TEST(MakeTask, RefusesATaskItDoesNotKnow) {
   TaskOptions with = options();
   with.task = "ranking";
-  EXPECT_EQ(
-      kind_of([&] { make_task(with); },
-              "task 'ranking' is not known. Known: binary, multiclass, multilabel, regression."),
-      ErrorKind::usage);
-  EXPECT_THAT(known_tasks(), ElementsAre("binary", "multiclass", "multilabel", "regression"));
+  EXPECT_EQ(kind_of([&] { make_task(with); },
+                    "task 'ranking' is not known. Known: binary, multiclass, multilabel, "
+                    "question-answering, regression."),
+            ErrorKind::usage);
+  EXPECT_THAT(known_tasks(), ElementsAre("binary", "multiclass", "multilabel", "question-answering",
+                                         "regression"));
 }
 
 }  // namespace
