@@ -14,8 +14,17 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kBatch = 4;
 
+data::ColumnInfo column_of(const std::string& path, DType dtype, Shape row_shape) {
+  data::ColumnInfo column;
+  column.path = path;
+  column.name = path.substr(path.rfind('/') + 1);
+  column.dtype = dtype;
+  column.row_shape = std::move(row_shape);
+  return column;
+}
+
 data::ColumnInfo image_column() {
-  data::ColumnInfo column{"/inputs/image", "image", DType::u8, {5, 6, 3}, std::nullopt, 0};
+  data::ColumnInfo column = column_of("/inputs/image", DType::u8, {5, 6, 3});
   column.image = data::ImageAttributes{"HWC", "RGB", 1.0, {0, 0, 0}, {1, 1, 1}};
   return column;
 }
@@ -71,7 +80,7 @@ data::Batch batch_of(std::vector<std::uint8_t>& pixels) {
 
 TEST(Routes, WithoutACardInputsGoInOrder) {
   auto info = image_set();
-  info.inputs.push_back({"/inputs/mask", "mask", DType::i64, {9}, std::nullopt, 0});
+  info.inputs.push_back(column_of("/inputs/mask", DType::i64, {9}));
   const auto made = make_routes(info, CardOnly(std::nullopt), kBatch, device::Device{});
   ASSERT_EQ(made.routes.size(), 2u);
   EXPECT_NE(made.routes[0].normalise, nullptr);
@@ -81,8 +90,7 @@ TEST(Routes, WithoutACardInputsGoInOrder) {
 
 TEST(Routes, FollowTheCardsNames) {
   auto info = image_set();
-  info.inputs = {{"/inputs/a", "a", DType::f32, {2}, std::nullopt, 0},
-                 {"/inputs/b", "b", DType::f32, {3}, std::nullopt, 0}};
+  info.inputs = {column_of("/inputs/a", DType::f32, {2}), column_of("/inputs/b", DType::f32, {3})};
   model::ModelCard card;
   card.inputs = {{"b", DType::f32, {-1, 3}, ""}, {"a", DType::f32, {-1, 2}, ""}};
   const auto made = make_routes(info, CardOnly(card), kBatch, device::Device{});
@@ -92,7 +100,7 @@ TEST(Routes, FollowTheCardsNames) {
 
 TEST(Routes, IntegersAndFractionsAreNotMixed) {
   auto info = image_set();
-  info.inputs = {{"/inputs/a", "a", DType::f32, {2}, std::nullopt, 0}};
+  info.inputs = {column_of("/inputs/a", DType::f32, {2})};
   model::ModelCard card;
   card.inputs = {{"a", DType::i64, {-1, 2}, ""}};
   EXPECT_THAT(message(info, card), HasSubstr("holds float32"));
@@ -183,7 +191,7 @@ class Rehearsing : public CardOnly {
 
 std::vector<std::int64_t> rows_of_warm_up(bool takes_few, std::int64_t batch_size) {
   auto info = image_set();
-  info.targets = {{"/targets/label", "label", DType::i64, {}, std::nullopt, 0}};
+  info.targets = {column_of("/targets/label", DType::i64, {})};
   tasks::TaskOptions options;
   options.metrics = {.num_classes = info.num_classes};
   const auto task = tasks::make_task(options);
