@@ -44,6 +44,7 @@ inline RunReport small_report() {
   results.confusion = {4, 0, 0, 1, 3, 1, 0, 0, 0};
   report.expected = {10, 45, 0xfedcba9876543210u};
   report.total_samples = 1234;
+  report.total_units = 1200;
   report.class_names = {"cat", "dog", "bird"};
   report.state_digest = std::string(64, 'a');
   report.predictions_digest = std::string(64, 'b');
