@@ -167,10 +167,10 @@ TEST(BatchGrid, RefusesWhatHasNoMeaning) {
 bool any_size(std::int64_t) { return true; }
 
 TEST(BetterBatchSize, SharesEvenly) {
-  const BatchGrid grid(98 * 512, 512);  // 98 batches on 64 ranks
+  const BatchGrid grid(std::int64_t{98} * 512, 512);  // 98 batches on 64 ranks
   ASSERT_LT(grid.balance(64), 0.9);
   EXPECT_EQ(better_batch_size(grid, 64, any_size), 392);
-  EXPECT_EQ(BatchGrid(98 * 512, 392).balance(64), 1.0);
+  EXPECT_EQ(BatchGrid(std::int64_t{98} * 512, 392).balance(64), 1.0);
   EXPECT_EQ(better_batch_size(BatchGrid(96, 64), 2, any_size), 48);
   EXPECT_EQ(better_batch_size(BatchGrid(61, 64), 3, any_size), 21);
 }
