@@ -138,10 +138,12 @@ TEST(AnswerFigures, CountQuestionsWithoutFiniteScores) {
   EXPECT_EQ(figure(results, "f1"), 0.5);
 }
 
-// Ten tenths, added up in doubles, are less than 1.
+// Ten tenths, added up in doubles, are less than 1; three are more than 0.3.
 TEST(AnswerFigures, AddUpExactly) {
   const AnswerRow tenth{.index = 1, .f1 = 0.1};
-  EXPECT_EQ(figure(score(std::vector<AnswerRow>(10, tenth)), "f1"), 0.1);
+  for (const std::size_t count : {3U, 10U}) {
+    EXPECT_EQ(figure(score(std::vector<AnswerRow>(count, tenth)), "f1"), 0.1) << count;
+  }
 }
 
 TEST(AnswerFigures, SamplesHaveEvidenceOfTheirOwn) {

@@ -154,6 +154,8 @@ TEST(AnswerSpans, AreMergedWithTheBetterOfDoubles) {
   EXPECT_EQ(found.no_answer_end, 4);
   merge({1, 4, 0, true, {}}, limits, found);
   EXPECT_EQ(found.no_answer_start, 0) << "the first of equal ones";
+  merge({1, 9, 9, true, {{1, 1, 6, 4}}}, limits, found);
+  EXPECT_EQ(found.best.front(), (AnswerSpan{1, 1, 5, 5})) << "the first of equal ones";
 }
 
 // Windows of one paragraph that overlap: the same span has several scores.
