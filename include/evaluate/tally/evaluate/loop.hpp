@@ -48,7 +48,7 @@ struct Parts {
   model::Predictor& predictor;
   tasks::Task& task;
   predictions::PredictionLog& log;   // of Task::columns()
-  predictions::PredictionLog& kept;  // of Task::kept_columns()
+  predictions::PredictionLog& kept;  // of Task::sample_columns()
   Observer& observer;
   // More samples than these without a finite output end the loop with Error(numeric): the rest
   // would be wasted.
