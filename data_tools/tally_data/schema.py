@@ -17,10 +17,10 @@ class Task:
     """What /targets/label holds, and what num_classes counts there."""
 
     name: str
-    counted: str  # classes, labels or outputs
-    label_dtype: str
-    num_classes: tuple[int, int]  # least and most
-    ignore_index: tuple[int, int] | None  # least and most; None: every target is scored
+    counted: str = ""  # classes, labels or outputs
+    label_dtype: str | None = None  # None: there are no targets
+    num_classes: tuple[int, int] | None = None  # least and most; None: there are no classes
+    ignore_index: tuple[int, int] | None = None  # least and most; None: every target is scored
 
     def label_shape(self, num_classes: int) -> tuple[int, ...]:
         """Of a row of /targets/label."""
@@ -36,7 +36,8 @@ TASKS = {
         Task("binary", "classes", "int64", (2, 2), _INT64),
         Task("multiclass", "classes", "int64", (2, MAX_CLASSES), _INT64),
         Task("multilabel", "labels", "uint8", (1, MAX_CLASSES), (2, 255)),
-        Task("regression", "outputs", "float32", (1, MAX_CLASSES), None),
+        Task("predict"),
+        Task("regression", "outputs", "float32", (1, MAX_CLASSES)),
     )
 }
 MAX_ROWS_PER_BLOCK = 64
@@ -71,7 +72,13 @@ def _check_in_range(what: str, value: int, limits: tuple[int, int], task: Task) 
     return value
 
 
-def check_num_classes(num_classes: int, task: Task) -> int:
+def check_num_classes(num_classes: int | None, task: Task) -> int | None:
+    if task.num_classes is None:
+        if num_classes is not None:
+            raise UsageError(f"num_classes was given, but the task {task.name} has no classes")
+        return None
+    if num_classes is None:
+        raise UsageError(f"the task {task.name} needs num_classes")
     return _check_in_range("num_classes", num_classes, task.num_classes, task)
 
 
@@ -79,11 +86,14 @@ def check_ignore_index(ignore_index: int | None, task: Task) -> int | None:
     if ignore_index is None:
         return None
     if task.ignore_index is None:
-        raise UsageError(f"ignore_index was given, but the task {task.name} scores every target")
+        scores = "no target" if task.label_dtype is None else "every target"
+        raise UsageError(f"ignore_index was given, but the task {task.name} scores {scores}")
     return _check_in_range("ignore_index", ignore_index, task.ignore_index, task)
 
 
-def check_class_names(names: list[str], num_classes: int, task: Task) -> list[str]:
+def check_class_names(names: list[str], num_classes: int | None, task: Task) -> list[str]:
+    if num_classes is None:
+        raise UsageError(f"class names were given, but the task {task.name} has no classes")
     if len(names) != num_classes:
         raise UsageError(f"{len(names)} class names were given for {num_classes} {task.counted}")
     for index, name in enumerate(names):

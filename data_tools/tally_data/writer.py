@@ -29,7 +29,7 @@ class DataSetWriter(SetFile):
         path: str | Path,
         *,
         task: str,
-        num_classes: int,
+        num_classes: int | None = None,
         num_samples: int,
         class_names: Sequence[str] | None = None,
         ignore_index: int | None = None,
@@ -81,8 +81,11 @@ class DataSetWriter(SetFile):
         binary, multiclass: int64 [N], 0..C-1 or ignore_index
         multilabel: uint8 [N, C], each 0, 1 or ignore_index
         regression: float32 [N, C], or [N] where C is 1; finite
+        predict: has none
         """
         task = self._task
+        if task.label_dtype is None:
+            raise UsageError(f"the task {task.name} has no targets")
         if name != "label":
             raise UsageError(f"the task {task.name} has the target 'label', not '{name}'")
         check = partial(
@@ -109,7 +112,8 @@ class DataSetWriter(SetFile):
     def _begin(self, file: h5py.File) -> None:
         super()._begin(file)
         file.attrs["task"] = self._task.name
-        file.attrs["num_classes"] = np.int64(self._num_classes)
+        if self._num_classes is not None:
+            file.attrs["num_classes"] = np.int64(self._num_classes)
         if self._ignore_index is not None:
             file.attrs["ignore_index"] = np.int64(self._ignore_index)
         if self._class_names is not None:
@@ -120,6 +124,6 @@ class DataSetWriter(SetFile):
     def _finish(self) -> None:
         if not any(path.startswith("/inputs/") for path in self._columns):
             raise DataError(f"data set '{self.path}' has no inputs; add at least one")
-        if "/targets/label" not in self._columns:
+        if self._task.label_dtype is not None and "/targets/label" not in self._columns:
             raise DataError(f"data set '{self.path}' has no /targets/label")
         super()._finish()

@@ -23,6 +23,7 @@ constexpr std::string_view kExitCodes =
 std::string metrics_help() {
   std::string text;
   for (const auto task : tasks::known_tasks()) {
+    if (metrics::known_metrics(task).empty()) continue;
     text += format("Metrics of task {} (--metrics LIST; *: the standard set):\n", task);
     for (const auto& metric : metrics::known_metrics(task)) {
       text += format("{} {:<31} {}\n", metric.standard ? "*" : " ", metric.name, metric.definition);

@@ -48,7 +48,8 @@ std::optional<SharedFile> read_card_beside(const comm::Communicator& comm,
 OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
   OpenedData opened;
   comm::agree_on(comm, [&] {
-    opened.set = std::make_unique<data::DataSet>(config.data);
+    opened.set = std::make_unique<data::DataSet>(
+        config.data, config.task == "predict" ? data::Targets::left_out : data::Targets::read);
     opened.file = {config.data, opened.set->info().file_bytes, opened.set->identity()};
   });
   comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.data + "'",

@@ -103,7 +103,8 @@ void check_task(const std::string& asked, const data::DataSetInfo& info) {
 std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                                        const std::string& task_name, const data::DataSetInfo& info,
                                        metrics::OutputKind outputs,
-                                       const std::vector<double>& class_weights) {
+                                       const std::vector<double>& class_weights,
+                                       const std::optional<model::ModelCard>& card) {
   tasks::TaskOptions options;
   options.task = task_name;
   options.outputs = outputs;
@@ -125,6 +126,9 @@ std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
   options.keep_rows = !info.groups.empty() || config.intervals == "bootstrap";
   options.targets.clear();
   for (const auto& target : info.targets) options.targets.push_back(target.name);
+  if (card) {
+    for (const auto& output : card->outputs) options.output_names.push_back(output.name);
+  }
   for (const auto& word : config.save) {
     if (word != "none") options.save.push_back(save_columns(word));
   }
@@ -176,7 +180,8 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     job.task_name = job.config.task.empty() ? info.task : job.config.task;
     check_task(job.task_name, info);
     job.outputs = output_kind(job.config, predictor.card());
-    job.task = make_task(job.config, job.task_name, info, job.outputs, class_weights);
+    job.task =
+        make_task(job.config, job.task_name, info, job.outputs, class_weights, predictor.card());
     check_state_size(*job.task->layout());
     if (!job.task->columns().empty() || !job.task->kept_columns().empty()) {
       check_spill_folder(job.config);

@@ -31,6 +31,7 @@ std::string task_text(const Job& job) {
   const auto& info = job.data.set->info();
   const std::string& task = job.task_name;
   if (job.task->answers() != nullptr) return format("{}, {} questions", task, info.num_units);
+  if (info.num_classes == 0) return format("{}, nothing is scored", task);
   const bool counts_classes = task == "multiclass" || task == "binary";
   const std::string_view what =
       counts_classes ? "classes" : (task == "multilabel" ? "labels" : "outputs");
@@ -70,7 +71,8 @@ std::string plan_text(const Job& job, int world_size) {
   text += line("data", format("{} ({}, {})", info.path.string(), human_bytes(info.file_bytes),
                               info.integrity_checked ? "with checksums" : "without checksums"));
   text += line("task", task_text(job));
-  text += line("metrics", format("{}", fmt::join(job.task->metrics(), ", ")));
+  const auto& metrics = job.task->metrics();
+  text += line("metrics", metrics.empty() ? "none" : format("{}", fmt::join(metrics, ", ")));
   for (const auto& groups : job.subgroups) {
     text += line("groups",
                  format("{}: {} values", info.groups.at(groups.column).name, groups.values.size()));

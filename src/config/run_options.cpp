@@ -44,7 +44,8 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
       {kFiles, "overwrite", "BOOL", "replace a result that is in the output folder", "",
        flag(run.overwrite)},
       {kWhat, "task", "NAME",
-       "what the targets mean: multiclass, binary, multilabel, regression, question-answering",
+       "what the targets mean: multiclass, binary, multilabel, regression, question-answering; "
+       "predict: save what the model returns, score nothing",
        "the data set's attribute", words(run.task)},
       {kWhat, "outputs", "KIND", "what the model returns: logits, log-probabilities, probabilities",
        "the model card's, else logits",

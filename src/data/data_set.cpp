@@ -37,10 +37,10 @@ void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std:
   if (column.range) check_range(info, column, first, rows);
 }
 
-DataSet::DataSet(const std::filesystem::path& path)
+DataSet::DataSet(const std::filesystem::path& path, Targets targets)
     : body_(std::make_unique<Body>(
           Body{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}})) {
-  body_->info = read_schema(body_->file);
+  body_->info = read_schema(body_->file, targets);
   for (const ColumnInfo* column : all_columns(body_->info)) {
     body_->columns.try_emplace(column->path, path, body_->file.dataset(column->path),
                                read_checksum_table(body_->file, column->path, column->num_rows));

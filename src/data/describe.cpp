@@ -141,8 +141,9 @@ std::string verify(DataSet& data_set) {
   const std::string sums = blocks == 0 ? "there are no checksums to compare with"
                                        : format("{} blocks match their checksums", blocks);
   const bool are_values = rules_of(info).label == hdf5::Element::f32;
+  const std::string_view targets = are_values ? "targets finite" : "labels in range";
   return format("verified: all {} rows read, {}, {}", info.num_samples,
-                are_values ? "targets finite" : "labels in range", sums);
+                info.targets.empty() ? "no targets" : targets, sums);
 }
 
 }  // namespace tally::data

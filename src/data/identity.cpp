@@ -7,6 +7,7 @@
 #include "data_set_body.hpp"
 #include "pieces.hpp"
 #include "schema.hpp"
+#include "task_rules.hpp"
 
 namespace tally::data {
 namespace {
@@ -59,7 +60,8 @@ std::string DataSet::identity() const {
   if (info().integrity_checked) return hash.hex();
 
   add(hash, "file_bytes", format("{}", info().file_bytes));
-  DataSet reopened(info().path);  // its counters and caches are its own
+  const Targets targets = info().task == kPredict ? Targets::left_out : Targets::read;
+  DataSet reopened(info().path, targets);  // its counters and caches are its own
   for (const ColumnInfo* column : all_columns(info())) {
     if (is_input(info(), *column)) continue;
     add(hash, "bytes of", column->path);

@@ -40,7 +40,7 @@ void read_num_classes(const hdf5::Reader& file, const ValueRange& allowed, DataS
                 range_text(allowed), info.task));
 }
 
-void read_root(const hdf5::Reader& file, DataSetInfo& info) {
+void read_root(const hdf5::Reader& file, Targets targets, DataSetInfo& info) {
   for (const char* name : {"tally_schema", "task"}) require_attribute(file, name);
   const std::int64_t schema = file.int64_attribute("/", "tally_schema");
   if (schema != kSchema) {
@@ -53,6 +53,10 @@ void read_root(const hdf5::Reader& file, DataSetInfo& info) {
            format("is for the task '{}', which this version does not evaluate", shown(info.task)),
            format("It evaluates: {}.", known_tasks()));
   }
+  if (targets == Targets::left_out) {
+    info.task = kPredict;
+    return;
+  }
   if (rules->num_classes) read_num_classes(file, *rules->num_classes, info);
   read_ignore_index(file, *rules, info);
   info.no_answer =
@@ -60,7 +64,7 @@ void read_root(const hdf5::Reader& file, DataSetInfo& info) {
 }
 
 void read_class_names(const hdf5::Reader& file, DataSetInfo& info) {
-  if (!file.exists("/class_names")) return;
+  if (!file.exists("/class_names") || !rules_of(info).num_classes) return;
   const hdf5::Dataset names = file.dataset("/class_names");
   names.require_element(hdf5::Element::text);
   if (names.info().shape != Shape{info.num_classes}) {
@@ -86,12 +90,12 @@ void refuse_orphan_tables(const hdf5::Reader& file) {
 
 }  // namespace
 
-DataSetInfo read_schema(const hdf5::Reader& file) {
+DataSetInfo read_schema(const hdf5::Reader& file, Targets targets) {
   DataSetInfo info;
   info.path = file.path();
   info.file_bytes = file.file_bytes();
   file.refuse_indirections();
-  read_root(file, info);
+  read_root(file, targets, info);
   read_class_names(file, info);
   read_columns(file, info);
   refuse_orphan_tables(file);

@@ -10,6 +10,6 @@ inline constexpr std::int64_t kSchema = 1;
 inline constexpr std::string_view kChecksums = "/checksums";
 
 // All of DataSetInfo. Throws Error(dataset).
-DataSetInfo read_schema(const hdf5::Reader& file);
+DataSetInfo read_schema(const hdf5::Reader& file, Targets targets = Targets::read);
 
 }  // namespace tally::data

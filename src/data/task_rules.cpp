@@ -46,6 +46,7 @@ constexpr std::array kTasks{
     TaskRules{"multiclass", "class", "classes", ValueRange{2, kMost}, Element::i64, kAnyInt64},
     TaskRules{"multilabel", "label", "labels", ValueRange{1, kMost}, Element::u8,
               ValueRange{2, 255}},
+    TaskRules{kPredict, "", "", std::nullopt, std::nullopt, std::nullopt},
     TaskRules{"question-answering", "question", "questions", std::nullopt, std::nullopt,
               std::nullopt, kSpanTargets, kSpanTables},
     TaskRules{"regression", "output", "outputs", ValueRange{1, kMost}, Element::f32, std::nullopt},
@@ -90,6 +91,7 @@ std::vector<Shape> label_row_shapes(const DataSetInfo& info) {
 
 std::string counted(const DataSetInfo& info) {
   const TaskRules& rules = rules_of(info);
+  if (rules.many.empty()) return "no targets";
   const std::int64_t count = rules.num_classes ? info.num_classes : info.num_units;
   return format("{} {}", count, count == 1 ? rules.one : rules.many);
 }

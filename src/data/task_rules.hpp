@@ -32,9 +32,13 @@ struct TableRule {
   std::int64_t more;
 };
 
+// Nothing is scored.
+inline constexpr std::string_view kPredict = "predict";
+
 struct TaskRules {
   std::string_view name;
-  std::string_view one, many;  // of what num_classes counts, or of units: "class", "classes"
+  // Of what num_classes counts, or of units: "class", "classes"; empty: there is neither.
+  std::string_view one, many;
   std::optional<ValueRange> num_classes;     // none: there are no classes
   std::optional<hdf5::Element> label;        // of /targets/label; none: there is none
   std::optional<ValueRange> ignore_index;    // none: every target is scored
@@ -52,7 +56,7 @@ std::string known_tasks();
 // What a row of /targets/label may look like: {} is one value per sample. For tasks with labels.
 std::vector<Shape> label_row_shapes(const DataSetInfo& info);
 
-// "1000 classes", "1 output".
+// "1000 classes", "1 output", "no targets".
 std::string counted(const DataSetInfo& info);
 // "class 3 'owl'", "output 0": number `index` of what num_classes counts.
 std::string counted_name(const DataSetInfo& info, std::int64_t index);

@@ -90,6 +90,7 @@ class Pipeline {
   LoopFindings finish() {
     counts_.finish();  // first: the observer sees the whole state with the last batch
     land_all();
+    counts_.add_counts_of_host();
     findings_.total_s = watch_.elapsed_s();
     return findings_;
   }

@@ -68,7 +68,8 @@ void check_card(const data::DataSetInfo& info, const model::ModelCard& card,
                 std::int64_t batch_size) {
   // One score can tell two classes apart; the task has the last word on the output's shape.
   const bool one_for_two = info.num_classes == 2 && card.num_classes == 1;
-  if (card.num_classes && *card.num_classes != info.num_classes && !one_for_two) {
+  if (info.num_classes > 0 && card.num_classes && *card.num_classes != info.num_classes &&
+      !one_for_two) {
     throw Error(ErrorKind::model,
                 format("the model has {} classes, data set '{}' has {}", *card.num_classes,
                        info.path.string(), info.num_classes),
@@ -201,8 +202,8 @@ class Zeros {
 
 // What these find of zeros does not matter: a model may well make NaN of them.
 void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch_size,
-           const tasks::Task& task, const device::Stream& stream) {
-  task.check_outputs(outputs);
+           tasks::Task& task, const device::Stream& stream) {
+  task.settle(outputs);
   exact::State state(task.layout());
   metrics::DeviceCounts counts(state, stream);
   const auto scorer = task.make_scorer(batch_size, stream.device());
@@ -214,13 +215,13 @@ void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch
 }  // namespace
 
 void rehearse(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-              model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream) {
+              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
   const Zeros batch(info, batch_size, routes, stream);
   score(batch, predictor.rehearse(batch.inputs()), batch_size, task, stream);
 }
 
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-             model::Predictor& predictor, const tasks::Task& task, const device::Stream& stream) {
+             model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
   if (batch_size > kFew) {
     const Zeros few(info, kFew, routes, stream);
     if (const auto outputs = predictor.rehearse_few(few.inputs(), batch_size)) {

@@ -42,6 +42,8 @@ struct CoverageSpans {
 
 class Coverage : public Family {
  public:
+  explicit Coverage(bool is_scored) : is_scored_(is_scored) {}
+
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     counters.coverage = spans_.emplace(layout, "coverage").counters();
   }
@@ -52,13 +54,14 @@ class Coverage : public Family {
     results.index_sum = seen.index_sum;
     results.index_mix = seen.index_mix;
     results.ignored = state.of(spans_->ignored)[0];
-    results.scored = results.count - results.ignored;
+    results.scored = is_scored_ ? results.count - results.ignored : 0;
     results.tied = state.of(spans_->tied)[0];
     results.not_finite = state.of(spans_->not_finite)[0];
-    results.without_scores = state.of(spans_->without_scores)[0];
+    results.without_scores = is_scored_ ? state.of(spans_->without_scores)[0] : 0;
   }
 
  private:
+  bool is_scored_ = true;
   std::optional<CoverageSpans> spans_;
 };
 
@@ -81,8 +84,8 @@ class SampleCoverage : public Family {
 FamilyEntry coverage_family() {
   return {.metrics = {},
           .kept = Kept::always,
-          .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-            return std::make_unique<Coverage>();
+          .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+            return std::make_unique<Coverage>(options.task != "predict");
           }};
 }
 

@@ -20,6 +20,7 @@ constexpr std::int64_t kMostBytesToFetch = std::int64_t{1} << 20;
 DeviceCounts::DeviceCounts(exact::State& state, const device::Stream& stream)
     : state_(state), stream_(stream), fetch_done_(stream.device()) {
   if (stream.device().kind == DeviceKind::cpu) return;
+  on_host_ = state;
   on_device_ = device::DeviceBuffer(state.layout().num_bytes(), stream.device());
   fetched_ = device::HostBuffer(state.layout().num_bytes(), stream.device());
 }
@@ -51,6 +52,12 @@ void DeviceCounts::finish() {
     end_fetch();
   }
   state_.canonicalise();
+}
+
+void DeviceCounts::add_counts_of_host() {
+  if (!on_host_) return;
+  state_.merge(*std::move(on_host_));
+  on_host_.reset();
 }
 
 void DeviceCounts::carry() {

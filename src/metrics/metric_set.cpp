@@ -34,7 +34,7 @@ void check_options(const MetricOptions& options) {
                 format("the task {} knows no label smoothing and no class weights", options.task));
   }
   const auto weights = options.class_weights.size();
-  const bool has_classes = options.task != "question-answering";
+  const bool has_classes = options.task != "question-answering" && options.task != "predict";
   if (options.num_classes >= (has_classes ? 1 : 0) &&
       (weights == 0 || weights == static_cast<std::size_t>(options.num_classes))) {
     return;

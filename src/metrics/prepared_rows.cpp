@@ -48,6 +48,10 @@ PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const AnswerRow> 
   prepare(metrics, rows.size(), [&](std::size_t i) -> const AnswerRow& { return rows[i]; });
 }
 
+PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const SampleRow> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const SampleRow& { return rows[i]; });
+}
+
 void PreparedRows::count(RowWeights weights, exact::State& state) const {
   if (!weights.empty() && weights.size() != ends_.size()) {
     throw Error(ErrorKind::internal,

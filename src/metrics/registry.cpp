@@ -95,6 +95,9 @@ std::vector<FamilyEntry> regression_families() {
           of_finite_outputs(rank_correlation_family())};
 }
 
+// Nothing is scored, but every sample is counted.
+std::vector<FamilyEntry> predict_families() { return {coverage_family()}; }
+
 std::vector<FamilyEntry> question_families() {
   return {coverage_family(), sample_coverage_family(), answer_family(), best_answer_family()};
 }
@@ -104,8 +107,11 @@ struct Entry {
   std::vector<FamilyEntry> (*families)();
 };
 constexpr std::array kTasks{
-    Entry{"binary", binary_families},         Entry{"multiclass", multiclass_families},
-    Entry{"multilabel", multilabel_families}, Entry{"question-answering", question_families},
+    Entry{"binary", binary_families},
+    Entry{"multiclass", multiclass_families},
+    Entry{"multilabel", multilabel_families},
+    Entry{"predict", predict_families},
+    Entry{"question-answering", question_families},
     Entry{"regression", regression_families},
 };
 

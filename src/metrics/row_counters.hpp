@@ -60,9 +60,11 @@ struct RowCounters {
     answers.count_row(row, add);
   }
 
+  // Where no units are made of samples, they are units themselves.
   template <class Add>
   constexpr void count(const SampleRow& row, const Add& add) const {
-    samples.count_sample({.index = row.index, .finite = row.finite}, add);
+    const CoverageCounters& seen = samples.count == kNotKept ? coverage : samples;
+    seen.count_sample({.index = row.index, .finite = row.finite}, add);
   }
 
   template <class Add>

@@ -61,6 +61,10 @@ class Refusal {
 
   [[noreturn]] void raise() const {
     refuse_spelling();
+    if (known().empty()) {
+      throw Error(ErrorKind::usage, format("the task {} computes no metrics", options_.task),
+                  "Leave --metrics out.");
+    }
     throw Error(ErrorKind::usage,
                 format("metric '{}' is not known for the task {}", printable(name_), options_.task),
                 hint());
@@ -101,15 +105,18 @@ class Refusal {
 
   std::string hint() const {
     const auto near = nearest_word(name_, candidates());
-    if (!near) return "Known: " + known() + ".";
+    if (!near) {
+      return format("Known: {}; {} and {} stand for several.", fmt::join(known(), ", "), kStandard,
+                    kAll);
+    }
     if (is_form(*near)) return format("'{}' has {}.", *near, wanted_in(*near));
     return format("Did you mean '{}'? 'tally evaluate --help' lists all.", *near);
   }
 
-  std::string known() const {
+  std::vector<std::string_view> known() const {
     std::vector<std::string_view> names;
     for_each_metric([&](const FamilyEntry&, std::string_view metric) { names.push_back(metric); });
-    return format("{}; {} and {} stand for several", fmt::join(names, ", "), kStandard, kAll);
+    return names;
   }
 
   const std::string& name_;

@@ -48,6 +48,7 @@ std::size_t name_width(const std::vector<metrics::MetricValue>& metrics) {
 }
 
 std::string metric_lines(const metrics::Results& results) {
+  if (results.metrics.empty()) return {};
   const std::size_t width = name_width(results.metrics);
   std::string text;
   for (const auto& metric : results.metrics) {
@@ -112,6 +113,11 @@ std::string group_lines(const RunReport& report) {
   return text;
 }
 
+std::string_view not_finite_text(std::string_view task) {
+  if (task == "predict") return "";
+  return task == "regression" ? ", in no figure" : ", counted as wrong if scored";
+}
+
 std::string sample_lines(const RunReport& report) {
   const auto& results = report.results;
   const std::string evidence = exactly_once(report)
@@ -126,8 +132,8 @@ std::string sample_lines(const RunReport& report) {
                    grouped(results.tied));
   }
   if (results.not_finite > 0) {
-    text += format("          {} with NaN or Inf outputs, {}\n", grouped(results.not_finite),
-                   report.task == "regression" ? "in no figure" : "counted as wrong if scored");
+    text += format("          {} with NaN or Inf outputs{}\n", grouped(results.not_finite),
+                   not_finite_text(report.task));
   }
   if (!report.data_integrity_checked) {
     text += "          data unchecked: the data set has no checksums\n";

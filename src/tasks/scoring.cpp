@@ -40,7 +40,9 @@ const TensorView& scores_in(std::span<const TensorView> outputs) {
 }
 
 void check_rows(const ScoredBatch& batch) {
-  check_num_rows(scores_in(batch.outputs).shape[0], batch.num_samples);
+  for (const TensorView& output : batch.outputs) {
+    check_num_rows(output.shape[0], batch.num_samples);
+  }
 }
 
 void check_num_rows(std::int64_t rows, std::int64_t num_samples) {

@@ -28,7 +28,7 @@ const TensorView& label_of(const ScoredBatch& batch, const TaskOptions& options,
 // The scores, of a model that returns nothing else. Error(model) if there are several outputs, or
 // other values than float32.
 const TensorView& scores_in(std::span<const TensorView> outputs);
-// Error(model) if the scores have too few rows for the batch.
+// Error(model) if an output has too few rows for the batch.
 void check_rows(const ScoredBatch& batch);
 void check_num_rows(std::int64_t rows, std::int64_t num_samples);
 // Error(model) names the sample whose output is not of this kind, if there is one.

@@ -7,6 +7,7 @@
 
 #include "labelwise.hpp"
 #include "multiclass.hpp"
+#include "predict.hpp"
 #include "question_answering.hpp"
 #include "regression.hpp"
 
@@ -19,8 +20,11 @@ struct Entry {
 };
 // In order of name.
 constexpr std::array kTasks{
-    Entry{"binary", make_binary},         Entry{"multiclass", make_multiclass},
-    Entry{"multilabel", make_multilabel}, Entry{"question-answering", make_question_answering},
+    Entry{"binary", make_binary},
+    Entry{"multiclass", make_multiclass},
+    Entry{"multilabel", make_multilabel},
+    Entry{"predict", make_predict},
+    Entry{"question-answering", make_question_answering},
     Entry{"regression", make_regression},
 };
 

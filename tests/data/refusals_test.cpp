@@ -39,10 +39,10 @@ INSTANTIATE_TEST_SUITE_P(
                            {"has no root attribute 'task'"},
                            [](hid_t f) { raw::remove_attribute(f, "/", "task"); }},
                     Change{"other_task",
-                           {"the task 'segmentation', which this version does not evaluate",
-                            "It evaluates: binary, multiclass, multilabel, question-answering, "
-                            "regression."},
-                           [](hid_t f) { raw::text(f, "/", "task", "segmentation"); }},
+                           {"the task 'detection', which this version does not evaluate",
+                            "It evaluates: binary, multiclass, multilabel, predict, "
+                            "question-answering, regression."},
+                           [](hid_t f) { raw::text(f, "/", "task", "detection"); }},
                     Change{"hostile_task",
                            {"the task 'a\\x1b[2J'"},
                            [](hid_t f) { raw::text(f, "/", "task", "a\x1b[2J"); }},

@@ -8,6 +8,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
+#include <tally/data/describe.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"
@@ -47,6 +48,28 @@ TEST_F(Targets, EachTaskHasItsTypeAndShape) {
   EXPECT_EQ(regression.info().num_classes, 2);
   EXPECT_EQ(regression.info().targets[0].dtype, DType::f32);
   EXPECT_EQ(regression.info().targets[0].row_shape, Shape{2});
+}
+
+TEST_F(Targets, CanBeLeftOut) {
+  TargetFile file = binary_file({0, 5, 1});
+  file.ignore_index = -1;
+  const auto path = folder_ / "left_out";
+  file.write(path);
+  DataSet left_out(path, tally::data::Targets::left_out);
+  EXPECT_EQ(left_out.info().task, "predict");
+  EXPECT_EQ(left_out.info().num_samples, 3);
+  EXPECT_EQ(left_out.info().num_classes, 0);
+  EXPECT_TRUE(left_out.info().targets.empty());
+  EXPECT_FALSE(left_out.info().ignore_index);
+  EXPECT_EQ(left_out.identity().size(), 64U);  // it has no checksums: the file is opened again
+  EXPECT_EQ(verify(left_out).find("label"), std::string::npos);
+}
+
+TEST_F(Targets, NeedNotBeThere) {
+  TargetFile file = binary_file({0, 1, 1});
+  file.task = "predict";
+  EXPECT_EQ(open(file).info().num_samples, 3);
+  EXPECT_TRUE(open(file).info().targets.empty());
 }
 
 TEST_F(Targets, OneOutputMayBeAColumnOrNot) {

@@ -50,6 +50,24 @@ def test_targets_read_back(tmp_path: Path, options: dict, rows: object, stored: 
 BINARY = {"task": "binary", "num_classes": 2}
 MULTILABEL = {"task": "multilabel", "num_classes": 3}
 REGRESSION = {"task": "regression", "num_classes": 2}
+
+
+def test_predict_has_no_targets(tmp_path: Path) -> None:
+    with DataSetWriter(tmp_path / "a.h5", task="predict", num_samples=2) as out:
+        out.add_input("x", dtype="float32", data=np.zeros(2, np.float32))
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert "targets" not in file and "num_classes" not in file.attrs
+        assert file.attrs["task"] == "predict"
+
+
+def test_a_target_of_predict_is_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(UsageError, match="the task predict has no targets"),
+        DataSetWriter(tmp_path / "a.h5", task="predict", num_samples=2) as out,
+    ):
+        out.add_target()
+
+
 BAD_ROWS = [
     (BINARY, [0, 1, 2, 0], r"/targets/label\[2\] = 2, expected 0..1$"),
     (BINARY, [[0], [1], [1], [0]], r"shape \[1, 1\], expected \[n\]"),

@@ -54,6 +54,12 @@ TEST(MetricNames, SayWhichMetricWasMeant) {
   EXPECT_EQ(hint_for("spaerman", "regression"), meant("spearman"));
 }
 
+TEST(MetricNames, OfATaskWithoutMetricsAreRefused) {
+  EXPECT_EQ(message_of({.task = "predict", .names = {"accuracy"}}),
+            "the task predict computes no metrics. Leave --metrics out.");
+  EXPECT_TRUE(MetricSet({.task = "predict"}).options().names.empty());
+}
+
 TEST(MetricNames, AreListedWhereNoneIsNear) {
   for (const char* name : {"accuracy_macro", "nll", "acc5", "perplexity"}) {
     EXPECT_THAT(hint_for(name), testing::StartsWith("Known: accuracy, accuracy_top<k>, loss"));

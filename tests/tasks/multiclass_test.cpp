@@ -263,11 +263,11 @@ TEST(MakeTask, RefusesATaskItDoesNotKnow) {
   TaskOptions with = options();
   with.task = "ranking";
   EXPECT_EQ(kind_of([&] { make_task(with); },
-                    "task 'ranking' is not known. Known: binary, multiclass, multilabel, "
+                    "task 'ranking' is not known. Known: binary, multiclass, multilabel, predict, "
                     "question-answering, regression."),
             ErrorKind::usage);
-  EXPECT_THAT(known_tasks(), ElementsAre("binary", "multiclass", "multilabel", "question-answering",
-                                         "regression"));
+  EXPECT_THAT(known_tasks(), ElementsAre("binary", "multiclass", "multilabel", "predict",
+                                         "question-answering", "regression"));
 }
 
 }  // namespace

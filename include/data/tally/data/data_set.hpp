@@ -68,6 +68,10 @@ struct DataSetInfo {
   const ColumnInfo& table(std::string_view path) const;
 };
 
+// Whether a data set's targets are looked at: left out, it is one of the task `predict`, whatever
+// it was made for, and may lack targets and what belongs to them.
+enum class Targets { read, left_out };
+
 // What read_rows checks besides the checksums.
 enum class RowCheck { values, checksums_only };
 
@@ -81,7 +85,7 @@ class DataSet {
  public:
   // Opens read-only without file locks and checks everything that can be checked without reading
   // the rows. Throws Error(dataset).
-  explicit DataSet(const std::filesystem::path& path);
+  explicit DataSet(const std::filesystem::path& path, Targets targets = Targets::read);
   // The same, but its only input is `other`, with as many rows and without checksums; it has no
   // lengths. Not for identity().
   DataSet(const std::filesystem::path& path, const OtherInput& other);

@@ -13,7 +13,7 @@ struct AnswerRow {
   double f1 = 0;       // in [0, 1]
 };
 
-// A sample that takes part in a unit and is scored with it.
+// A sample that is not scored by itself: it takes part in a unit, or nothing is scored.
 struct SampleRow {
   std::uint64_t index = 0;
   bool finite = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
@@ -20,12 +21,17 @@ class DeviceCounts {
   std::int64_t* values() const;
   exact::State& state() { return state_; }
   const device::Stream& stream() const { return stream_; }
+  // Where the host counts what it finds in batches that have landed: `state` itself on the CPU.
+  exact::State& on_host() { return on_host_ ? *on_host_ : state_; }
 
   // To be called after each batch: brings `state` up to date where it costs nothing, which on a GPU
   // is every few hundred batches, and of a large State only in the end.
   void batch_enqueued(std::int64_t num_rows);
-  // Waits for all that was enqueued; `state` is complete and canonical afterwards.
+  // Waits for all that was enqueued; `state` is complete and canonical afterwards, but for what the
+  // host counted.
   void finish();
+  // After that, and after the last batch has landed: adds what the host counted.
+  void add_counts_of_host();
 
  private:
   void carry();
@@ -34,7 +40,8 @@ class DeviceCounts {
 
   exact::State& state_;
   const device::Stream& stream_;
-  device::DeviceBuffer on_device_;  // empty on the CPU
+  std::optional<exact::State> on_host_;  // on a GPU
+  device::DeviceBuffer on_device_;       // empty on the CPU
   device::HostBuffer fetched_;
   device::Event fetch_done_;
   bool is_fetching_ = false;

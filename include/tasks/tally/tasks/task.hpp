@@ -30,8 +30,10 @@ struct TaskOptions {
   metrics::OutputKind outputs = metrics::OutputKind::logits;
   metrics::MetricOptions metrics = {};
   std::vector<SaveColumns> save = {};
-  // Names of ScoredBatch::targets; each task scores "label".
+  // Names of ScoredBatch::targets; most tasks score "label".
   std::vector<std::string> targets = {"label"};
+  // Names of ScoredBatch::outputs, by the model's card; empty without one.
+  std::vector<std::string> output_names = {};
   // Whether what it takes to count a sample again (subgroups, resampling) is kept until after the
   // loop. Scores are kept where a metric needs their order.
   bool keep_rows = false;
@@ -76,7 +78,7 @@ class Task {
   virtual ~Task() = default;
 
   virtual std::shared_ptr<const exact::StateLayout> layout() const = 0;
-  // Of predictions.h5, sorted by name: a row per unit.
+  // Of predictions.h5, sorted by name: a row per unit. Complete once outputs are settled.
   virtual std::vector<predictions::ColumnSpec> columns() const = 0;
   // Whether samples may come in any order within a block (ScoredBatch::indices).
   virtual bool takes_any_order() const { return false; }
@@ -86,6 +88,8 @@ class Task {
   // Error(model), naming what was found and what was expected, if the model's outputs do not fit
   // the data set. For the warm-up; scorers check it too.
   virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
+  // The same, and what depends on the shapes of these outputs is settled: before scorers are made.
+  virtual void settle(std::span<const TensorView> outputs) { check_outputs(outputs); }
   // For batches of at most `max_samples` on this device; the task outlives it.
   virtual std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                                    const device::Device& device) const = 0;
