@@ -9,6 +9,7 @@ from .errors import DataError, UsageError
 
 SCHEMA_VERSION = 1
 INPUT_DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float32", "float64")
+MASK_DTYPES = ("uint8", "int16", "int32", "int64")
 MAX_CLASSES = 2**31 - 1
 
 
@@ -38,6 +39,7 @@ TASKS = {
         Task("multilabel", "labels", "uint8", (1, MAX_CLASSES), (2, 255)),
         Task("predict"),
         Task("regression", "outputs", "float32", (1, MAX_CLASSES)),
+        Task("segmentation", "classes", "int64", (2, MAX_CLASSES), _INT64),
     )
 }
 MAX_ROWS_PER_BLOCK = 64
@@ -105,7 +107,7 @@ def check_class_names(names: list[str], num_classes: int | None, task: Task) -> 
 def check_labels(
     labels: np.ndarray, first_index: int, task: Task, num_classes: int, ignore_index: int | None
 ) -> None:
-    """labels: [n] or [n, num_classes] of the task's type, the rows from first_index on."""
+    """labels: [n], [n, num_classes] or [n, height, width] of the task's type, the rows from first_index on."""
     if task.label_dtype == "float32":
         bad, expected = ~np.isfinite(labels), "finite numbers"
     else:

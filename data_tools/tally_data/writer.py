@@ -81,6 +81,7 @@ class DataSetWriter(SetFile):
         binary, multiclass: int64 [N], 0..C-1 or ignore_index
         multilabel: uint8 [N, C], each 0, 1 or ignore_index
         regression: float32 [N, C], or [N] where C is 1; finite
+        segmentation: see add_mask
         predict: has none
         """
         task = self._task
@@ -88,11 +89,27 @@ class DataSetWriter(SetFile):
             raise UsageError(f"the task {task.name} has no targets")
         if name != "label":
             raise UsageError(f"the task {task.name} has the target 'label', not '{name}'")
-        check = partial(
-            schema.check_labels, task=task, num_classes=self._num_classes, ignore_index=self._ignore_index
-        )
+        if task.name == "segmentation":
+            raise UsageError("the labels of the task segmentation are masks: use add_mask")
+        check = self._label_check()
         shape = task.label_shape(self._num_classes)
         return self._filled(self._add_samples("/targets/label", task.label_dtype, shape, check), data)
+
+    def add_mask(self, *, height: int, width: int, dtype: str = "uint8", data: Any = None) -> Column:
+        """/targets/label of a segmentation: [N, height, width], of each pixel 0..C-1 or ignore_index.
+
+        The type is one of schema.MASK_DTYPES.
+        """
+        if self._task.name != "segmentation":
+            raise UsageError(f"the task {self._task.name} has no masks: use add_target")
+        if dtype not in schema.MASK_DTYPES:
+            raise UsageError(f"masks have dtype {dtype}, expected one of {', '.join(schema.MASK_DTYPES)}")
+        return self._filled(self._add("/targets/label", dtype, (height, width), self._label_check()), data)
+
+    def _label_check(self) -> RowCheck:
+        return partial(
+            schema.check_labels, task=self._task, num_classes=self._num_classes, ignore_index=self._ignore_index
+        )
 
     def add_group(self, name: str, data: Any = None) -> Column:
         """/groups/<name>: int32 [N], the subgroup of each sample."""

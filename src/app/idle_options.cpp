@@ -39,8 +39,9 @@ void note_idle_options(Job& job) {
        "calibration-bins", "metric of --metrics has bins");
   note(given.label_smoothing > 0, has_losses, "label-smoothing", "loss is asked for or saved");
   note(!given.class_weights.empty(), has_losses, "class-weights", "loss is asked for or saved");
-  note(given.confusion_max_classes != defaults.confusion_max_classes, job.task_name == "multiclass",
-       "confusion-max-classes", format("matrix of many classes in the task {}", job.task_name));
+  note(given.confusion_max_classes != defaults.confusion_max_classes,
+       job.task_name == "multiclass" || job.task_name == "segmentation", "confusion-max-classes",
+       format("matrix of many classes in the task {}", job.task_name));
   note(given.tune, job.device.kind == DeviceKind::cuda, "tune", "GPU computes");
   note(given.cuda_graphs != defaults.cuda_graphs, job.device.kind == DeviceKind::cuda,
        "cuda-graphs", "GPU computes");

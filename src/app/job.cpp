@@ -75,6 +75,7 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
 tasks::SaveColumns save_columns(const std::string& word) {
   if (word == "topk") return tasks::SaveColumns::topk;
   if (word == "probabilities") return tasks::SaveColumns::probabilities;
+  if (word == "masks") return tasks::SaveColumns::masks;
   return word == "logits" ? tasks::SaveColumns::logits : tasks::SaveColumns::labels;
 }
 

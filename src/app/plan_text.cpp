@@ -32,7 +32,7 @@ std::string task_text(const Job& job) {
   const std::string& task = job.task_name;
   if (job.task->answers() != nullptr) return format("{}, {} questions", task, info.num_units);
   if (info.num_classes == 0) return format("{}, nothing is scored", task);
-  const bool counts_classes = task == "multiclass" || task == "binary";
+  const bool counts_classes = task == "multiclass" || task == "binary" || task == "segmentation";
   const std::string_view what =
       counts_classes ? "classes" : (task == "multilabel" ? "labels" : "outputs");
   return format("{}, {} {}", task, info.num_classes, what);

@@ -44,8 +44,8 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
       {kFiles, "overwrite", "BOOL", "replace a result that is in the output folder", "",
        flag(run.overwrite)},
       {kWhat, "task", "NAME",
-       "what the targets mean: multiclass, binary, multilabel, regression, question-answering; "
-       "predict: save what the model returns, score nothing",
+       "what the targets mean: multiclass, binary, multilabel, regression, segmentation, "
+       "question-answering; predict: save what the model returns, score nothing",
        "the data set's attribute", words(run.task)},
       {kWhat, "outputs", "KIND", "what the model returns: logits, log-probabilities, probabilities",
        "the model card's, else logits",
@@ -116,8 +116,8 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        "there",
        "no copy", words(run.stage)},
       {kResults, "save", "LIST",
-       "columns of predictions.h5: labels, topk, probabilities, logits; or none", "",
-       choice_list(run.save, {"labels", "topk", "probabilities", "logits"}, "none")},
+       "columns of predictions.h5: labels, topk, probabilities, logits, masks; or none", "",
+       choice_list(run.save, {"labels", "topk", "probabilities", "logits", "masks"}, "none")},
       {kResults, "intervals", "METHOD",
        "95 % intervals: off, wilson (of proportions), bootstrap (of all other metrics, too)", "",
        one_of(run.intervals, {"off", "wilson", "bootstrap"})},

@@ -49,6 +49,11 @@ void check_one_value_per_row(const hdf5::Reader& file, const hdf5::DatasetInfo& 
 
 void check_label_shape(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
                        const DataSetInfo& info) {
+  if (rules_of(info).masks) {
+    if (stored.shape.size() == 3) return;
+    refuse(file.path(), stored.path,
+           format("has shape {}, expected [N, height, width]", to_string(stored.shape)));
+  }
   const std::vector<Shape> allowed = label_row_shapes(info);
   if (!stored.shape.empty() && std::ranges::find(allowed, stored.row_shape()) != allowed.end()) {
     return;
@@ -148,7 +153,11 @@ void read_label(const hdf5::Reader& file, DataSetInfo& info) {
            format("is there, but {} is scored by rows in this version", info.task));
   }
   check_label_shape(file, file.dataset(path).info(), info);
-  info.targets.push_back(open_column(file, path, info, {*rules_of(info).label}));
+  const TaskRules& rules = rules_of(info);
+  info.targets.push_back(
+      rules.masks
+          ? open_column(file, path, info, {Element::u8, Element::i16, Element::i32, Element::i64})
+          : open_column(file, path, info, {*rules.label}));
 }
 
 void read_targets(const hdf5::Reader& file, DataSetInfo& info) {

@@ -27,7 +27,7 @@ struct BadValues {
 };
 
 // Calls use(place in the row, value) for every value of /targets/label that is allowed.
-template <class T, class Use>
+template <class T, class Judged = T, class Use>
 BadValues for_each_allowed(DataSet& data_set, const Use& use) {
   const DataSetInfo& info = data_set.info();
   const ColumnInfo& column = info.targets.front();
@@ -35,7 +35,7 @@ BadValues for_each_allowed(DataSet& data_set, const Use& use) {
   BadValues bad;
   for_each_piece(data_set, column, 1, [&](std::int64_t first, std::span<const std::byte> bytes) {
     for_each_value<T>(bytes, [&](std::size_t i, T value) {
-      if (allowed(info, value)) {
+      if (allowed(info, static_cast<Judged>(value))) {
         use(static_cast<std::int64_t>(i) % in_row, value);
       } else if (bad.count++ < kMaxBadShown) {
         bad.first.push_back(format("  {} = {}, expected {}", place_of(column, first, i), value,
@@ -99,14 +99,19 @@ Lines count_lines(const DataSetInfo& info, const Counts& counts, std::string_vie
 Lines report_classes(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   Counts counts;
-  counts.bad = for_each_allowed<std::int64_t>(data_set, [&](std::int64_t, std::int64_t label) {
+  auto last = counts.of.end();  // pixels side by side are mostly of one class
+  const auto count = [&](std::int64_t, std::int64_t label) {
     if (label == info.ignore_index) {
       ++counts.num_ignored;
-    } else {
-      ++counts.of[label];
+      return;
     }
+    if (last == counts.of.end() || last->first != label) last = counts.of.try_emplace(label).first;
+    ++last->second;
+  };
+  with_label_type(info.targets.front().dtype, [&](auto value) {
+    counts.bad = for_each_allowed<decltype(value), std::int64_t>(data_set, count);
   });
-  return count_lines(info, counts, "");
+  return count_lines(info, counts, rules_of(info).masks ? " pixels" : "");
 }
 
 Lines report_flags(DataSet& data_set) {

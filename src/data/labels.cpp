@@ -1,6 +1,8 @@
 #include "labels.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <tally/base/format.hpp>
 
@@ -10,11 +12,12 @@
 namespace tally::data {
 namespace {
 
-template <class T>
+// Values are stored as T and judged as Judged.
+template <class T, class Judged = T>
 void check_values(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
                   std::span<const std::byte> rows) {
   for_each_value<T>(rows, [&](std::size_t i, T value) {
-    if (allowed(info, value)) return;
+    if (allowed(info, static_cast<Judged>(value))) return;
     refuse(info.path, place_of(column, first, i),
            format("= {}, expected {} (read)", value, expected_labels(info)),
            format("Check the labels with 'tally inspect {}'.", info.path.string()));
@@ -44,11 +47,15 @@ std::string expected_labels(const DataSetInfo& info) {
 }
 
 std::string place_of(const ColumnInfo& column, std::int64_t first, std::size_t i) {
-  const std::int64_t in_row = num_elements(column.row_shape);
-  const auto at = static_cast<std::int64_t>(i);
-  const std::int64_t row = first + at / in_row;
-  return column.row_shape.empty() ? format("{}[{}]", column.path, row)
-                                  : format("{}[{}, {}]", column.path, row, at % in_row);
+  auto at = static_cast<std::int64_t>(i);
+  std::vector<std::int64_t> place;
+  for (std::size_t d = column.row_shape.size(); d-- > 0;) {
+    place.push_back(at % column.row_shape[d]);
+    at /= column.row_shape[d];
+  }
+  place.push_back(first + at);
+  std::ranges::reverse(place);
+  return format("{}[{}]", column.path, fmt::join(place, ", "));
 }
 
 void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
@@ -56,7 +63,9 @@ void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_
   const hdf5::Element label = rules_of(info).label.value();
   if (label == hdf5::Element::f32) return check_values<float>(info, column, first, rows);
   if (label == hdf5::Element::u8) return check_values<std::uint8_t>(info, column, first, rows);
-  check_values<std::int64_t>(info, column, first, rows);
+  with_label_type(column.dtype, [&](auto value) {
+    check_values<decltype(value), std::int64_t>(info, column, first, rows);
+  });
 }
 
 void check_range(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,

@@ -45,4 +45,19 @@ void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_
 void check_range(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
                  std::span<const std::byte> rows);
 
+// Calls use(T{}) for the integer type that class labels are stored as.
+template <class Use>
+void with_label_type(DType dtype, const Use& use) {
+  switch (dtype) {
+    case DType::u8:
+      return use(std::uint8_t{});
+    case DType::i16:
+      return use(std::int16_t{});
+    case DType::i32:
+      return use(std::int32_t{});
+    default:
+      return use(std::int64_t{});
+  }
+}
+
 }  // namespace tally::data

@@ -48,8 +48,10 @@ constexpr std::array kTasks{
               ValueRange{2, 255}},
     TaskRules{kPredict, "", "", std::nullopt, std::nullopt, std::nullopt},
     TaskRules{"question-answering", "question", "questions", std::nullopt, std::nullopt,
-              std::nullopt, kSpanTargets, kSpanTables},
+              std::nullopt, false, kSpanTargets, kSpanTables},
     TaskRules{"regression", "output", "outputs", ValueRange{1, kMost}, Element::f32, std::nullopt},
+    TaskRules{"segmentation", "class", "classes", ValueRange{2, kMost}, Element::i64, kAnyInt64,
+              true},
 };
 
 }  // namespace

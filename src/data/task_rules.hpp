@@ -39,9 +39,11 @@ struct TaskRules {
   std::string_view name;
   // Of what num_classes counts, or of units: "class", "classes"; empty: there is neither.
   std::string_view one, many;
-  std::optional<ValueRange> num_classes;     // none: there are no classes
-  std::optional<hdf5::Element> label;        // of /targets/label; none: there is none
-  std::optional<ValueRange> ignore_index;    // none: every target is scored
+  std::optional<ValueRange> num_classes;   // none: there are no classes
+  std::optional<hdf5::Element> label;      // of /targets/label; none: there is none
+  std::optional<ValueRange> ignore_index;  // none: every target is scored
+  // Labels are masks, [N, height, width], of uint8, int16, int32 or int64.
+  bool masks = false;
   std::span<const TargetRule> targets = {};  // beside the label, in order of name
   std::span<const TableRule> tables = {};    // the first has a row for each unit
 };

@@ -62,7 +62,8 @@ class Confusion : public Family {
 
 std::optional<std::string> too_many_classes(const MetricOptions& options, std::string_view) {
   // Tables of two classes are always small.
-  if (options.task != "multiclass" || options.num_classes <= options.confusion_max_classes) {
+  const bool is_large = options.task == "multiclass" || options.task == "segmentation";
+  if (!is_large || options.num_classes <= options.confusion_max_classes) {
     return std::nullopt;
   }
   return format("is kept up to {} classes, the data set has {}", options.confusion_max_classes,

@@ -2,6 +2,8 @@
 // for each label.
 #pragma once
 
+#include <tally/metrics/mask_row.hpp>
+
 #include "counters.hpp"
 #include "family.hpp"
 #include "label_counts.hpp"
@@ -16,6 +18,15 @@ struct ConfusionCounters {
   constexpr void count_row(const ClassRow& row, const Add& add) const {
     if (matrix == kNotKept || !row.finite) return;
     add(matrix + row.label * num_classes + row.prediction, 1);
+  }
+
+  template <class Add>
+  constexpr void count_pixels(const MaskRow& row, const Add& add) const {
+    if (matrix == kNotKept) return;
+    for (std::int64_t i = 0; i < row.num_pixels; ++i) {
+      if (row.labels[i] < 0 || row.predictions[i] < 0) continue;
+      add(matrix + row.labels[i] * num_classes + row.predictions[i], 1);
+    }
   }
 
   // Of finite scores.

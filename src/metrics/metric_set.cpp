@@ -146,6 +146,11 @@ void MetricSet::update(std::span<const SampleRow> rows, exact::State& state) con
       *counters_, rows.size(), [&](std::size_t i) -> const SampleRow& { return rows[i]; }, state);
 }
 
+void MetricSet::update(std::span<const MaskRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const MaskRow& { return rows[i]; }, state);
+}
+
 void MetricSet::update(const LabelRows& rows, exact::State& state) const {
   count_rows(
       *counters_, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); }, state);

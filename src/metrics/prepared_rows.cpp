@@ -52,6 +52,10 @@ PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const SampleRow> 
   prepare(metrics, rows.size(), [&](std::size_t i) -> const SampleRow& { return rows[i]; });
 }
 
+PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const MaskRow> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const MaskRow& { return rows[i]; });
+}
+
 void PreparedRows::count(RowWeights weights, exact::State& state) const {
   if (!weights.empty() && weights.size() != ends_.size()) {
     throw Error(ErrorKind::internal,

@@ -16,6 +16,7 @@
 #include "label_counts.hpp"
 #include "label_samples.hpp"
 #include "loss.hpp"
+#include "mask_figures.hpp"
 #include "regression.hpp"
 #include "top_k.hpp"
 
@@ -102,6 +103,10 @@ std::vector<FamilyEntry> question_families() {
   return {coverage_family(), sample_coverage_family(), answer_family(), best_answer_family()};
 }
 
+std::vector<FamilyEntry> segmentation_families() {
+  return {coverage_family(), mask_family(), confusion_family()};
+}
+
 struct Entry {
   std::string_view task;
   std::vector<FamilyEntry> (*families)();
@@ -113,6 +118,7 @@ constexpr std::array kTasks{
     Entry{"predict", predict_families},
     Entry{"question-answering", question_families},
     Entry{"regression", regression_families},
+    Entry{"segmentation", segmentation_families},
 };
 
 }  // namespace

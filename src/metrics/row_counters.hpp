@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tally/metrics/answer_row.hpp>
+#include <tally/metrics/mask_row.hpp>
 
 #include "agreement.hpp"
 #include "answer_figures.hpp"
@@ -13,6 +14,7 @@
 #include "label_counts.hpp"
 #include "label_samples.hpp"
 #include "loss.hpp"
+#include "mask_figures.hpp"
 #include "regression.hpp"
 #include "top_k.hpp"
 
@@ -31,6 +33,7 @@ struct RowCounters {
   LabelSampleCounters label_samples;
   RegressionCounters regression;
   AnswerCounters answers;
+  MaskCounters masks;
 
   template <class Add>
   constexpr void count(const ClassRow& row, const Add& add) const {
@@ -58,6 +61,13 @@ struct RowCounters {
   constexpr void count(const AnswerRow& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .finite = row.finite}, add);
     answers.count_row(row, add);
+  }
+
+  template <class Add>
+  constexpr void count(const MaskRow& row, const Add& add) const {
+    coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
+    masks.count_row(row, add);
+    confusion.count_pixels(row, add);
   }
 
   // Where no units are made of samples, they are units themselves.

@@ -116,6 +116,8 @@ std::vector<ClassColumn> columns_of(SaveColumns group, std::int64_t num_classes)
       return {{{"probabilities", DType::f32, {num_classes}}, fill_probabilities}};
     case SaveColumns::logits:
       return {{{"logits", DType::f32, {num_classes}}, fill_logits}};
+    case SaveColumns::masks:
+      break;
   }
   return {};
 }

@@ -110,6 +110,7 @@ std::vector<LabelColumn> binary_group(SaveColumns group) {
     case SaveColumns::logits:
       return {{{"logits", DType::f32, {}}, fill_logit}};
     case SaveColumns::topk:
+    case SaveColumns::masks:
       break;
   }
   return {};
@@ -127,6 +128,7 @@ std::vector<LabelColumn> multilabel_group(SaveColumns group, std::int64_t num_la
     case SaveColumns::logits:
       return {{{"logits", DType::f32, {num_labels}}, fill_logits}};
     case SaveColumns::topk:
+    case SaveColumns::masks:
       break;
   }
   return {};

@@ -1,5 +1,6 @@
 #include <tally/tasks/task.hpp>
 
+#include <algorithm>
 #include <array>
 
 #include <tally/base/error.hpp>
@@ -10,6 +11,7 @@
 #include "predict.hpp"
 #include "question_answering.hpp"
 #include "regression.hpp"
+#include "segmentation.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -26,6 +28,7 @@ constexpr std::array kTasks{
     Entry{"predict", make_predict},
     Entry{"question-answering", make_question_answering},
     Entry{"regression", make_regression},
+    Entry{"segmentation", make_segmentation},
 };
 
 }  // namespace
@@ -40,6 +43,12 @@ void Task::pairs_of(const predictions::RecordBatch&, std::span<float>, std::span
 }
 
 std::unique_ptr<Task> make_task(const TaskOptions& options) {
+  const bool saves_masks =
+      std::ranges::find(options.save, SaveColumns::masks) != options.save.end();
+  if (saves_masks && options.task != "segmentation") {
+    throw Error(ErrorKind::usage, format("the task {} has no masks to save", options.task),
+                "Leave masks out of --save.");
+  }
   for (const Entry& entry : kTasks) {
     if (entry.name == options.task) return entry.make(options);
   }

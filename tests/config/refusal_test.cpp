@@ -96,13 +96,13 @@ const std::vector<Refusal> kOnCommandLine{
     {{"--overwrite=maybe"}, "option --overwrite = 'maybe' (command line), expected true or false"},
     {{"--save", "labels,none"},
      "option --save = 'labels,none' (command line), expected a comma-separated list of labels, "
-     "topk, probabilities, logits, each once, or none alone"},
+     "topk, probabilities, logits, masks, each once, or none alone"},
     {{"--save", "topk,topk"},
      "option --save = 'topk,topk' (command line), expected a comma-separated list of labels, "
-     "topk, probabilities, logits, each once, or none alone"},
+     "topk, probabilities, logits, masks, each once, or none alone"},
     {{"--save", "topk,label"},
      "option --save = 'topk,label' (command line), expected a comma-separated list of labels, "
-     "topk, probabilities, logits, each once, or none alone. Did you mean 'labels'?"},
+     "topk, probabilities, logits, masks, each once, or none alone. Did you mean 'labels'?"},
     {{"--metrics", "loss,,f1"},
      "option --metrics = 'loss,,f1' (command line), expected names separated by commas, each "
      "once"},

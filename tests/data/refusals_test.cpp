@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"other_task",
                            {"the task 'detection', which this version does not evaluate",
                             "It evaluates: binary, multiclass, multilabel, predict, "
-                            "question-answering, regression."},
+                            "question-answering, regression, segmentation."},
                            [](hid_t f) { raw::text(f, "/", "task", "detection"); }},
                     Change{"hostile_task",
                            {"the task 'a\\x1b[2J'"},

@@ -34,6 +34,15 @@ TargetFile multilabel_file(std::int64_t num_labels, const std::vector<std::uint8
           .rows = bytes_of(flags)};
 }
 
+TargetFile mask_file(const std::vector<std::int16_t>& labels) {
+  return {.task = "segmentation",
+          .num_classes = 3,
+          .type = H5T_STD_I16LE,
+          .dims = {labels.size() / 2, 1, 2},
+          .rows = bytes_of(labels),
+          .ignore_index = 255};
+}
+
 TargetFile regression_file(std::int64_t num_outputs, const std::vector<float>& values) {
   const auto columns = static_cast<hsize_t>(num_outputs);
   return {.task = "regression",

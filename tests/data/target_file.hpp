@@ -35,6 +35,8 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
 TargetFile binary_file(const std::vector<std::int64_t>& labels);
 // [N, num_labels] flags.
 TargetFile multilabel_file(std::int64_t num_labels, const std::vector<std::uint8_t>& flags);
+// [N, 1, 2] classes of pixels, 0 to 2 or 255.
+TargetFile mask_file(const std::vector<std::int16_t>& labels);
 // [N, num_outputs] values.
 TargetFile regression_file(std::int64_t num_outputs, const std::vector<float>& values);
 

@@ -50,6 +50,28 @@ TEST_F(Targets, EachTaskHasItsTypeAndShape) {
   EXPECT_EQ(regression.info().targets[0].row_shape, Shape{2});
 }
 
+TEST_F(Targets, MayBeMasks) {
+  DataSet masks = open(mask_file({0, 1, 255, 2}));
+  EXPECT_EQ(masks.info().targets[0].dtype, DType::i16);
+  EXPECT_EQ(masks.info().targets[0].row_shape, (Shape{1, 2}));
+  verify(masks);
+  for (const std::int16_t bad : std::vector<std::int16_t>{-1, 3, 254, 256}) {
+    DataSet wrong = open(mask_file({0, 1, 255, bad}));
+    expect_error(
+        ErrorKind::dataset,
+        {"/targets/label[1, 0, 1] = " + std::to_string(bad), "expected 0..2 or ignore_index 255"},
+        [&] { verify(wrong); });
+  }
+  TargetFile flat = mask_file({0, 1, 255, 2});
+  flat.dims = {2, 2};
+  expect_error(ErrorKind::dataset, {"has shape [2, 2], expected [N, height, width]"},
+               [&] { open(flat); });
+  TargetFile wide = mask_file({0, 1});
+  wide.type = H5T_STD_I8LE;
+  expect_error(ErrorKind::dataset, {"holds int8, expected uint8, int16, int32, int64"},
+               [&] { open(wide); });
+}
+
 TEST_F(Targets, CanBeLeftOut) {
   TargetFile file = binary_file({0, 5, 1});
   file.ignore_index = -1;

@@ -60,6 +60,32 @@ def test_predict_has_no_targets(tmp_path: Path) -> None:
         assert file.attrs["task"] == "predict"
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64"])
+def test_masks_read_back(tmp_path: Path, dtype: str) -> None:
+    masks = np.array([[[0, 1, 2]], [[9, 2, 9]]], dtype)
+    with DataSetWriter(tmp_path / "a.h5", task="segmentation", num_classes=3, num_samples=2, ignore_index=9) as out:
+        out.add_input("x", dtype="float32", data=np.zeros(2, np.float32))
+        out.add_mask(height=1, width=3, dtype=dtype, data=masks)
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["targets/label"].dtype == np.dtype(dtype)
+        assert np.array_equal(file["targets/label"][...], masks)
+
+
+@pytest.mark.parametrize(("task", "call", "error", "says"), [
+    ("segmentation", lambda out: out.add_mask(height=1, width=2, data=np.array([[[0, 1]], [[0, 3]]], np.uint8)),
+     DataError, r"/targets/label\[1, 0, 1\] = 3, expected 0..2"),
+    ("segmentation", lambda out: out.add_mask(height=1, width=2, dtype="float32"), UsageError, "dtype float32"),
+    ("segmentation", lambda out: out.add_target(), UsageError, "use add_mask"),
+    ("multiclass", lambda out: out.add_mask(height=1, width=2), UsageError, "use add_target"),
+])  # fmt: skip
+def test_bad_masks_are_refused(tmp_path: Path, task: str, call: object, error: type, says: str) -> None:
+    with (
+        pytest.raises(error, match=says),
+        DataSetWriter(tmp_path / "a.h5", task=task, num_classes=3, num_samples=2) as out,
+    ):
+        call(out)
+
+
 def test_a_target_of_predict_is_refused(tmp_path: Path) -> None:
     with (
         pytest.raises(UsageError, match="the task predict has no targets"),

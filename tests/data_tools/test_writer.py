@@ -185,7 +185,7 @@ def test_foreign_exception_keeps_the_old_file(tmp_path: Path) -> None:
 
 
 BAD_ARGUMENTS = [
-    ({"task": "segmentation"}, UsageError),
+    ({"task": "detection"}, UsageError),
     ({"num_classes": 1}, UsageError),
     ({"num_samples": 0}, DataError),
     ({"class_names": ["a"]}, UsageError),

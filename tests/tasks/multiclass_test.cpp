@@ -264,10 +264,10 @@ TEST(MakeTask, RefusesATaskItDoesNotKnow) {
   with.task = "ranking";
   EXPECT_EQ(kind_of([&] { make_task(with); },
                     "task 'ranking' is not known. Known: binary, multiclass, multilabel, predict, "
-                    "question-answering, regression."),
+                    "question-answering, regression, segmentation."),
             ErrorKind::usage);
   EXPECT_THAT(known_tasks(), ElementsAre("binary", "multiclass", "multilabel", "predict",
-                                         "question-answering", "regression"));
+                                         "question-answering", "regression", "segmentation"));
 }
 
 }  // namespace

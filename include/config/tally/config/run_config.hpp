@@ -57,7 +57,7 @@ struct RunConfig {
   std::string intervals = "wilson";  // off, wilson, bootstrap
   std::int64_t bootstrap_replicas = 1000;
   std::int64_t seed = 0;
-  std::vector<std::string> save = {"labels"};  // labels, topk, probabilities, logits, none
+  std::vector<std::string> save = {"labels"};  // labels, topk, probabilities, logits, masks, none
   std::int64_t gather_window_bytes = 64 << 20;
   std::string spill_dir;          // empty: $TMPDIR, else /tmp
   std::string progress = "auto";  // auto, bar, log, off

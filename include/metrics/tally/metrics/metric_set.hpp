@@ -15,6 +15,7 @@
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/definitions.hpp>
 #include <tally/metrics/label_row.hpp>
+#include <tally/metrics/mask_row.hpp>
 #include <tally/metrics/regression_row.hpp>
 #include <tally/metrics/results.hpp>
 
@@ -80,6 +81,7 @@ class MetricSet {
   void update(std::span<const RegressionRow> rows, exact::State& state) const;
   void update(std::span<const AnswerRow> rows, exact::State& state) const;
   void update(std::span<const SampleRow> rows, exact::State& state) const;
+  void update(std::span<const MaskRow> rows, exact::State& state) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval

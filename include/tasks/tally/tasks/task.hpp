@@ -23,7 +23,7 @@
 namespace tally::tasks {
 
 // Groups of columns that `--save` takes; an empty list saves nothing.
-enum class SaveColumns { labels, topk, probabilities, logits };
+enum class SaveColumns { labels, topk, probabilities, logits, masks };
 
 struct TaskOptions {
   std::string task = "multiclass";

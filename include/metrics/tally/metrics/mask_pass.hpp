@@ -1,0 +1,42 @@
+// The pass over the scores of an image's pixels, on the CPU: from a GPU they are brought there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/metrics/mask_row.hpp>
+
+namespace tally::metrics {
+
+// The class with the largest score of each pixel, of equal ones the smaller; -1 where a score is
+// NaN or Inf. scores: [num_classes, pixels], a plane per class; predictions: [pixels].
+void predict_pixels(std::span<const float> scores, std::int64_t num_classes,
+                    std::span<std::int32_t> predictions);
+
+// What one image gives; one object for many images.
+class MaskCounts {
+ public:
+  explicit MaskCounts(std::int64_t num_classes);
+
+  // scores: [num_classes, pixels]; labels: uint8, int16, int32 or int64 of as many pixels, on the
+  // CPU, contiguous. Error(internal) if a label is no class and not ignored (the reader has checked
+  // them). The row points into this object until the next call.
+  MaskRow count(std::uint64_t index, std::span<const float> scores, const TensorView& labels,
+                std::optional<std::int64_t> ignore_index);
+
+  // Support, predictions and hits, [3, num_classes]: what is kept of an image.
+  std::span<const std::int64_t> kept() const { return counts_; }
+
+ private:
+  std::int64_t num_classes_ = 0;
+  std::vector<std::int32_t> labels_, predictions_;
+  std::vector<std::int64_t> counts_;
+};
+
+// Of what was kept of an image, [3, num_classes]; it points into it.
+MaskRow kept_mask_row(std::span<const std::int64_t> kept, std::int64_t num_classes, bool finite);
+
+}  // namespace tally::metrics

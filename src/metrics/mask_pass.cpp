@@ -1,0 +1,131 @@
+#include <tally/metrics/mask_pass.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally::metrics {
+namespace {
+
+// Pixels whose best scores so far stay in the core's cache while plane after plane goes by.
+constexpr std::size_t kRun = 2048;
+
+// A product with 0 is 0 for every finite score, and NaN for others.
+struct Run {
+  std::array<float, kRun> best;
+  std::array<float, kRun> zero;
+};
+
+void predict_run(const float* scores, std::size_t plane, std::int64_t num_classes, Run& run,
+                 std::span<std::int32_t> predictions) {
+  const std::size_t count = predictions.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    run.best[i] = scores[i];
+    run.zero[i] = scores[i] * 0.0F;
+    predictions[i] = 0;
+  }
+  for (std::int32_t c = 1; c < num_classes; ++c) {
+    const float* const of_class = scores + to_size(c) * plane;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_better = of_class[i] > run.best[i];
+      run.best[i] = is_better ? of_class[i] : run.best[i];
+      predictions[i] = is_better ? c : predictions[i];
+      run.zero[i] += of_class[i] * 0.0F;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    predictions[i] = run.zero[i] == 0.0F ? predictions[i] : -1;
+  }
+}
+
+// -1 for what is not scored.
+template <class T>
+void read_labels(const TensorView& labels, std::int64_t num_classes,
+                 std::optional<std::int64_t> ignore_index, std::span<std::int32_t> out) {
+  const T* const values = labels.as<const T>();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto label = static_cast<std::int64_t>(values[i]);
+    const bool is_ignored = label == ignore_index;
+    if (!is_ignored && (label < 0 || label >= num_classes)) {
+      throw Error(ErrorKind::internal, format("pixel {} has the label {}", i, label));
+    }
+    out[i] = is_ignored ? -1 : static_cast<std::int32_t>(label);
+  }
+}
+
+void read_any_labels(const TensorView& labels, std::int64_t num_classes,
+                     std::optional<std::int64_t> ignore_index, std::span<std::int32_t> out) {
+  switch (labels.dtype) {
+    case DType::u8:
+      return read_labels<std::uint8_t>(labels, num_classes, ignore_index, out);
+    case DType::i16:
+      return read_labels<std::int16_t>(labels, num_classes, ignore_index, out);
+    case DType::i32:
+      return read_labels<std::int32_t>(labels, num_classes, ignore_index, out);
+    case DType::i64:
+      return read_labels<std::int64_t>(labels, num_classes, ignore_index, out);
+    default:
+      throw Error(ErrorKind::internal, format("labels of pixels are {}", name(labels.dtype)));
+  }
+}
+
+}  // namespace
+
+void predict_pixels(std::span<const float> scores, std::int64_t num_classes,
+                    std::span<std::int32_t> predictions) {
+  if (num_classes < 1 || scores.size() != predictions.size() * to_size(num_classes)) {
+    throw Error(ErrorKind::internal, format("{} scores for {} pixels of {} classes", scores.size(),
+                                            predictions.size(), num_classes));
+  }
+  Run run;
+  for (std::size_t first = 0; first < predictions.size(); first += kRun) {
+    const std::size_t count = std::min(kRun, predictions.size() - first);
+    predict_run(scores.data() + first, predictions.size(), num_classes, run,
+                predictions.subspan(first, count));
+  }
+}
+
+MaskCounts::MaskCounts(std::int64_t num_classes)
+    : num_classes_(num_classes), counts_(to_size(3 * num_classes)) {}
+
+MaskRow MaskCounts::count(std::uint64_t index, std::span<const float> scores,
+                          const TensorView& labels, std::optional<std::int64_t> ignore_index) {
+  const std::size_t pixels = to_size(num_elements(labels.shape));
+  labels_.resize(pixels);
+  predictions_.resize(pixels);
+  predict_pixels(scores, num_classes_, predictions_);
+  read_any_labels(labels, num_classes_, ignore_index, labels_);
+  std::ranges::fill(counts_, 0);
+  const std::size_t classes = to_size(num_classes_);
+  for (std::size_t i = 0; i < pixels; ++i) {
+    if (labels_[i] < 0) continue;
+    const auto label = static_cast<std::size_t>(labels_[i]);
+    ++counts_[label];
+    if (predictions_[i] < 0) continue;
+    ++counts_[classes + static_cast<std::size_t>(predictions_[i])];
+    counts_[2 * classes + label] += labels_[i] == predictions_[i] ? 1 : 0;
+  }
+  const bool finite = std::ranges::none_of(predictions_, [](std::int32_t p) { return p < 0; });
+  MaskRow row = kept_mask_row(counts_, num_classes_, finite);
+  row.index = index;
+  row.labels = labels_.data();
+  row.predictions = predictions_.data();
+  row.num_pixels = static_cast<std::int64_t>(pixels);
+  return row;
+}
+
+MaskRow kept_mask_row(std::span<const std::int64_t> kept, std::int64_t num_classes, bool finite) {
+  const auto support = kept.first(to_size(num_classes));
+  return {.ignored = std::accumulate(support.begin(), support.end(), std::int64_t{0}) == 0,
+          .finite = finite,
+          .num_classes = num_classes,
+          .support = kept.data(),
+          .predicted = kept.data() + num_classes,
+          .correct = kept.data() + 2 * num_classes};
+}
+
+}  // namespace tally::metrics

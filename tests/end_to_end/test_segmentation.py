@@ -1,0 +1,182 @@
+"""Segmentation: figures of 1, 2, 3 and 5 ranks, equal to torchmetrics' over the saved masks."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import small
+import torch
+from conftest import Evaluate, Result
+from launch import Program
+from tally_data import DataSetWriter
+from torch import nn
+from torchmetrics import classification as tm
+
+SAMPLES, HEIGHT, WIDTH, CLASSES = 23, 5, 7, 6
+OPTIONS = ("--batch-size", 4, "--save", "labels,masks")
+
+
+class AsTheyAre(nn.Module):
+    """The input is what the model says."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 1.0 * x
+
+
+class Halved(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x[:, :, ::2]
+
+
+def write_set(path: Path, scores: np.ndarray, labels: np.ndarray, ignore_index: int | None, groups: bool = False) -> Path:
+    samples, classes, *_ = scores.shape
+    with DataSetWriter(path, task="segmentation", num_classes=classes, num_samples=samples,
+                       ignore_index=ignore_index) as out:  # fmt: skip
+        out.add_input("x", dtype="float32", shape=scores.shape[1:], data=scores)
+        out.add_mask(height=labels.shape[1], width=labels.shape[2], dtype=str(labels.dtype), data=labels)
+        if groups:
+            out.add_group("site", np.arange(samples, dtype=np.int32) % 2)
+    return path
+
+
+def material(name: str) -> tuple[np.ndarray, np.ndarray, int | None]:
+    """Scores, labels and the ignored index; scores are few numbers, so that many are tied."""
+    random = np.random.default_rng(7)
+    scores = random.integers(-3, 4, (SAMPLES, CLASSES, HEIGHT, WIDTH)).astype(np.float32)
+    labels = np.where(random.random((SAMPLES, HEIGHT, WIDTH)) < 0.5, scores.argmax(1),
+                      random.integers(0, CLASSES, (SAMPLES, HEIGHT, WIDTH)))  # fmt: skip
+    if name == "absent":  # class 2 is nowhere, class 3 only predicted, class 4 only a label
+        labels[(labels == 2) | (labels == 3)] = 0
+        scores[:, 2] = scores[:, 4] = -9
+    if name == "one_class":
+        labels[:] = 3
+    if name == "ignored":
+        labels[random.random(labels.shape) < 0.3] = 255
+        labels[5] = 255
+        return scores, labels.astype(np.uint8), 255
+    if name == "ignored_class":
+        return scores, labels.astype(np.int16), 2
+    if name == "all_ignored":
+        return scores, np.full(labels.shape, -100, np.int64), -100
+    return scores, labels.astype(np.int32), None
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small.save_model(AsTheyAre(), tmp_path_factory.mktemp("model") / "same.pt")
+
+
+def expected(predictions: np.ndarray, labels: np.ndarray, ignored: int | None) -> dict[str, float]:
+    metrics = {
+        "accuracy": tm.MulticlassAccuracy(CLASSES, average="micro", ignore_index=ignored),
+        "mean_iou": tm.MulticlassJaccardIndex(CLASSES, ignore_index=ignored),
+        "frequency_weighted_iou": tm.MulticlassJaccardIndex(CLASSES, average="weighted", ignore_index=ignored),
+        "dice_macro": tm.MulticlassF1Score(CLASSES, ignore_index=ignored),
+        "dice_weighted": tm.MulticlassF1Score(CLASSES, average="weighted", ignore_index=ignored),
+    }
+    pair = torch.from_numpy(predictions.astype(np.int64)), torch.from_numpy(labels.astype(np.int64))
+    return {name: metric(*pair).item() for name, metric in metrics.items()}
+
+
+def check(result: Result, scores: np.ndarray, labels: np.ndarray, ignored: int | None) -> None:
+    columns = small.columns(result.folder / "predictions.h5")
+    predictions = scores.argmax(1)
+    assert columns["prediction"].dtype == np.uint8 and np.array_equal(columns["prediction"], predictions)
+    scored = np.ones(labels.shape, bool) if ignored is None else labels != ignored
+    assert columns["pixels"].tolist() == scored.sum((1, 2)).tolist()
+    assert columns["correct"].tolist() == (scored & (predictions == labels)).sum((1, 2)).tolist()
+    for name, value in expected(predictions, labels, ignored).items():
+        assert result.value(name) == pytest.approx(value, abs=2e-6), name
+    matrix = tm.MulticlassConfusionMatrix(CLASSES, ignore_index=ignored)(
+        torch.from_numpy(predictions), torch.from_numpy(labels.astype(np.int64))).numpy()  # fmt: skip
+    with h5py.File(result.folder / "metrics.h5") as file:
+        assert np.array_equal(file["confusion"], matrix)
+    recalls = [matrix[c, c] / matrix[c].sum() for c in range(CLASSES) if matrix[c].sum() > 0]
+    assert result.value("mean_accuracy") == pytest.approx(np.mean(recalls), abs=1e-12)
+    for c, figures in enumerate(result.report["per_class"]):
+        support, predicted, correct = matrix[c].sum(), matrix[:, c].sum(), matrix[c, c]
+        assert (figures["support"], figures["predicted"], figures["correct"]) == (support, predicted, correct)
+        union = support + predicted - correct
+        assert figures["iou"] == (pytest.approx(correct / union, abs=1e-15) if union else None)
+        assert figures["recall"] == (pytest.approx(correct / support, abs=1e-15) if support else None)
+
+
+@pytest.mark.parametrize("name", ["random", "absent", "one_class", "ignored", "ignored_class"])
+def test_figures_are_those_of_torchmetrics(name: str, model: Path, evaluate: Evaluate, tmp_path: Path) -> None:
+    scores, labels, ignored = material(name)
+    result = evaluate(model, write_set(tmp_path / "set.h5", scores, labels, ignored), *OPTIONS)
+    check(result, scores, labels, ignored)
+    assert all(metric["method"] is None for metric in result.report["metrics"].values())
+    assert result.report["samples"]["ignored"] == (1 if name == "ignored" else 0)
+
+
+def test_nothing_scored_is_undefined(model: Path, evaluate: Evaluate, tmp_path: Path) -> None:
+    result = evaluate(model, write_set(tmp_path / "set.h5", *material("all_ignored")), *OPTIONS)
+    assert {metric["value"] for metric in result.report["metrics"].values()} == {None}
+    assert result.report["units"] == {"total": SAMPLES, "scored": 0}
+
+
+def test_any_number_of_ranks_gives_the_same_report(model: Path, evaluate: Evaluate, tmp_path: Path) -> None:
+    scores, labels, ignored = material("ignored")
+    data = write_set(tmp_path / "set.h5", scores, labels, ignored, groups=True)
+    options = (*OPTIONS, "--intervals", "bootstrap", "--bootstrap-replicas", 30)
+    results = {ranks: evaluate(model, data, *options, ranks=ranks) for ranks in (1, 2, 3, 5)}
+    one = results[1]
+    for ranks, result in results.items():
+        assert result.digests == one.digests, ranks
+        for key in ("metrics", "per_class", "groups", "samples"):
+            assert result.report[key] == one.report[key], (ranks, key)
+    check(one, scores, labels, ignored)
+    for name, metric in one.report["metrics"].items():
+        assert metric["method"] == "bootstrap" and metric["low"] <= metric["value"] <= metric["high"], name
+    for group in one.report["groups"]["site"]["values"]:
+        kept = np.arange(SAMPLES) % 2 == group["value"]
+        for name, value in expected(scores.argmax(1)[kept], labels[kept], ignored).items():
+            assert group["metrics"][name]["value"] == pytest.approx(value, abs=2e-6), name
+
+
+def test_pixels_that_are_not_finite_are_wrong(model: Path, evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
+    scores, labels, _ = material("random")
+    labels[:] = 0
+    scores[:, 0] = 9
+    scores[3, 4, 2, 1], scores[9, 1, 0, 0], scores[9, 0, 4, 6] = np.nan, -np.inf, np.inf
+    data = write_set(tmp_path / "set.h5", scores, labels, None)
+    run = tally("evaluate", "--model", model, "--data", data, "--output", tmp_path / "out", "--progress", "off")
+    run.must_fail(7, "2 samples: 3, 9")
+    result = evaluate(model, data, *OPTIONS, "--on-nan", "wrong")
+    assert result.value("accuracy") == 1 - 3 / labels.size
+    columns = small.columns(result.folder / "predictions.h5")
+    assert np.argwhere(columns["prediction"] == 255).tolist() == [[3, 2, 1], [9, 0, 0], [9, 4, 6]]
+    assert columns["correct"].sum() == labels.size - 3
+
+
+def test_labels_out_of_range_are_named(model: Path, tally: Program, tmp_path: Path) -> None:
+    scores, labels, _ = material("random")
+    data = write_set(tmp_path / "set.h5", scores, labels, None)
+    with h5py.File(data, "r+") as file:
+        file["targets/label"][11, 3, 2] = CLASSES
+        del file["checksums"]
+    run = tally("evaluate", "--model", model, "--data", data, "--output", tmp_path / "out", "--progress", "off")
+    run.must_fail(3, f"/targets/label[11, 3, 2] = {CLASSES}, expected 0..{CLASSES - 1}")
+    described = tally("inspect", data).must_succeed().stdout
+    assert "labels out of range: 1" in described
+    assert f"  class 1: {(labels == 1).sum()} pixels" in described
+
+
+@pytest.mark.parametrize(("module", "options", "code", "texts"), [
+    (Halved(), (), 4, ("scores of 3 x 7 pixels, /targets/label has 5 x 7",)),
+    (nn.Flatten(), (), 4, ("the model returned [", "expected [rows, 6, height, width]")),
+    (AsTheyAre(), ("--save", "topk"), 2, ("segmentation saves counts of pixels, and masks",)),
+    (AsTheyAre(), ("--metrics", "f1_macro"), 2, ("not known for the task segmentation",)),
+])  # fmt: skip
+def test_what_does_not_fit_is_refused(module: nn.Module, options: tuple, code: int, texts: tuple, tally: Program,
+                                      tmp_path: Path) -> None:  # fmt: skip
+    model = small.save_model(module, tmp_path / "model.pt")
+    data = write_set(tmp_path / "set.h5", *material("random"))
+    tally("check", "--model", model, "--data", data, *options).must_fail(code, *texts)
+
+
+def test_other_tasks_have_no_masks(small_case, tally: Program) -> None:  # noqa: ANN001
+    run = tally("check", "--model", small_case.model, "--data", small_case.data, "--save", "masks")
+    run.must_fail(2, "the task multiclass has no masks to save")
