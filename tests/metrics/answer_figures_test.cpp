@@ -83,10 +83,12 @@ TEST(AnswerFigures, AreListedForTheHelp) {
     names.push_back(metric.name);
     EXPECT_TRUE(metric.standard) << metric.name;
     EXPECT_FALSE(metric.definition.empty()) << metric.name;
-    EXPECT_FALSE(metric.less_is_better || metric.needs_order || metric.leaves_out_not_finite);
+    EXPECT_FALSE(metric.less_is_better || metric.leaves_out_not_finite);
+    EXPECT_EQ(metric.needs_order, metric.name.starts_with("best_"));
   }
-  EXPECT_THAT(names, ElementsAre("exact_match", "f1", "has_answer_exact_match", "has_answer_f1",
-                                 "no_answer_exact_match", "no_answer_f1"));
+  EXPECT_THAT(names,
+              ElementsAre("exact_match", "f1", "has_answer_exact_match", "has_answer_f1",
+                          "no_answer_exact_match", "no_answer_f1", "best_exact_match", "best_f1"));
   EXPECT_TRUE(description_of("question-answering", "no_answer_f1"));
   EXPECT_FALSE(description_of("question-answering", "accuracy"));
   EXPECT_THAT(message_of(options_for(Questions::with_answers, {"exact_mach"})),

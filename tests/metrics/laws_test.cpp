@@ -31,7 +31,8 @@ MetricOptions options_for(const Case& test) {
                                                  : kClasses,
           .ignore_index = kIgnored,
           .names = {test.metric},
-          .no_answer = is_of_questions};
+          .no_answer = is_of_questions,
+          .has_margins = is_of_questions};
 }
 
 // Samples of any task.
