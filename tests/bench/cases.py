@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from commands import Case
 from prepared import Prepared
+from squad_files import SquadFiles
 from tally_data import DataSetWriter, ImageEncoding
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -24,6 +25,7 @@ class Cases:
         cache.mkdir(parents=True, exist_ok=True)
         self.cache = cache
         self.real = Prepared(data_dir, cache) if data_dir else None
+        self.squad = SquadFiles(data_dir, cache) if data_dir else None
 
     def random_images(self, num_samples: int, checksums: bool = True) -> Path:
         path = self.cache / f"random-{num_samples}{'' if checksums else '-unchecked'}.h5"
@@ -74,6 +76,12 @@ class Cases:
             torch.manual_seed(0)
             torch.jit.script(torch.nn.Linear(64, 10)).save(str(model))
         return Case("linear", model, data, 256)
+
+    def texts(self) -> list[Case]:
+        """BERT of 2 layers and of the base model's 12, over SQuAD's windows."""
+        if self.squad is None:
+            return []
+        return [Case(f"BERT, {layers} layers", self.squad.bert(layers), self.squad.data(), 16) for layers in (2, 12)]
 
     @staticmethod
     def num_samples(case: Case) -> int:

@@ -80,7 +80,7 @@ class Tally:
         return {
             "wall_s": wall_s, "loop_s": timing["phases"]["evaluate_s"]["max"], "startup_s": timing["startup_s"],
             "per_s": timing["steady_samples_per_s"] or 0.0,
-            "correct": round(report["metrics"]["accuracy"]["value"] * total),
+            "correct": round(report["metrics"].get("accuracy", {"value": 0.0})["value"] * total),
         }  # fmt: skip
 
 

@@ -4,7 +4,7 @@
     python tests/bench/run.py --build build --data-dir DIR --output FOLDER
 
 Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: loop, shares, forward,
-roofline, command, read, packed, metrics, memory, gather. Ratios are medians over rounds in which both sides ran next to
+roofline, command, read, packed, metrics, memory, gather, texts. Ratios are medians over rounds in which both sides ran next to
 each other.
 """
 

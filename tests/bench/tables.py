@@ -1,5 +1,6 @@
 """What is measured, a table each."""
 
+import functools
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ import programs
 from cases import Cases
 from commands import COMMON, EAGER, KEEPING, SCRIPTED, TUNED, UNTUNED, Case, Layout, Rival, Tally
 from rounds import in_turn, median, median_ratio
+
+TEXTS = 256
 
 
 @dataclass
@@ -179,6 +182,25 @@ def gather(setup: Setup) -> Table:
     return table
 
 
+def texts(setup: Setup) -> Table:
+    """Samples sorted by length, against all of them padded to the longest there may be."""
+    table = Table("texts", f"SQuAD v1.1, the first {TEXTS} windows, batch 16, 2 ranks: windows per second in the loop",
+                  ["network", "padded to 384", "sorted in blocks of 8 batches", "sorted / padded"])  # fmt: skip
+    for case in setup.cases.texts():
+        ways = {
+            blocks: functools.partial(
+                setup.tally.run, case, Layout(2, 1), "--limit", TEXTS, "--bucket-batches", blocks
+            )
+            for blocks in (1, 8)
+        }
+        found = in_turn({str(blocks): way for blocks, way in ways.items()}, setup.rounds)
+        padded, by_length = found["1"], found["8"]
+        table.rows.append([case.network, median(padded, "per_s"), median(by_length, "per_s"),
+                           median_ratio(by_length, padded, "per_s")])  # fmt: skip
+    return table
+
+
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
-    one.__name__: one for one in (loop, shares, forward, roofline, command, read, packed, metrics, memory, gather)
+    one.__name__: one
+    for one in (loop, shares, forward, roofline, command, read, packed, metrics, memory, gather, texts)
 }

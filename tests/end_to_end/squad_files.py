@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from conftest import ROOT
-from prepared import Cache
+from prepared import TOOLS, Cache
 from squad_stand_in import StandIn, save_stand_in
 
 BERT_ENSEMBLE = "BERT_ensemble_Google_AI_Language"
 LOGISTIC_REGRESSION = "Logistic_Regression_Baseline_Stanford_University"
-TOOLS = ROOT / "data_tools"
 
 
 class SquadFiles:
