@@ -104,7 +104,7 @@ class DataSetWriter(SetFile):
             raise UsageError(f"the task {self._task.name} has no masks: use add_target")
         if dtype not in schema.MASK_DTYPES:
             raise UsageError(f"masks have dtype {dtype}, expected one of {', '.join(schema.MASK_DTYPES)}")
-        return self._filled(self._add("/targets/label", dtype, (height, width), self._label_check()), data)
+        return self._filled(self._add_samples("/targets/label", dtype, (height, width), self._label_check()), data)
 
     def _label_check(self) -> RowCheck:
         return partial(

@@ -42,6 +42,16 @@ void note_idle_options(Job& job) {
   note(given.confusion_max_classes != defaults.confusion_max_classes,
        job.task_name == "multiclass" || job.task_name == "segmentation", "confusion-max-classes",
        format("matrix of many classes in the task {}", job.task_name));
+  const bool has_answers = job.task->answers() != nullptr;
+  note(given.max_answer_length != defaults.max_answer_length, has_answers, "max-answer-length",
+       "questions are answered");
+  note(given.n_best != defaults.n_best, has_answers, "n-best", "questions are answered");
+  note(given.no_answer_threshold != defaults.no_answer_threshold,
+       has_answers && job.data.set->info().no_answer, "no-answer-threshold",
+       "question may be without an answer");
+  note(given.bucket_batches != defaults.bucket_batches && given.predictions.empty(),
+       job.grid->batches_per_block() > 1 || given.bucket_batches == 1, "bucket-batches",
+       "samples are sorted by length");
   note(given.tune, job.device.kind == DeviceKind::cuda, "tune", "GPU computes");
   note(given.cuda_graphs != defaults.cuda_graphs, job.device.kind == DeviceKind::cuda,
        "cuda-graphs", "GPU computes");

@@ -22,6 +22,7 @@
 #include "class_weights.hpp"
 #include "naming_model.hpp"
 #include "output_folder.hpp"
+#include "questions.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
 #include "score_texts.hpp"
@@ -123,7 +124,8 @@ std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                      .has_margins = config.predictions.empty()};
   options.answer_limits = {.max_tokens = config.max_answer_length, .num_best = config.n_best};
   options.answer_policy = {.no_answer = info.no_answer,
-                           .no_answer_threshold = config.no_answer_threshold};
+                           .no_answer_threshold = config.no_answer_threshold,
+                           .has_spans = config.predictions.empty()};
   options.keep_rows = !info.groups.empty() || config.intervals == "bootstrap";
   options.targets.clear();
   for (const auto& target : info.targets) options.targets.push_back(target.name);
@@ -244,6 +246,7 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
   phases.done("start_reducer");
   job.grid.emplace(num_samples(job), job.config.batch_size, batches_per_block(job));
   job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
+  comm::agree_on(comm, [&] { job.num_units = count_units(job); });
   job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
   check_stage_folder(comm, job);
   job.subgroups = find_subgroups(comm, job);

@@ -52,10 +52,9 @@ struct Job {
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;
   std::unique_ptr<comm::Reducer> reducer;
-  // Batches of a block are sorted by length; 1: they are not.
-  std::int64_t batches_per_block = 1;
   std::optional<plan::BatchGrid> grid;
   plan::BatchRange slice;
+  std::int64_t num_units = 0;     // that are scored, of all ranks
   int read_threads = 1;           // in force
   std::int64_t staged_bytes = 0;  // of all ranks
   std::vector<Subgroups> subgroups;

@@ -4,7 +4,6 @@
 
 #include "job.hpp"
 #include "provenance.hpp"
-#include "questions.hpp"
 
 namespace tally::app {
 namespace {
@@ -48,7 +47,7 @@ std::string predictions_text(const Job& job) {
   const auto columns = job.task->columns();
   const bool has_texts = std::ranges::any_of(columns, &predictions::ColumnSpec::ragged);
   return format("{}: {} in all{}", column_names(*job.task),
-                human_bytes(row_bytes_of(columns) * num_units(job)),
+                human_bytes(row_bytes_of(columns) * job.num_units),
                 has_texts ? ", and rows of any length" : "");
 }
 

@@ -46,9 +46,11 @@ std::string digest_class(const Job& job) {
   line("batch size", job.config.batch_size);
   line("threads", job.config.threads);
   line("batches sorted by length", job.grid->batches_per_block());
-  line("longest answer", job.config.max_answer_length);
-  line("answers kept", job.config.n_best);
-  line("no answer threshold", job.config.no_answer_threshold);
+  if (job.task->answers() != nullptr) {
+    line("longest answer", job.config.max_answer_length);
+    line("answers kept", job.config.n_best);
+    line("no answer threshold", job.config.no_answer_threshold);
+  }
   line("form", form_of(job));
   line("model", job.model.model.digest);
   line("weights", job.model.weights ? job.model.weights->digest : "");

@@ -17,6 +17,25 @@ std::vector<std::int64_t> read_table(data::DataSet& data_set, std::string_view p
   return values;
 }
 
+void require(bool holds, std::string_view problem, std::int64_t first, std::int64_t count) {
+  if (holds) return;
+  throw Error(ErrorKind::dataset,
+              format("{} (questions {} to {})", problem, first, first + count - 1),
+              "Prepare the data set again (data_tools/SCHEMA.md).");
+}
+
+// From the first answer to the last; each question has one, where none may be without.
+bool are_answers(const data::DataSetInfo& info, std::int64_t first,
+                 std::span<const std::int64_t> first_answers) {
+  const auto is_wrong = [&](std::int64_t a, std::int64_t b) {
+    return info.no_answer ? b < a : b <= a;
+  };
+  const std::int64_t all = info.table("/answers/text/offsets").num_rows - 1;
+  const bool has_last = first + std::ssize(first_answers) == info.num_units + 1;
+  return std::ranges::adjacent_find(first_answers, is_wrong) == first_answers.end() &&
+         (first != 0 || first_answers.front() == 0) && (!has_last || first_answers.back() == all);
+}
+
 }  // namespace
 
 QuestionTexts::QuestionTexts(data::DataSet& data_set, std::int64_t first, std::int64_t count)
@@ -25,15 +44,17 @@ QuestionTexts::QuestionTexts(data::DataSet& data_set, std::int64_t first, std::i
       paragraphs_(read_table(data_set, "/units/paragraph", first, count)),
       first_answers_(read_table(data_set, "/units/first_answer", first, count + 1)) {
   if (count == 0) return;
-  const auto [least, most] = std::ranges::minmax(paragraphs_);
-  first_paragraph_ = least;
-  contexts_ = data::read_ragged(data_set, "/paragraphs/text", least, most - least + 1);
-  tokens_ = data::read_ragged(data_set, "/paragraphs/tokens", least, most - least + 1);
-  if (!std::ranges::is_sorted(first_answers_)) {
-    throw Error(ErrorKind::dataset,
-                format("/units/first_answer does not ascend among questions {} to {}", first,
-                       first + count - 1),
-                "Prepare the data set again (data_tools/SCHEMA.md).");
+  require(std::ranges::is_sorted(paragraphs_), "/units/paragraph descends", first, count);
+  require(are_answers(data_set.info(), first, first_answers_),
+          "/units/first_answer does not name the answers one after the other", first, count);
+  for (std::size_t i = 0; i < paragraphs_.size();) {
+    const std::size_t begin = i;
+    while (++i < paragraphs_.size() && paragraphs_[i] <= paragraphs_[i - 1] + 1) {
+    }
+    const std::int64_t paragraph = paragraphs_[begin];
+    const std::int64_t num = paragraphs_[i - 1] - paragraph + 1;
+    runs_.push_back({paragraph, data::read_ragged(data_set, "/paragraphs/text", paragraph, num),
+                     data::read_ragged(data_set, "/paragraphs/tokens", paragraph, num)});
   }
   const std::int64_t answer = first_answers_.front();
   answers_ = data::read_ragged(data_set, "/answers/text", answer, first_answers_.back() - answer);
@@ -41,11 +62,13 @@ QuestionTexts::QuestionTexts(data::DataSet& data_set, std::int64_t first, std::i
 
 tasks::Question QuestionTexts::question(std::int64_t unit) const {
   const std::int64_t i = unit - first_;
-  const std::int64_t paragraph = paragraphs_.at(to_size(i)) - first_paragraph_;
-  const auto tokens = tokens_.row(paragraph);
+  const std::int64_t paragraph = paragraphs_.at(to_size(i));
+  const auto behind = std::ranges::upper_bound(runs_, paragraph, {}, &Run::first);
+  const Run& run = *std::prev(behind);
+  const auto tokens = run.tokens.row(paragraph - run.first);
   tasks::Question question{.unit = unit,
                            .id = ids_.text(i),
-                           .context = contexts_.text(paragraph),
+                           .context = run.contexts.text(paragraph - run.first),
                            .tokens = {reinterpret_cast<const tasks::TokenBytes*>(tokens.data()),
                                       tokens.size() / sizeof(tasks::TokenBytes)},
                            .golds = {}};

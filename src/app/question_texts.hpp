@@ -21,9 +21,13 @@ class QuestionTexts {
  private:
   std::int64_t first_;
   data::RaggedRows ids_;
-  std::vector<std::int64_t> paragraphs_;     // of each question
-  std::int64_t first_paragraph_ = 0;         // of those that are held
-  data::RaggedRows contexts_, tokens_;       // of paragraphs
+  std::vector<std::int64_t> paragraphs_;  // of each question
+  // Paragraphs that follow one another.
+  struct Run {
+    std::int64_t first = 0;
+    data::RaggedRows contexts, tokens;
+  };
+  std::vector<Run> runs_;                    // in the order of the paragraphs
   std::vector<std::int64_t> first_answers_;  // [count + 1]
   data::RaggedRows answers_;                 // from the first question's first on
 };

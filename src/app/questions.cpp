@@ -128,28 +128,35 @@ class Questions {
   void score_owned() {
     if (owned_.empty()) return;
     const QuestionTexts texts(*job_.data.set, owned_.front().unit, std::ssize(owned_));
-    RecordBatch records, kept, lines;
     for (const AnswerCandidates& candidates : owned_) {
       const tasks::Question question = texts.question(candidates.unit);
       const tasks::Answer answer = answer_of(candidates, question, task_.policy());
       task_.count({&answer.row, 1}, mine_.state);
-      task_.keep(answer.row, kept);
       keep_margin(answer);
-      if (log_.columns().empty()) continue;
-      append_answer(question, answer, task_.policy(), records);
-      append_lines(question, answer, candidates, lines);
+      record(question, answer, candidates);
     }
     owned_.clear();
+  }
+
+  // One by one: texts may be long, and the logs know where to put them.
+  void record(const tasks::Question& question, const tasks::Answer& answer,
+              const AnswerCandidates& candidates) {
+    RecordBatch records, kept, lines;
+    task_.keep(answer.row, kept);
     if (kept.num_rows > 0) kept_.append(kept);
-    if (records.num_rows == 0) return;
+    if (log_.columns().empty()) return;
+    append_answer(question, answer, task_.policy(), records);
+    append_lines(question, answer, candidates, lines);
     log_.append(records);
     texts_.append(lines);
   }
 
   void keep_margin(const tasks::Answer& answer) {
     if (!wants_best(job_)) return;
+    // Without scores it is wrong at every threshold: so is one that has an answer and gets none.
+    const bool can_only_be_wrong = answer.row.has_answer || !answer.row.finite;
     mine_.margins.push_back({answer.no_answer_margin, answer.span_f1, answer.span_exact ? 1 : 0,
-                             answer.row.has_answer ? 1 : 0});
+                             can_only_be_wrong ? 1 : 0});
   }
 
   void append_lines(const tasks::Question& question, const tasks::Answer& answer,
@@ -193,7 +200,7 @@ std::vector<std::byte> gather_heads(const comm::Communicator& comm,
 
 }  // namespace
 
-std::int64_t num_units(const Job& job) {
+std::int64_t count_units(const Job& job) {
   const auto& info = job.data.set->info();
   if (info.num_units == 0 || job.texts) return num_samples(job);
   return num_samples(job) == info.num_samples ? info.num_units

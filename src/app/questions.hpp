@@ -10,9 +10,9 @@
 
 namespace tally::app {
 
-// What is scored: samples, or the units that several of them make. With --limit those of which a
-// sample is evaluated. Throws Error(dataset).
-std::int64_t num_units(const Job& job);
+// How many units are scored: samples, or what several of them make. With --limit those of which a
+// sample is evaluated. Reads the data set; throws Error(dataset).
+std::int64_t count_units(const Job& job);
 
 // Columns of LoopResult::texts, each a JSON file of the result: its lines, without the brackets.
 inline constexpr std::int64_t kPredictionsText = 0;

@@ -29,7 +29,10 @@ std::int64_t batches_per_block(Job& job) {
     return !input.padding || wanted == card->inputs.end() ||
            (wanted->shape.size() > 1 && wanted->shape[1] < 0);
   });
-  return takes_any_length ? job.config.bucket_batches : 1;
+  if (!takes_any_length) return 1;
+  const plan::BatchGrid all(num_samples(job), job.config.batch_size);
+  return std::clamp<std::int64_t>(job.config.bucket_batches, 1,
+                                  std::max<std::int64_t>(all.num_batches(), 1));
 }
 
 }  // namespace tally::app

@@ -15,7 +15,6 @@
 #include "gather_columns.hpp"
 #include "gather_text.hpp"
 #include "provenance.hpp"
-#include "questions.hpp"
 #include "rank_figures.hpp"
 #include "reduction.hpp"
 #include "scoring_attributes.hpp"
@@ -43,7 +42,7 @@ void check_coverage(const Job& job, const metrics::Results& found) {
   check_coverage(found.samples(), expected_of(job), "samples");
   if (!found.seen_samples) return;
   check_coverage({found.count, found.index_sum, found.index_mix},
-                 plan::expected_evidence({0, num_units(job)}), "units");
+                 plan::expected_evidence({0, job.num_units}), "units");
 }
 
 // Collective. Of all ranks, on rank 0: ranks have their samples in the order of the indices.
@@ -104,8 +103,7 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                                    const LoopResult& mine,
                                                    const std::filesystem::path& path) {
   if (mine.log.columns().empty()) return std::nullopt;
-  auto writer =
-      gather_columns(comm, mine.log, num_units(job), job.config.gather_window_bytes, path);
+  auto writer = gather_columns(comm, mine.log, job.num_units, job.config.gather_window_bytes, path);
   std::vector<std::filesystem::path> texts;
   const auto num_texts = mine.texts ? std::ssize(mine.texts->columns()) : 0;
   for (std::int64_t column = 0; column < num_texts; ++column) {

@@ -11,6 +11,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
@@ -35,6 +36,7 @@ std::string attribute(const hdf5::Reader& file, std::string_view name) {
 std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
   if (task == "regression") return {"prediction"};
   if (outputs == "probabilities") return {"probabilities"};
+  if (!outputs.empty()) return {"logits"};
   return {"logits", "probabilities"};
 }
 
@@ -67,7 +69,7 @@ SavedTexts texts_of_json(const std::string& path, const std::vector<std::byte>& 
   if (!root.is_object()) refuse("is no JSON object");
   SavedTexts texts;
   for (const auto& [id, answer] : root.items()) {
-    if (!answer.is_string()) refuse(format("has no text for '{}'", id));
+    if (!answer.is_string()) refuse(format("has no text for '{}'", printable(id)));
     texts[id] = answer.get<std::string>();
   }
   return texts;

@@ -1,13 +1,17 @@
 #include "score_texts.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/data/ragged.hpp>
 #include <tally/model/fake_predictors.hpp>
 
 #include "question_texts.hpp"
@@ -21,7 +25,9 @@ constexpr std::size_t kIdsListed = 10;
 
 std::string listed(const std::vector<std::string>& ids, std::int64_t count) {
   const bool lists_all = std::ssize(ids) == count;
-  return format("{}{}", fmt::join(ids, ", "), lists_all ? "" : ", …");
+  std::vector<std::string> shown;
+  for (const std::string& id : ids) shown.push_back(printable(id));
+  return format("{}{}", fmt::join(shown, ", "), lists_all ? "" : ", …");
 }
 
 void add_note(Job& job, std::string note) {
@@ -48,7 +54,6 @@ class TextScorer {
       task_.count({&sample, 1}, result_.state);
       task_.count({&answer.row, 1}, result_.state);
       task_.keep(answer.row, kept);
-      result_.unit_samples.push_back(unit);
       if (!result_.log.columns().empty()) {
         append_answer(question, answer, task_.policy(), records);
       }
@@ -80,13 +85,51 @@ class TextScorer {
   std::map<std::string_view, std::size_t> positions_;  // of the texts
 };
 
+// A run replaces what lies in its folder.
+void check_not_replaced(const std::string& predictions, const std::string& output) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::path(predictions).parent_path();
+  if (!std::filesystem::equivalent(folder.empty() ? "." : folder, output, ignored)) return;
+  throw Error(ErrorKind::usage,
+              format("the predictions '{}' lie in the output folder", printable(predictions)),
+              "Name another folder with --output.");
+}
+
+void check_is_scored(const std::string& task) {
+  if (task != "predict" && task != "segmentation") return;
+  throw Error(ErrorKind::usage,
+              format("the task '{}' cannot be scored from saved predictions", printable(task)),
+              "Evaluate with the model.");
+}
+
+// Says which texts the questions `units` ask for.
+void mark_asked(Job& job, plan::SampleRange units, IdsFound& ids) {
+  const auto asked = data::read_ragged(*job.data.set, "/units/id", units.first, units.count);
+  for (std::int64_t i = 0; i < units.count; ++i) {
+    const auto found = job.texts->find(asked.text(i));
+    if (found == job.texts->end()) continue;
+    ids.is_asked[to_size(std::distance(job.texts->begin(), found))] = 1;
+  }
+}
+
+// Behind --limit: they are not scored, but no foreign ones. Each rank looks at some.
+void mark_unscored(const comm::Communicator& comm, Job& job, IdsFound& ids) {
+  constexpr std::int64_t kPiece = 256;
+  const std::int64_t all = job.data.set->info().num_units;
+  const std::int64_t begin = job.grid->num_samples() + comm.rank() * kPiece;
+  for (std::int64_t first = begin; first < all; first += kPiece * comm.world_size()) {
+    mark_asked(job, {first, std::min(kPiece, all - first)}, ids);
+  }
+}
+
 }  // namespace
 
 void take_predictions(const comm::Communicator& comm, Job& job) {
   const config::RunConfig& config = job.config;
-  std::string digest;
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) job.model.model = describe_input(config.predictions);
+    if (!comm.is_root()) return;
+    check_not_replaced(config.predictions, job.output);
+    job.model.model = describe_input(config.predictions);
   });
   job.model.model.path = config.predictions;
   job.model.model.digest = comm.broadcast(job.model.model.digest);
@@ -98,6 +141,7 @@ void take_predictions(const comm::Communicator& comm, Job& job) {
     return;
   }
   comm::agree_on(comm, [&] {
+    check_is_scored(task);
     auto scores = find_scores(config.predictions, task, config.outputs, job.data.file.digest);
     job.data.set = std::make_unique<data::DataSet>(config.data, scores.column);
     job.config.outputs = metrics::name(scores.outputs);
@@ -119,9 +163,11 @@ LoopResult score_texts(Job& job, evaluate::Observer& observer, IdsFound& ids) {
 
 report::IdMatch match_ids(const comm::Communicator& comm, Job& job, IdsFound& mine) {
   report::IdMatch match;
+  comm::agree_on(comm, [&] { mark_unscored(comm, job, mine); });
   comm.sum_in_place(mine.is_asked);
   const nlohmann::json missing{{"count", mine.num_missing}, {"first", mine.first_missing}};
-  for (const std::string& of_rank : comm.gather(missing.dump())) {
+  for (const std::string& of_rank :
+       comm.gather(missing.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
     const auto found = nlohmann::json::parse(of_rank);
     match.num_missing += found["count"].get<std::int64_t>();
     for (const auto& id : found["first"]) match.first_missing.push_back(id.get<std::string>());
@@ -130,10 +176,8 @@ report::IdMatch match_ids(const comm::Communicator& comm, Job& job, IdsFound& mi
   auto asked = mine.is_asked.begin();
   for (const auto& [id, text] : *job.texts) {
     if (*asked++ > 0) continue;
-    if (++match.num_foreign <= std::ssize(match.first_foreign) + 1 &&
-        match.first_foreign.size() < kIdsListed) {
-      match.first_foreign.push_back(id);
-    }
+    ++match.num_foreign;
+    if (match.first_foreign.size() < kIdsListed) match.first_foreign.push_back(id);
   }
   if (!comm.is_root()) return match;
   if (match.num_foreign > 0) {

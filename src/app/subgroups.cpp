@@ -62,6 +62,12 @@ bool can_be_kept(Job& job, const std::string& path, std::size_t num_values) {
 
 std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job) {
   std::vector<Subgroups> found;
+  if (job.texts) {  // groups are of samples, of which nothing was read
+    if (!job.data.set->info().groups.empty()) {
+      job.notes.emplace_back("no figures by subgroup: they need the samples that were predicted");
+    }
+    return found;
+  }
   const auto samples = job.grid->samples_of(job.slice);
   const auto& columns = job.data.set->info().groups;
   for (std::size_t c = 0; c < columns.size(); ++c) {

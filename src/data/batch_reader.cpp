@@ -15,6 +15,7 @@
 #include <tally/base/format.hpp>
 #include <tally/trace/span.hpp>
 
+#include "refuse.hpp"
 #include "slot_layout.hpp"
 
 namespace tally::data {
@@ -29,6 +30,8 @@ struct BatchReader::Body {
   void run(const std::stop_token& stop, int thread);
   std::optional<std::int64_t> take_free(const std::stop_token& stop);
   bool fill(Batch& batch, std::span<std::byte> memory, const std::stop_token& stop);
+  void check_in_sequences(const SlotField& field, const Batch& batch,
+                          std::span<const std::byte> memory) const;
   void read_field(const SlotField& field, plan::SampleRange samples, std::span<std::byte> memory);
   const Batch* next();
 
@@ -149,7 +152,22 @@ bool BatchReader::Body::fill(Batch& batch, std::span<std::byte> memory,
       read_field(field, batch.samples, memory);
     }
   }
+  for (const SlotField& field : layout.targets) {
+    if (field.column->is_in_sequence) check_in_sequences(field, batch, memory);
+  }
   return true;
+}
+
+// Behind a sequence's end there is padding, of which models say nothing.
+void BatchReader::Body::check_in_sequences(const SlotField& field, const Batch& batch,
+                                           std::span<const std::byte> memory) const {
+  const auto* const places = reinterpret_cast<const std::int32_t*>(memory.data() + field.offset);
+  const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
+  for (std::int64_t i = 0; i < batch.samples.count; ++i) {
+    if (places[i] <= lengths[i]) continue;
+    refuse(data_set.info().path, format("{}[{}]", field.column->path, batch.samples.first + i),
+           format("= {}, but the sample's length is {} (read)", places[i], lengths[i]));
+  }
 }
 
 void BatchReader::Body::read_field(const SlotField& field, plan::SampleRange samples,

@@ -229,6 +229,7 @@ void set_ranges(DataSetInfo& info) {
   const std::int64_t tokens_of_row = info.lengths ? info.lengths->range->most : 0;
   set(info.targets, "context_begin", tokens_of_row);
   set(info.targets, "context_end", tokens_of_row);
+  for (ColumnInfo& column : info.targets) column.is_in_sequence = column.name == "context_end";
   set(info.targets, "token_begin", rows("/paragraphs/tokens/values"));
   set(info.targets, "unit", info.num_units - 1);
   set(info.tables, "paragraph", rows("/paragraphs/text/offsets") - 2);

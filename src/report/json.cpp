@@ -161,7 +161,6 @@ std::string to_json(const RunReport& report) {
   json["status"] = "complete";
   json["task"] = report.task;
   json["samples"] = samples_json(report);
-  // A sample is one unit in every task so far.
   if (report.ids) json["ids"] = ids_json(*report.ids);
   json["units"] = {{"total", report.total_units}, {"scored", report.results.scored}};
   json["metrics"] = metrics_json(report.results);

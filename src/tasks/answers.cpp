@@ -9,6 +9,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 
 #include "answer_text.hpp"
 
@@ -16,6 +17,8 @@ namespace tally::tasks {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kPrepareAgain = "Prepare the data set again (data_tools/SCHEMA.md).";
 
 AnswerRules rules_of(const AnswerPolicy& policy) {
   return policy.no_answer ? AnswerRules::squad_v2 : AnswerRules::squad_v1;
@@ -28,7 +31,8 @@ TokenBytes bytes_of(const AnswerSpan& span, const Question& question) {
     }
     throw Error(ErrorKind::dataset,
                 format("question {} ('{}') has a window with token {} of a paragraph of {} tokens",
-                       question.unit, question.id, number, question.tokens.size()));
+                       question.unit, printable(question.id), number, question.tokens.size()),
+                kPrepareAgain);
   };
   const TokenBytes bytes{token(span.first_token).begin, token(span.last_token).end};
   if (bytes.begin >= 0 && bytes.begin <= bytes.end &&
@@ -37,7 +41,9 @@ TokenBytes bytes_of(const AnswerSpan& span, const Question& question) {
   }
   throw Error(ErrorKind::dataset,
               format("question {} ('{}') has tokens at bytes {} to {} of a context of {} bytes",
-                     question.unit, question.id, bytes.begin, bytes.end, question.context.size()));
+                     question.unit, printable(question.id), bytes.begin, bytes.end,
+                     question.context.size()),
+              kPrepareAgain);
 }
 
 std::string text_of(const AnswerSpan& span, const Question& question) {
@@ -126,8 +132,8 @@ Answer answer_of(const AnswerCandidates& candidates, const Question& question,
   }
   answer.row.finite = candidates.finite;
   if (!candidates.finite) {  // no answer was given, not even that there is none
-    answer.row.exact = false;
-    answer.row.f1 = 0;
+    answer.row.exact = answer.span_exact = false;
+    answer.row.f1 = answer.span_f1 = 0;
   }
   return answer;
 }
@@ -150,7 +156,11 @@ std::vector<predictions::ColumnSpec> answer_columns(const AnswerPolicy& policy) 
                                                {"prediction", DType::u8, {}, true},
                                                {"score", DType::f64, {}},
                                                {"span", DType::i32, {2}}};
-  if (!policy.no_answer) columns.erase(columns.begin() + 4);
+  std::erase_if(columns, [&](const predictions::ColumnSpec& column) {
+    const bool is_of_spans = column.name == "score" || column.name == "span";
+    return (column.name == "no_answer_margin" && !(policy.no_answer && policy.has_spans)) ||
+           (is_of_spans && !policy.has_spans);
+  });
   return columns;
 }
 
@@ -165,11 +175,14 @@ void append_answer(const Question& question, const Answer& answer, const AnswerP
   append_value(records.columns[c++], answer.row.f1);
   append_text(question.id, c++, records);
   append_value(records.columns[c++], question.unit);
-  if (policy.no_answer) append_value(records.columns[c++], answer.no_answer_margin);
+  if (policy.no_answer && policy.has_spans) {
+    append_value(records.columns[c++], answer.no_answer_margin);
+  }
   append_text(answer.text, c++, records);
+  ++records.num_rows;
+  if (!policy.has_spans) return;
   append_value(records.columns[c++], answer.span ? answer.span->score() : 0.0);
   append_value(records.columns[c++], bytes);
-  ++records.num_rows;
 }
 
 std::string prediction_json(const Question& question, const Answer& answer) {

@@ -122,7 +122,8 @@ class WindowScorer : public BatchScorer {
     throw Error(ErrorKind::model,
                 format("sample {} has its context at tokens {} to {}, the model returned logits of "
                        "{} tokens",
-                       indices_[to_size(row)], window.context_begin, window.context_end, tokens));
+                       indices_[to_size(row)], window.context_begin, window.context_end, tokens),
+                "Export a model that returns logits for each token, or prepare the data again.");
   }
 
   // Those of one row; where both come in one tensor, taken apart.

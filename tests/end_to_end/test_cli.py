@@ -9,8 +9,8 @@ import small
 from conftest import Evaluate, Small
 from launch import Program
 
-LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally score", "tally watch")
-COMMANDS = ("evaluate", "check", "inspect", "compare")
+LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally watch")
+COMMANDS = ("evaluate", "check", "score", "inspect", "compare")
 
 
 def arguments(case: Small, *more: object) -> list[object]:

@@ -204,3 +204,65 @@ def test_subgroups_and_resampling_are_of_questions(evaluate: Evaluate, tmp_path:
     groups = results[0].report["groups"]["odd"]["values"]
     assert [(group["value"], group["scored"], group["metrics"]["exact_match"]["value"]) for group in groups] == [(0, 2, 1.0), (1, 1, 0.0)]
     assert results[0].report["metrics"]["f1"]["low"] is not None
+
+
+def long_contexts(folder: Path) -> tuple[Path, dict[str, str]]:
+    """Questions of up to a dozen windows, and of one."""
+    shuffled = np.random.default_rng(3)
+    contexts = [" ".join(shuffled.permutation([*"abcdefghijklmnopqrstuvwxyz"])) for _ in range(6)] + ["was in paris", "the tower"]
+    paragraphs = [
+        {"context": context, "qas": [
+            {"id": f"{number}-{which}", "question": ("the ?", "was ?")[which], "answers": [{"text": context.split()[-1], "answer_start": 0}]}
+            for which in range(2)]}
+        for number, context in enumerate(contexts)
+    ]  # fmt: skip
+    told = {f"{number}-{which}": context.split()[-1 - which % 2] for number, context in enumerate(contexts) for which in range(2)}
+    content = {"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}
+    return prepare(folder, content, "--max-length", 10, "--stride", 2), told
+
+
+@pytest.mark.parametrize("bucket", [1, 2])
+def test_windows_of_a_question_on_several_ranks(bucket: int, evaluate: Evaluate, tmp_path: Path) -> None:
+    data, told = long_contexts(tmp_path)
+    stand_in = save_stand_in(data, told, tmp_path / "m.pt")
+    with h5py.File(data) as file:
+        unit = file["targets/unit"][...]
+    assert np.bincount(unit).max() >= 8  # with batches of a sample on 16 ranks: more than three of them
+    options = ["--batch-size", 1, "--bucket-batches", bucket]
+    results = [evaluate(stand_in.model, data, *options, ranks=ranks) for ranks in (1, 2, 3, 5, 16)]
+    check_same(results)
+    assert read(results[0], "predictions.json") == stand_in.answers
+    limit = int(np.flatnonzero(unit == 3)[1])  # one window of the fourth question
+    limited = [evaluate(stand_in.model, data, *options, "--limit", limit, ranks=ranks) for ranks in (1, 3, 5)]
+    check_same(limited)
+    assert len(read(limited[0], "predictions.json")) == 4
+    assert limited[0].report["units"]["scored"] == 4
+
+
+def test_broken_tables_are_refused(evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
+    data, told = long_contexts(tmp_path)
+    model = save_stand_in(data, told, tmp_path / "m.pt").model
+    with h5py.File(data, "r+") as file:
+        del file["checksums"]
+        last = len(file["targets/unit"]) - 1
+    for path, row, value, words in (
+        ("targets/unit", 0, 1, "/targets/unit[0] = 1 after -1, expected the same or the next question"),
+        ("targets/unit", last, 14, "/targets/unit"),
+        ("targets/context_end", 2, 11, "expected 0 to 10"),
+        ("targets/context_end", last, 10, "but the sample's length is"),
+        ("units/paragraph", 0, 3, "/units/paragraph descends"),
+        ("units/first_answer", 0, 1, "/units/first_answer does not name the answers"),
+        ("units/first_answer", 3, 4, "/units/first_answer does not name the answers"),
+        ("units/id/offsets", 1, 99999, "/units/id/offsets"),
+        ("paragraphs/tokens/values", 0, [5, 900], "of a context of"),
+    ):
+        broken = tmp_path / "broken.h5"
+        broken.write_bytes(data.read_bytes())
+        with h5py.File(broken, "r+") as file:
+            file[path][row] = value
+        for ranks in (None, 3):
+            run = tally("evaluate", "--model", model, "--data", broken, "--output", tmp_path / "out", "--progress", "off",
+                        ranks=ranks, limit_s=60)  # fmt: skip
+            assert run.code == 3, (path, run.stderr)
+            assert words in run.stderr, (path, run.stderr)
+            assert not (tmp_path / "out" / "report.json").exists()

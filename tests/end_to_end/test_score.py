@@ -91,3 +91,27 @@ def test_ids_that_only_one_side_has(score: Evaluate, tmp_path: Path) -> None:
         assert ids["missing"] == {"count": 2, "first": ["q-é", "q3"]}
         assert result.value("exact_match") == pytest.approx(1 / 3)
         assert result.digests == results[0].digests
+
+
+def test_answers_behind_the_limit_are_no_foreign_ones(score: Evaluate, tmp_path: Path) -> None:
+    data = prepare(tmp_path, V11)
+    with h5py.File(data, "r+") as file:
+        file.create_dataset("groups/odd", data=file["targets/unit"][...].astype("int32") % 2)
+    (tmp_path / "p.json").write_text(json.dumps({"q-é": "café tower", "q2": "😀", "q3": "1889", "other": "x"}))
+    for ranks in (1, 3):
+        result = score(tmp_path / "p.json", data, "--limit", 2, ranks=ranks)
+        assert result.report["units"]["scored"] == 2 and result.value("exact_match") == 1
+        assert result.report["ids"]["foreign"] == {"count": 1, "first": ["other"]}
+        assert result.report["groups"] == {}
+        assert any("no figures by subgroup" in note for note in result.report["notes"])
+        with h5py.File(result.folder / "predictions.h5") as file:
+            assert sorted(file) == ["exact_match", "f1", "id", "index", "prediction"]
+
+
+def test_its_own_input_is_not_replaced(evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
+    data = prepare(tmp_path, V11)
+    model = save_stand_in(data, {"q3": "1889"}, tmp_path / "m.pt").model
+    run = evaluate(model, data)
+    words = ["--predictions", run.folder / "predictions.h5", "--data", data, "--output", run.folder, "--overwrite"]
+    tally("score", *words).must_fail(2, "lie in the output folder")
+    assert (run.folder / "predictions.h5").exists() and (run.folder / "report.json").exists()

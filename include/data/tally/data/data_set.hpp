@@ -40,6 +40,7 @@ struct ColumnInfo {
   // Of an input whose rows are sequences along their first dimension: what stands behind their end.
   std::optional<std::int64_t> padding;
   std::optional<ValueRange> range;     // of integers that say where something is
+  bool is_in_sequence = false;         // of those: no more than the sample's length
   std::int64_t rows_per_checksum = 0;  // 0: no checksum table
   std::int64_t row_bytes() const { return size_bytes(dtype) * num_elements(row_shape); }
 };

@@ -35,6 +35,7 @@ struct AnswerPolicy {
   // Then none is predicted where the score for no answer is larger than that of the best span by
   // more than this.
   double no_answer_threshold = 0;
+  bool has_spans = true;  // false: texts are scored, of which nobody knows the logits
 };
 
 struct Answer {
