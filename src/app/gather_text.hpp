@@ -10,7 +10,7 @@
 namespace tally::app {
 
 // Collective. Writes a JSON object, whose entries are the rows of one ragged column in rank order,
-// separators included, to partial_path(path), synced but not published. At most window_bytes are on
+// separators included, to partial_path(path), for publish_file(). At most window_bytes are on
 // their way at a time. What reading or writing throws is agreed on: then every rank throws
 // comm::AgreedFailure.
 void gather_json_object(const comm::Communicator& comm, const predictions::PredictionLog& mine,

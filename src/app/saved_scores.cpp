@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -15,11 +16,13 @@
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
+#include <tally/model/model_file.hpp>
 
 namespace tally::app {
 namespace {
 
 using nlohmann::json;
+using TextsById = std::map<std::string, std::string>;
 
 constexpr const char* kWhat = "predictions file";
 
@@ -58,7 +61,7 @@ metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
   return metrics::output_kind_from_name(word);
 }
 
-SavedTexts texts_of_json(const std::string& path, const std::vector<std::byte>& bytes) {
+TextsById texts_of_json(const std::string& path, const std::vector<std::byte>& bytes) {
   const auto refuse = [&](std::string_view problem) {
     throw Error(ErrorKind::dataset, format("{} '{}' {}", kWhat, path, problem),
                 "Expected SQuAD's predictions.json, {\"question id\": \"answer\", …}, or a "
@@ -67,7 +70,7 @@ SavedTexts texts_of_json(const std::string& path, const std::vector<std::byte>& 
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   const json root = json::parse(text, text + bytes.size(), nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) refuse("is no JSON object");
-  SavedTexts texts;
+  TextsById texts;
   for (const auto& [id, answer] : root.items()) {
     if (!answer.is_string()) refuse(format("has no text for '{}'", printable(id)));
     texts[id] = answer.get<std::string>();
@@ -92,7 +95,7 @@ std::vector<std::string> texts_in(const hdf5::Reader& file, const std::string& n
   return texts;
 }
 
-SavedTexts texts_of_hdf5(const std::string& path) {
+TextsById texts_of_hdf5(const std::string& path) {
   const hdf5::Reader file = open_predictions(path);
   for (const char* name : {"/id/offsets", "/id/values", "/prediction/offsets"}) {
     if (!file.exists(name)) refuse_column(path, {"id", "prediction"}, "question-answering");
@@ -103,16 +106,9 @@ SavedTexts texts_of_hdf5(const std::string& path) {
     throw Error(ErrorKind::dataset, format("{} '{}' has {} ids and {} predictions", kWhat, path,
                                            ids.size(), answers.size()));
   }
-  SavedTexts texts;
+  TextsById texts;
   for (std::size_t i = 0; i < ids.size(); ++i) texts[ids[i]] = std::move(answers[i]);
   return texts;
-}
-
-bool is_hdf5(const std::vector<std::byte>& bytes) {
-  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-  return bytes.size() >= kSignature.size() &&
-         std::equal(kSignature.begin(), kSignature.end(), bytes.begin(),
-                    [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
 }
 
 }  // namespace
@@ -137,7 +133,16 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
 
 SavedTexts read_texts(const std::string& path) {
   const auto bytes = read_file(path, ErrorKind::dataset, kWhat);
-  return is_hdf5(bytes) ? texts_of_hdf5(path) : texts_of_json(path, bytes);
+  const bool is_hdf5 = model::probe(bytes) == model::FileKind::hdf5;
+  const auto by_id = is_hdf5 ? texts_of_hdf5(path) : texts_of_json(path, bytes);
+  return {by_id.begin(), by_id.end()};
+}
+
+std::optional<std::size_t> place_of(const SavedTexts& texts, std::string_view id) {
+  const auto found = std::ranges::lower_bound(
+      texts, id, {}, [](const auto& entry) { return std::string_view(entry.first); });
+  if (found == texts.end() || found->first != id) return std::nullopt;
+  return to_size(found - texts.begin());
 }
 
 SavedTexts share_texts(const comm::Communicator& comm, const std::string& path) {

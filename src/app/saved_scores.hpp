@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
@@ -30,8 +30,11 @@ struct SavedScores {
 SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
                         const std::string& data_identity);
 
-// Answers to questions, by the question's id.
-using SavedTexts = std::map<std::string, std::string, std::less<>>;
+// Ids of questions and their answers, each id once, ascending.
+using SavedTexts = std::vector<std::pair<std::string, std::string>>;
+
+// Where that id stands; none if it does not.
+std::optional<std::size_t> place_of(const SavedTexts& texts, std::string_view id);
 
 // Of SQuAD's predictions.json, or of a predictions.h5. Throws Error(dataset).
 SavedTexts read_texts(const std::string& path);

@@ -41,7 +41,6 @@ class TextScorer {
   TextScorer(Job& job, LoopResult& result, IdsFound& ids)
       : job_(job), task_(*job.task->answers()), result_(result), ids_(ids) {
     ids_.is_asked.assign(job.texts->size(), 0);
-    for (const auto& [id, text] : *job.texts) positions_.emplace(id, positions_.size());
   }
 
   void score(plan::SampleRange units) {
@@ -65,10 +64,9 @@ class TextScorer {
  private:
   // A question without a text counts as wrong, also one that has no answer: nobody said so.
   tasks::Answer answer_to(const tasks::Question& question) {
-    const auto found = positions_.find(question.id);
-    if (found != positions_.end()) {
-      ids_.is_asked[found->second] = 1;
-      return answer_of(job_.texts->find(question.id)->second, question, task_.policy());
+    if (const auto place = place_of(*job_.texts, question.id)) {
+      ids_.is_asked[*place] = 1;
+      return answer_of((*job_.texts)[*place].second, question, task_.policy());
     }
     ++ids_.num_missing;
     if (ids_.first_missing.size() < kIdsListed) ids_.first_missing.emplace_back(question.id);
@@ -82,7 +80,6 @@ class TextScorer {
   const tasks::AnswerTask& task_;
   LoopResult& result_;
   IdsFound& ids_;
-  std::map<std::string_view, std::size_t> positions_;  // of the texts
 };
 
 // A run replaces what lies in its folder.
@@ -106,9 +103,7 @@ void check_is_scored(const std::string& task) {
 void mark_asked(Job& job, plan::SampleRange units, IdsFound& ids) {
   const auto asked = data::read_ragged(*job.data.set, "/units/id", units.first, units.count);
   for (std::int64_t i = 0; i < units.count; ++i) {
-    const auto found = job.texts->find(asked.text(i));
-    if (found == job.texts->end()) continue;
-    ids.is_asked[to_size(std::distance(job.texts->begin(), found))] = 1;
+    if (const auto place = place_of(*job.texts, asked.text(i))) ids.is_asked[*place] = 1;
   }
 }
 

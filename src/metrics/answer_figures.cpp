@@ -66,12 +66,6 @@ class AnswerFigures : public Family {
   }
 };
 
-class NothingCounted : public Family {
- public:
-  void declare(exact::StateLayout&, RowCounters&) override {}
-  void finalize(const exact::State&, Results&) const override {}
-};
-
 std::optional<std::string> needs_margins(const MetricOptions& options,
                                          std::string_view /*metric*/) {
   if (!options.no_answer) return "is of data sets in which a question may have no answer";

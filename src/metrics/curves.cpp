@@ -8,12 +8,6 @@
 namespace tally::metrics {
 namespace {
 
-class NothingCounted : public Family {
- public:
-  void declare(exact::StateLayout&, RowCounters&) override {}
-  void finalize(const exact::State&, Results&) const override {}
-};
-
 struct Form {
   std::string_view name, definition;
 };

@@ -28,6 +28,13 @@ class Family {
   virtual void finalize(const exact::State& state, Results& results) const = 0;
 };
 
+// Of metrics that are made elsewhere, after the loop.
+class NothingCounted : public Family {
+ public:
+  void declare(exact::StateLayout&, RowCounters&) override {}
+  void finalize(const exact::State&, Results&) const override {}
+};
+
 enum class Kept { always, on_request };
 
 // A family as the registry knows it.

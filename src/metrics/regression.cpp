@@ -251,12 +251,6 @@ class Regression : public Family {
   std::vector<exact::StateSpan> distance_, percentage_, x_, xx_, xy_, y_, yy_;  // [outputs]
 };
 
-class NothingCounted : public Family {
- public:
-  void declare(exact::StateLayout&, RowCounters&) override {}
-  void finalize(const exact::State&, Results&) const override {}
-};
-
 }  // namespace
 
 FamilyEntry regression_family() {
