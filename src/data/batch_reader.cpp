@@ -15,6 +15,7 @@
 #include <tally/base/format.hpp>
 #include <tally/trace/span.hpp>
 
+#include "labels.hpp"
 #include "refuse.hpp"
 #include "slot_layout.hpp"
 
@@ -32,6 +33,8 @@ struct BatchReader::Body {
   bool fill(Batch& batch, std::span<std::byte> memory, const std::stop_token& stop);
   void check_in_sequences(const SlotField& field, const Batch& batch,
                           std::span<const std::byte> memory) const;
+  void check_behind_sequences(const SlotField& field, const Batch& batch,
+                              std::span<const std::byte> memory) const;
   void read_field(const SlotField& field, plan::SampleRange samples, std::span<std::byte> memory);
   const Batch* next();
 
@@ -154,6 +157,7 @@ bool BatchReader::Body::fill(Batch& batch, std::span<std::byte> memory,
   }
   for (const SlotField& field : layout.targets) {
     if (field.column->is_in_sequence) check_in_sequences(field, batch, memory);
+    if (field.column->padding && batch.lengths) check_behind_sequences(field, batch, memory);
   }
   return true;
 }
@@ -167,6 +171,28 @@ void BatchReader::Body::check_in_sequences(const SlotField& field, const Batch& 
     if (places[i] <= lengths[i]) continue;
     refuse(data_set.info().path, format("{}[{}]", field.column->path, batch.samples.first + i),
            format("= {}, but the sample's length is {} (read)", places[i], lengths[i]));
+  }
+}
+
+// Nor is there anything to be scored.
+void BatchReader::Body::check_behind_sequences(const SlotField& field, const Batch& batch,
+                                               std::span<const std::byte> memory) const {
+  const ColumnInfo& column = *field.column;
+  const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
+  const std::int64_t places = column.row_shape.front();
+  for (std::int64_t i = 0; i < batch.samples.count; ++i) {
+    const auto behind = memory.subspan(
+        to_size(field.offset + i * column.row_bytes() + lengths[i] * size_bytes(column.dtype)),
+        to_size((places - lengths[i]) * size_bytes(column.dtype)));
+    with_label_type(column.dtype, [&](auto type) {
+      for_each_value<decltype(type)>(behind, [&](std::size_t place, std::int64_t value) {
+        if (value == *column.padding) return;
+        refuse(data_set.info().path,
+               format("{}[{}, {}]", column.path, batch.samples.first + i,
+                      lengths[i] + static_cast<std::int64_t>(place)),
+               format("= {}, but the sample's length is {} (read)", value, lengths[i]));
+      });
+    });
   }
 }
 

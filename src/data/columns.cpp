@@ -1,13 +1,16 @@
 #include "columns.hpp"
 
 #include <algorithm>
-#include <initializer_list>
+#include <array>
 #include <limits>
+#include <span>
 
 #include <tally/base/format.hpp>
 
 #include "checksum_table.hpp"
 #include "image_attributes.hpp"
+#include "label_form.hpp"
+#include "ranges.hpp"
 #include "refuse.hpp"
 #include "task_rules.hpp"
 
@@ -15,6 +18,10 @@ namespace tally::data {
 namespace {
 
 using hdf5::Element;
+
+constexpr std::array kInputs{Element::u8,  Element::i8,  Element::i16, Element::i32,
+                             Element::i64, Element::f32, Element::f64};
+constexpr std::array kInt32{Element::i32};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_byte(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
@@ -32,7 +39,7 @@ void check_name(const hdf5::Reader& file, std::string_view group, std::string_vi
 }
 
 void check_element(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
-                   std::initializer_list<Element> allowed) {
+                   std::span<const Element> allowed) {
   if (std::ranges::find(allowed, stored.element) != allowed.end()) return;
   std::vector<std::string_view> names;
   for (const Element element : allowed) names.push_back(hdf5::name(element));
@@ -49,22 +56,9 @@ void check_one_value_per_row(const hdf5::Reader& file, const hdf5::DatasetInfo& 
 
 void check_label_shape(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
                        const DataSetInfo& info) {
-  if (rules_of(info).masks) {
-    if (stored.shape.size() == 3) return;
-    refuse(file.path(), stored.path,
-           format("has shape {}, expected [N, height, width]", to_string(stored.shape)));
-  }
-  const std::vector<Shape> allowed = label_row_shapes(info);
-  if (!stored.shape.empty() && std::ranges::find(allowed, stored.row_shape()) != allowed.end()) {
-    return;
-  }
-  std::vector<std::string> expected;
-  for (const Shape& row : allowed) {
-    expected.push_back(row.empty() ? "[N]" : format("[N, {}]", row.front()));
-  }
+  if (is_label_shape(info, stored.shape)) return;
   refuse(file.path(), stored.path,
-         format("has shape {}, expected {} for {}", to_string(stored.shape),
-                fmt::join(expected, " or "), counted(info)));
+         format("has shape {}, expected {}", to_string(stored.shape), expected_label_shape(info)));
 }
 
 void check_rows(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
@@ -86,7 +80,7 @@ ColumnInfo info_of(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
 }
 
 ColumnInfo open_column(const hdf5::Reader& file, const std::string& path, DataSetInfo& info,
-                       std::initializer_list<Element> allowed) {
+                       std::span<const Element> allowed) {
   const hdf5::Dataset dataset = file.dataset(path);
   const hdf5::DatasetInfo& stored = dataset.info();
   check_element(file, stored, allowed);
@@ -135,9 +129,7 @@ void read_inputs(const hdf5::Reader& file, DataSetInfo& info) {
     refuse(file.path(), "/inputs", "holds no dataset, expected at least one input");
   }
   for (const std::string& path : paths) {
-    ColumnInfo column = open_column(file, path, info,
-                                    {Element::u8, Element::i8, Element::i16, Element::i32,
-                                     Element::i64, Element::f32, Element::f64});
+    ColumnInfo column = open_column(file, path, info, kInputs);
     if (is_image(file, column)) column.image = read_image_attributes(file, column);
     if (file.has_attribute(path, "padding")) read_padding(file, column, info);
     info.inputs.push_back(std::move(column));
@@ -146,35 +138,41 @@ void read_inputs(const hdf5::Reader& file, DataSetInfo& info) {
 
 void read_label(const hdf5::Reader& file, DataSetInfo& info) {
   const std::string path = "/targets/label";
+  const TaskRules& rules = rules_of(info);
   require(file, path, info);
   // Scored row by row, several rows of one unit would count several times.
-  if (file.exists("/targets/unit")) {
+  if (!has_units(rules) && file.exists("/targets/unit")) {
     refuse(file.path(), "/targets/unit",
            format("is there, but {} is scored by rows in this version", info.task));
   }
   check_label_shape(file, file.dataset(path).info(), info);
-  const TaskRules& rules = rules_of(info);
-  info.targets.push_back(
-      rules.masks
-          ? open_column(file, path, info, {Element::u8, Element::i16, Element::i32, Element::i64})
-          : open_column(file, path, info, {*rules.label}));
+  ColumnInfo label = open_column(file, path, info, label_elements(rules.label));
+  if (rules.label == LabelForm::sequence && info.lengths) label.padding = info.ignore_index;
+  info.targets.push_back(std::move(label));
 }
 
 void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
   const TaskRules& rules = rules_of(info);
-  if (rules.label) read_label(file, info);
+  if (rules.label != LabelForm::none) read_label(file, info);
   for (const TargetRule& rule : rules.targets) {
     const std::string path = format("/targets/{}", rule.name);
     require(file, path, info);
     check_one_value_per_row(file, file.dataset(path).info());
-    info.targets.push_back(open_column(file, path, info, {rule.element}));
+    info.targets.push_back(open_column(file, path, info, {&rule.element, 1}));
   }
+}
+
+std::int64_t expected_rows(const hdf5::DatasetInfo& stored, const TableRule& rule,
+                           const DataSetInfo& info) {
+  if (rule.like.empty()) return stored.num_rows();
+  if (rule.like == kSamples) return info.num_samples + rule.more;
+  if (rule.like == kClasses) return info.num_classes + rule.more;
+  return info.table(rule.like).num_rows + rule.more;
 }
 
 void check_table(const hdf5::Reader& file, const hdf5::DatasetInfo& stored, const TableRule& rule,
                  const DataSetInfo& info) {
-  const std::int64_t rows =
-      rule.like.empty() ? stored.num_rows() : info.table(rule.like).num_rows + rule.more;
+  const std::int64_t rows = expected_rows(stored, rule, info);
   const Shape expected = rule.row_values == 0 ? Shape{rows} : Shape{rows, rule.row_values};
   if (stored.shape == expected) return;
   refuse(file.path(), stored.path,
@@ -182,29 +180,34 @@ void check_table(const hdf5::Reader& file, const hdf5::DatasetInfo& stored, cons
 }
 
 void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
-  for (const TableRule& rule : rules_of(info).tables) {
+  const TaskRules& rules = rules_of(info);
+  for (const TableRule& rule : rules.tables) {
     const std::string path(rule.path);
     require(file, path, info);
     const hdf5::Dataset dataset = file.dataset(path);
-    check_element(file, dataset.info(), {rule.element});
+    check_element(file, dataset.info(), {&rule.element, 1});
     check_table(file, dataset.info(), rule, info);
     info.tables.push_back(info_of(file, dataset.info()));
+    info.tables.back().signs.assign(rule.signs.begin(), rule.signs.end());
   }
-  if (info.tables.empty()) return;
+  if (!has_units(rules)) return;
   info.num_units = info.tables.front().num_rows;
   if (info.num_units > 0) return;
-  refuse(file.path(), info.tables.front().path,
-         format("has no rows: there are 0 {}", rules_of(info).many));
+  refuse(file.path(), info.tables.front().path, format("has no rows: there are 0 {}", rules.many));
 }
 
 void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {
-  if (!rules_of(info).tables.empty()) require(file, "/lengths", info);
-  if (!file.exists("/lengths")) return;
-  check_one_value_per_row(file, file.dataset("/lengths").info());
-  info.lengths = open_column(file, "/lengths", info, {Element::i32});
+  const TaskRules& rules = rules_of(info);
   const auto padded = std::ranges::find_if(
       info.inputs, [](const ColumnInfo& input) { return input.padding.has_value(); });
-  if (padded == info.inputs.end()) {
+  const bool is_padded = padded != info.inputs.end();
+  if (rules.needs_lengths || (rules.label == LabelForm::sequence && is_padded)) {
+    require(file, "/lengths", info);
+  }
+  if (!file.exists("/lengths")) return;
+  check_one_value_per_row(file, file.dataset("/lengths").info());
+  info.lengths = open_column(file, "/lengths", info, kInt32);
+  if (!is_padded) {
     refuse(file.path(), "/lengths", "is there, but no input has the attribute 'padding'");
   }
   info.lengths->range = {1, padded->row_shape.front()};
@@ -213,27 +216,8 @@ void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {
 void read_groups(const hdf5::Reader& file, DataSetInfo& info) {
   for (const std::string& path : columns_in(file, "/groups")) {
     check_one_value_per_row(file, file.dataset(path).info());
-    info.groups.push_back(open_column(file, path, info, {Element::i32}));
+    info.groups.push_back(open_column(file, path, info, kInt32));
   }
-}
-
-// Integers that say where something is: the last place there is.
-void set_ranges(DataSetInfo& info) {
-  if (info.task != "question-answering") return;
-  const auto rows = [&](std::string_view table) { return info.table(table).num_rows; };
-  const auto set = [](std::vector<ColumnInfo>& columns, std::string_view name, std::int64_t most) {
-    for (ColumnInfo& column : columns) {
-      if (column.name == name) column.range = {0, most};
-    }
-  };
-  const std::int64_t tokens_of_row = info.lengths ? info.lengths->range->most : 0;
-  set(info.targets, "context_begin", tokens_of_row);
-  set(info.targets, "context_end", tokens_of_row);
-  for (ColumnInfo& column : info.targets) column.is_in_sequence = column.name == "context_end";
-  set(info.targets, "token_begin", rows("/paragraphs/tokens/values"));
-  set(info.targets, "unit", info.num_units - 1);
-  set(info.tables, "paragraph", rows("/paragraphs/text/offsets") - 2);
-  set(info.tables, "first_answer", rows("/answers/text/offsets") - 1);
 }
 
 }  // namespace

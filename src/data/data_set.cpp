@@ -33,8 +33,7 @@ void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std:
   reader_of(column).read(first, count, out);
   if (check == RowCheck::checksums_only) return;
   const auto rows = out.first(to_size(count * column.row_bytes()));
-  if (is_label(column)) check_labels(info, column, first, rows);
-  if (column.range) check_range(info, column, first, rows);
+  check_rows(info, column, first, rows);
 }
 
 DataSet::DataSet(const std::filesystem::path& path, Targets targets)

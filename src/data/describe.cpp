@@ -133,14 +133,13 @@ std::string verify(DataSet& data_set) {
     const std::int64_t rows = column->rows_per_checksum;
     for_each_piece(data_set, *column, std::max<std::int64_t>(rows, 1),
                    [&](std::int64_t first, std::span<const std::byte> bytes) {
-                     if (is_label(*column)) check_labels(info, *column, first, bytes);
-                     if (column->range) check_range(info, *column, first, bytes);
+                     check_rows(info, *column, first, bytes);
                    });
     if (rows > 0) blocks += num_blocks(column->num_rows, rows);
   }
   const std::string sums = blocks == 0 ? "there are no checksums to compare with"
                                        : format("{} blocks match their checksums", blocks);
-  const bool are_values = rules_of(info).label == hdf5::Element::f32;
+  const bool are_values = rules_of(info).label == LabelForm::values;
   const std::string_view targets = are_values ? "targets finite" : "labels in range";
   return format("verified: all {} rows read, {}, {}", info.num_samples,
                 info.targets.empty() ? "no targets" : targets, sums);

@@ -111,7 +111,7 @@ Lines report_classes(DataSet& data_set) {
   with_label_type(info.targets.front().dtype, [&](auto value) {
     counts.bad = for_each_allowed<decltype(value), std::int64_t>(data_set, count);
   });
-  return count_lines(info, counts, rules_of(info).masks ? " pixels" : "");
+  return count_lines(info, counts, rules_of(info).label == LabelForm::mask ? " pixels" : "");
 }
 
 Lines report_flags(DataSet& data_set) {
@@ -167,10 +167,10 @@ Lines report_tables(const DataSetInfo& info) {
 }  // namespace
 
 Lines label_report(DataSet& data_set) {
-  const auto label = rules_of(data_set.info()).label;
-  if (!label) return report_tables(data_set.info());
-  if (label == hdf5::Element::f32) return report_values(data_set);
-  if (label == hdf5::Element::u8) return report_flags(data_set);
+  const LabelForm form = rules_of(data_set.info()).label;
+  if (form == LabelForm::none) return report_tables(data_set.info());
+  if (form == LabelForm::values) return report_values(data_set);
+  if (form == LabelForm::flags) return report_flags(data_set);
   return report_classes(data_set);
 }
 

@@ -6,6 +6,7 @@
 
 #include <tally/base/format.hpp>
 
+#include "label_form.hpp"
 #include "refuse.hpp"
 #include "task_rules.hpp"
 
@@ -36,12 +37,14 @@ bool allowed(const DataSetInfo& info, std::uint8_t flag) {
   return flag <= 1 || flag == info.ignore_index;
 }
 
-bool allowed(const DataSetInfo& /*info*/, float value) { return std::isfinite(value); }
+bool allowed(const DataSetInfo& info, float value) {
+  return std::isfinite(value) || (std::isnan(value) && are_maps(info));
+}
 
 std::string expected_labels(const DataSetInfo& info) {
-  const hdf5::Element label = rules_of(info).label.value();
-  if (label == hdf5::Element::f32) return "finite numbers";
-  const std::int64_t last = label == hdf5::Element::u8 ? 1 : info.num_classes - 1;
+  const LabelForm form = rules_of(info).label;
+  if (form == LabelForm::values) return are_maps(info) ? "finite numbers or NaN" : "finite numbers";
+  const std::int64_t last = form == LabelForm::flags ? 1 : info.num_classes - 1;
   const std::string range = format("0..{}", last);
   return info.ignore_index ? format("{} or ignore_index {}", range, *info.ignore_index) : range;
 }
@@ -60,9 +63,9 @@ std::string place_of(const ColumnInfo& column, std::int64_t first, std::size_t i
 
 void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
                   std::span<const std::byte> rows) {
-  const hdf5::Element label = rules_of(info).label.value();
-  if (label == hdf5::Element::f32) return check_values<float>(info, column, first, rows);
-  if (label == hdf5::Element::u8) return check_values<std::uint8_t>(info, column, first, rows);
+  const LabelForm form = rules_of(info).label;
+  if (form == LabelForm::values) return check_values<float>(info, column, first, rows);
+  if (form == LabelForm::flags) return check_values<std::uint8_t>(info, column, first, rows);
   with_label_type(column.dtype, [&](auto value) {
     check_values<decltype(value), std::int64_t>(info, column, first, rows);
   });
@@ -75,8 +78,30 @@ void check_range(const DataSetInfo& info, const ColumnInfo& column, std::int64_t
     refuse(info.path, place_of(column, first, i),
            format("= {}, expected {} (read)", value, range_text(*column.range)));
   };
-  if (column.dtype == DType::i64) return for_each_value<std::int64_t>(rows, check);
-  for_each_value<std::int32_t>(rows, check);
+  with_label_type(column.dtype, [&](auto value) { for_each_value<decltype(value)>(rows, check); });
+}
+
+void check_signs(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
+                 std::span<const std::byte> rows) {
+  for_each_value<double>(rows, [&](std::size_t i, double value) {
+    const Sign sign = column.signs[i % column.signs.size()];
+    const bool is_allowed = sign == Sign::any            ? true
+                            : sign == Sign::not_negative ? value >= 0
+                                                         : value > 0;
+    if (std::isfinite(value) && is_allowed) return;
+    const std::string_view expected = sign == Sign::any            ? "a finite number"
+                                      : sign == Sign::not_negative ? "a finite number, 0 or more"
+                                                                   : "a finite number above 0";
+    refuse(info.path, place_of(column, first, i),
+           format("= {}, expected {} (read)", value, expected));
+  });
+}
+
+void check_rows(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
+                std::span<const std::byte> rows) {
+  if (is_label(column)) check_labels(info, column, first, rows);
+  if (column.range) check_range(info, column, first, rows);
+  if (!column.signs.empty()) check_signs(info, column, first, rows);
 }
 
 }  // namespace tally::data

@@ -1,5 +1,5 @@
-// Which values are allowed under /targets/label. Classes are int64, the flags of labels uint8,
-// values to be predicted float32.
+// Which values are allowed under /targets/label, and in tables. Classes are integers, the flags of
+// labels uint8, values to be predicted float32.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ bool is_label(const ColumnInfo& column);
 bool allowed(const DataSetInfo& info, std::int64_t label);
 // 0, 1 or ignore_index.
 bool allowed(const DataSetInfo& info, std::uint8_t flag);
-// Finite.
+// Finite; in a map also NaN.
 bool allowed(const DataSetInfo& info, float value);
 // "0..999 or ignore_index -1", "0..1", "finite numbers".
 std::string expected_labels(const DataSetInfo& info);
@@ -44,8 +44,14 @@ void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_
 // Of a column with a range: throws Error(dataset) naming the first value that is not in it.
 void check_range(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
                  std::span<const std::byte> rows);
+// Of a column with signs: the same.
+void check_signs(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
+                 std::span<const std::byte> rows);
+// All that there is to be checked of a column.
+void check_rows(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
+                std::span<const std::byte> rows);
 
-// Calls use(T{}) for the integer type that class labels are stored as.
+// Calls use(T{}) for the integer type that labels and places are stored as.
 template <class Use>
 void with_label_type(DType dtype, const Use& use) {
   switch (dtype) {

@@ -16,6 +16,8 @@ void require_attribute(const hdf5::Reader& file, std::string_view name) {
 }
 
 void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSetInfo& info) {
+  const bool is_needed = rules.label == LabelForm::sequence;
+  if (is_needed) require_attribute(file, "ignore_index");
   if (!file.has_attribute("/", "ignore_index")) return;
   info.ignore_index = file.int64_attribute("/", "ignore_index");
   if (!rules.ignore_index) {
@@ -28,6 +30,11 @@ void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSet
     refuse(file.path(), "",
            format("has ignore_index {}, expected {} for the task {}", *info.ignore_index,
                   range_text(*rules.ignore_index), info.task));
+  }
+  if (is_needed && contains({0, info.num_classes - 1}, *info.ignore_index)) {
+    refuse(file.path(), "",
+           format("has ignore_index {}, which is one of the {} tokens", *info.ignore_index,
+                  info.num_classes));
   }
 }
 

@@ -40,18 +40,66 @@ constexpr std::array kSpanTables{
     TableRule{"/paragraphs/tokens/values", Element::i32, 2, "", 0},
 };
 
+constexpr std::array kUnitTarget{TargetRule{"unit", Element::i64}};
+constexpr std::array kDocumentTables{
+    TableRule{"/units/bytes", Element::i64, 0, "", 0},
+    TableRule{"/units/words", Element::i64, 0, "/units/bytes", 0},
+    TableRule{"/units/id/offsets", Element::i64, 0, "/units/bytes", 1},
+    TableRule{"/units/id/values", Element::u8, 0, "", 0},
+};
+
+constexpr std::array kChoiceTargets{
+    TargetRule{"choice", Element::i32},
+    TargetRule{"unit", Element::i64},
+};
+constexpr std::array kChoiceTables{
+    TableRule{"/units/gold", Element::i64, 0, "", 0},
+    TableRule{"/units/id/offsets", Element::i64, 0, "/units/gold", 1},
+    TableRule{"/units/id/values", Element::u8, 0, "", 0},
+    TableRule{"/units/question/offsets", Element::i64, 0, "/units/gold", 1},
+    TableRule{"/units/question/values", Element::u8, 0, "", 0},
+    TableRule{"/units/first_choice", Element::i64, 0, "/units/gold", 1},
+    TableRule{"/choices/text/offsets", Element::i64, 0, kSamples, 1},
+    TableRule{"/choices/text/values", Element::u8, 0, "", 0},
+};
+
+constexpr std::array kPlacement{Sign::positive, Sign::positive, Sign::any, Sign::any};
+constexpr std::array kBox{Sign::any, Sign::any, Sign::not_negative, Sign::not_negative};
+constexpr std::array kArea{Sign::not_negative};
+constexpr std::array kObjectTables{
+    TableRule{"/images/id", Element::i64, 0, kSamples, 0},
+    TableRule{"/images/placement", Element::f64, 4, kSamples, 0, kPlacement},
+    TableRule{"/classes/id", Element::i64, 0, kClasses, 0},
+    TableRule{"/objects/offsets", Element::i64, 0, kSamples, 1},
+    TableRule{"/objects/box", Element::f64, 4, "", 0, kBox},
+    TableRule{"/objects/label", Element::i32, 0, "/objects/box", 0},
+    TableRule{"/objects/crowd", Element::u8, 0, "/objects/box", 0},
+    TableRule{"/objects/area", Element::f64, 0, "/objects/box", 0, kArea},
+};
+
 // In order of name.
 constexpr std::array kTasks{
-    TaskRules{"binary", "class", "classes", ValueRange{2, 2}, Element::i64, kAnyInt64},
-    TaskRules{"multiclass", "class", "classes", ValueRange{2, kMost}, Element::i64, kAnyInt64},
-    TaskRules{"multilabel", "label", "labels", ValueRange{1, kMost}, Element::u8,
+    TaskRules{"binary", "class", "classes", ValueRange{2, 2}, LabelForm::one, kAnyInt64},
+    TaskRules{.name = "detection",
+              .one = "class",
+              .many = "classes",
+              .num_classes = ValueRange{1, kMost},
+              .label = LabelForm::none,
+              .ignore_index = std::nullopt,
+              .tables = kObjectTables},
+    TaskRules{"language-model", "document", "documents", ValueRange{1, kMost}, LabelForm::sequence,
+              kAnyInt64, kUnitTarget, kDocumentTables},
+    TaskRules{"multiclass", "class", "classes", ValueRange{2, kMost}, LabelForm::one, kAnyInt64},
+    TaskRules{"multilabel", "label", "labels", ValueRange{1, kMost}, LabelForm::flags,
               ValueRange{2, 255}},
-    TaskRules{kPredict, "", "", std::nullopt, std::nullopt, std::nullopt},
-    TaskRules{"question-answering", "question", "questions", std::nullopt, std::nullopt,
-              std::nullopt, false, kSpanTargets, kSpanTables},
-    TaskRules{"regression", "output", "outputs", ValueRange{1, kMost}, Element::f32, std::nullopt},
-    TaskRules{"segmentation", "class", "classes", ValueRange{2, kMost}, Element::i64, kAnyInt64,
-              true},
+    TaskRules{"multiple-choice", "question", "questions", ValueRange{1, kMost}, LabelForm::sequence,
+              kAnyInt64, kChoiceTargets, kChoiceTables},
+    TaskRules{kPredict, "", "", std::nullopt, LabelForm::none, std::nullopt},
+    TaskRules{"question-answering", "question", "questions", std::nullopt, LabelForm::none,
+              std::nullopt, kSpanTargets, kSpanTables, true},
+    TaskRules{"regression", "output", "outputs", ValueRange{1, kMost}, LabelForm::values,
+              std::nullopt},
+    TaskRules{"segmentation", "class", "classes", ValueRange{2, kMost}, LabelForm::mask, kAnyInt64},
 };
 
 }  // namespace
@@ -84,17 +132,14 @@ std::string known_tasks() {
   return format("{}", fmt::join(names, ", "));
 }
 
-std::vector<Shape> label_row_shapes(const DataSetInfo& info) {
-  const Element label = rules_of(info).label.value();
-  if (label == Element::i64) return {{}};
-  if (label == Element::f32 && info.num_classes == 1) return {{}, {1}};
-  return {{info.num_classes}};
+bool has_units(const TaskRules& rules) {
+  return std::ranges::find(rules.targets, "unit", &TargetRule::name) != rules.targets.end();
 }
 
 std::string counted(const DataSetInfo& info) {
   const TaskRules& rules = rules_of(info);
   if (rules.many.empty()) return "no targets";
-  const std::int64_t count = rules.num_classes ? info.num_classes : info.num_units;
+  const std::int64_t count = has_units(rules) ? info.num_units : info.num_classes;
   return format("{} {}", count, count == 1 ? rules.one : rules.many);
 }
 

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <tally/data/data_set.hpp>
 #include <tally/hdf5/element.hpp>
@@ -23,13 +22,27 @@ struct TargetRule {
   hdf5::Element element;
 };
 
-// A dataset that is not of samples.
+// What /targets/label holds of a sample.
+enum class LabelForm {
+  none,      // it is not there
+  one,       // [N], int64: a class
+  flags,     // [N, C], uint8
+  values,    // float32 [N, C]; where C is 1 also [N], or a map, [N, height, width]
+  mask,      // [N, height, width], uint8, int16, int32 or int64: the class of each pixel
+  sequence,  // [N, L], int32 or int64: the token of each place
+};
+
+// In the place of a table that another one is like.
+inline constexpr std::string_view kSamples = "samples", kClasses = "classes";
+
+// A dataset that is not among the samples' columns.
 struct TableRule {
   std::string_view path;
   hdf5::Element element;
   std::int64_t row_values;  // in a row; 0: [n], one value each
   std::string_view like;    // it has as many rows as this one before it, and `more`; empty: any
   std::int64_t more;
+  std::span<const Sign> signs = {};  // as in ColumnInfo
 };
 
 // Nothing is scored.
@@ -37,15 +50,17 @@ inline constexpr std::string_view kPredict = "predict";
 
 struct TaskRules {
   std::string_view name;
-  // Of what num_classes counts, or of units: "class", "classes"; empty: there is neither.
+  // Of units, or where there are none of what num_classes counts: "class", "classes"; empty: there
+  // is neither.
   std::string_view one, many;
-  std::optional<ValueRange> num_classes;   // none: there are no classes
-  std::optional<hdf5::Element> label;      // of /targets/label; none: there is none
-  std::optional<ValueRange> ignore_index;  // none: every target is scored
-  // Labels are masks, [N, height, width], of uint8, int16, int32 or int64.
-  bool masks = false;
+  std::optional<ValueRange> num_classes;  // none: there are no classes
+  LabelForm label;
+  // None: every target is scored. Of sequences it is needed, and no token.
+  std::optional<ValueRange> ignore_index;
   std::span<const TargetRule> targets = {};  // beside the label, in order of name
-  std::span<const TableRule> tables = {};    // the first has a row for each unit
+  std::span<const TableRule> tables = {};    // where there are units, the first has a row for each
+  // /lengths has to be there; for sequences where an input is filled up.
+  bool needs_lengths = false;
 };
 
 // Null for a task that this version does not read.
@@ -55,10 +70,10 @@ const TaskRules& rules_of(const DataSetInfo& info);
 // "binary, multiclass".
 std::string known_tasks();
 
-// What a row of /targets/label may look like: {} is one value per sample. For tasks with labels.
-std::vector<Shape> label_row_shapes(const DataSetInfo& info);
+// Whether /targets/unit names what is scored.
+bool has_units(const TaskRules& rules);
 
-// "1000 classes", "1 output", "no targets".
+// "1000 classes", "1 output", "12 questions", "no targets".
 std::string counted(const DataSetInfo& info);
 // "class 3 'owl'", "output 0": number `index` of what num_classes counts.
 std::string counted_name(const DataSetInfo& info, std::int64_t index);

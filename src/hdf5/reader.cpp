@@ -95,7 +95,7 @@ std::shared_ptr<const UniqueDescriptor> descriptor_of(const File& file, const Su
 // it anew each time. Unfiltered chunks are faster without (HDF5 then reads straight to the caller).
 Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
   Properties access(check(H5Pcreate(H5P_DATASET_ACCESS), subject, info.path, "opened"));
-  if (info.filters.empty()) return access;
+  if (info.filters.empty() || info.chunk_shape.empty()) return access;  // without rows: no chunks
   constexpr std::size_t kSlots = 12'421, kLeast = 1U << 20, kMost = 256U << 20;
   const std::size_t rows = to_size(info.chunk_shape.front());
   const std::size_t wanted = rows * to_size(info.row_bytes()) * 3 / 2;

@@ -250,7 +250,7 @@ TEST(RaggedRows, HaveOffsetsThatAscendOverAllValues) {
     } catch (const Error& error) {
       const std::string text = error.what();
       EXPECT_EQ(error.kind(), ErrorKind::dataset);
-      EXPECT_NE(text.find("expected offsets that ascend from 0 to the 15 values of "
+      EXPECT_NE(text.find("expected offsets that ascend from 0 to the 15 rows of "
                           "/answers/text/values (read)"),
                 std::string::npos)
           << text;

@@ -111,50 +111,51 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Regression, Refusals,
-    testing::Values(Change{"no_outputs",
-                           {"has num_classes 0, expected 1 to 2147483647 for the task regression"},
-                           [](hid_t f) { become(f, "regression", 0, H5T_IEEE_F32LE, {10}); }},
-                    Change{"values_missing",
-                           {"/targets/label has shape [10, 2], expected [N, 3] for 3 outputs"},
-                           [](hid_t f) {
-                             become(f, "regression", 3, H5T_IEEE_F32LE, {10, 2});
-                           }},
-                    Change{"one_value_of_three",
-                           {"/targets/label has shape [10], expected [N, 3] for 3 outputs"},
-                           [](hid_t f) { become(f, "regression", 3, H5T_IEEE_F32LE, {10}); }},
-                    Change{
-                        "two_values_of_one",
-                        {"/targets/label has shape [10, 2], expected [N] or [N, 1] for 1 output"},
-                        [](hid_t f) {
-                          become(f, "regression", 1, H5T_IEEE_F32LE, {10, 2});
-                        }},
-                    Change{"values_of_float64",
-                           {"/targets/label holds float64, expected float32"},
-                           [](hid_t f) { become(f, "regression", 1, H5T_IEEE_F64LE, {10}); }},
-                    Change{"values_of_int32",
-                           {"/targets/label holds int32, expected float32"},
-                           [](hid_t f) { become(f, "regression", 1, H5T_STD_I32LE, {10}); }},
-                    Change{"values_big_endian",
-                           {"/targets/label holds big-endian float32 elements"},
-                           [](hid_t f) { become(f, "regression", 1, H5T_IEEE_F32BE, {10}); }},
-                    Change{"values_ignored",
-                           {"has ignore_index -1, but the task regression scores every target"},
-                           [](hid_t f) {
-                             become(f, "regression", 1, H5T_IEEE_F32LE, {10});
-                             set_int(f, "/", "ignore_index", -1);
-                           }},
-                    Change{"output_names",
-                           {"/class_names has shape [5], expected [3] (num_classes)"},
-                           [](hid_t f) {
-                             raw::text(f, "/", "task", "regression");
-                             set_int(f, "/", "num_classes", 3);
-                           }},
-                    Change{"targets_missing",
-                           {"/targets/label is missing; the task regression needs it"},
-                           [](hid_t f) {
-                             raw::text(f, "/", "task", "regression");
-                             raw::remove(f, "/targets");
-                           }}),
+    testing::Values(
+        Change{"no_outputs",
+               {"has num_classes 0, expected 1 to 2147483647 for the task regression"},
+               [](hid_t f) { become(f, "regression", 0, H5T_IEEE_F32LE, {10}); }},
+        Change{"values_missing",
+               {"/targets/label has shape [10, 2], expected [N, 3] for 3 outputs"},
+               [](hid_t f) {
+                 become(f, "regression", 3, H5T_IEEE_F32LE, {10, 2});
+               }},
+        Change{"one_value_of_three",
+               {"/targets/label has shape [10], expected [N, 3] for 3 outputs"},
+               [](hid_t f) { become(f, "regression", 3, H5T_IEEE_F32LE, {10}); }},
+        Change{"two_values_of_one",
+               {"/targets/label has shape [10, 2], expected [N], [N, 1] or [N, height, width] "
+                "for 1 output"},
+               [](hid_t f) {
+                 become(f, "regression", 1, H5T_IEEE_F32LE, {10, 2});
+               }},
+        Change{"values_of_float64",
+               {"/targets/label holds float64, expected float32"},
+               [](hid_t f) { become(f, "regression", 1, H5T_IEEE_F64LE, {10}); }},
+        Change{"values_of_int32",
+               {"/targets/label holds int32, expected float32"},
+               [](hid_t f) { become(f, "regression", 1, H5T_STD_I32LE, {10}); }},
+        Change{"values_big_endian",
+               {"/targets/label holds big-endian float32 elements"},
+               [](hid_t f) { become(f, "regression", 1, H5T_IEEE_F32BE, {10}); }},
+        Change{"values_ignored",
+               {"has ignore_index -1, but the task regression scores every target"},
+               [](hid_t f) {
+                 become(f, "regression", 1, H5T_IEEE_F32LE, {10});
+                 set_int(f, "/", "ignore_index", -1);
+               }},
+        Change{"output_names",
+               {"/class_names has shape [5], expected [3] (num_classes)"},
+               [](hid_t f) {
+                 raw::text(f, "/", "task", "regression");
+                 set_int(f, "/", "num_classes", 3);
+               }},
+        Change{"targets_missing",
+               {"/targets/label is missing; the task regression needs it"},
+               [](hid_t f) {
+                 raw::text(f, "/", "task", "regression");
+                 raw::remove(f, "/targets");
+               }}),
     change_name);
 
 }  // namespace

@@ -39,10 +39,11 @@ INSTANTIATE_TEST_SUITE_P(
                            {"has no root attribute 'task'"},
                            [](hid_t f) { raw::remove_attribute(f, "/", "task"); }},
                     Change{"other_task",
-                           {"the task 'detection', which this version does not evaluate",
-                            "It evaluates: binary, multiclass, multilabel, predict, "
-                            "question-answering, regression, segmentation."},
-                           [](hid_t f) { raw::text(f, "/", "task", "detection"); }},
+                           {"the task 'ranking', which this version does not evaluate",
+                            "It evaluates: binary, detection, language-model, multiclass, "
+                            "multilabel, multiple-choice, predict, question-answering, "
+                            "regression, segmentation."},
+                           [](hid_t f) { raw::text(f, "/", "task", "ranking"); }},
                     Change{"hostile_task",
                            {"the task 'a\\x1b[2J'"},
                            [](hid_t f) { raw::text(f, "/", "task", "a\x1b[2J"); }},

@@ -29,6 +29,9 @@ struct ValueRange {
   std::int64_t least = 0, most = 0;
 };
 
+// Of which sign a number may be; it is finite.
+enum class Sign { any, not_negative, positive };
+
 // One dataset: of the samples, under /inputs, /targets or /groups, or a table.
 struct ColumnInfo {
   std::string path;  // "/inputs/image"
@@ -38,9 +41,11 @@ struct ColumnInfo {
   std::int64_t num_rows = 0;
   std::optional<ImageAttributes> image;
   // Of an input whose rows are sequences along their first dimension: what stands behind their end.
+  // Of labels that belong to the places of such inputs: ignore_index.
   std::optional<std::int64_t> padding;
-  std::optional<ValueRange> range;     // of integers that say where something is
+  std::optional<ValueRange> range;     // of integers that are counts, or say where something is
   bool is_in_sequence = false;         // of those: no more than the sample's length
+  std::vector<Sign> signs;             // of a table of float64: of each number in a row
   std::int64_t rows_per_checksum = 0;  // 0: no checksum table
   std::int64_t row_bytes() const { return size_bytes(dtype) * num_elements(row_shape); }
 };
@@ -50,18 +55,21 @@ struct DataSetInfo {
   std::int64_t file_bytes = 0;
   std::string task;
   std::int64_t num_samples = 0;
-  // multilabel: the number of labels; regression: the number of values to be predicted per sample.
+  // multilabel: the number of labels; regression: the number of values to be predicted per sample;
+  // language-model and multiple-choice: tokens of the vocabulary.
   std::int64_t num_classes = 0;
   // multilabel: of a label of a sample; regression: never there.
   std::optional<std::int64_t> ignore_index;
-  std::vector<std::string> class_names;             // empty or num_classes
-  std::vector<ColumnInfo> inputs, targets, groups;  // each in order of name
+  std::vector<std::string> class_names;  // empty or num_classes
+  // Each in order of name, but of the targets the label is first.
+  std::vector<ColumnInfo> inputs, targets, groups;
   std::optional<ColumnInfo> lengths;  // int32 [N]: of each sample's sequences, without padding
-  // What is scored, where that is no sample: a question, of whose windows each is a sample. 0:
-  // every sample is a unit.
+  // What is scored, where that is no sample: a question or a document, of whose windows each is a
+  // sample, or a question whose choices are samples. 0: every sample is a unit.
   std::int64_t num_units = 0;
-  std::vector<ColumnInfo> tables;  // what is known of units, in the order of SCHEMA.md
-  bool no_answer = false;          // question answering: a question may have no answer
+  // What else is known of units, or of samples (detection).
+  std::vector<ColumnInfo> tables;
+  bool no_answer = false;  // question answering: a question may have no answer
   // Whether every one of these has a checksum table.
   bool integrity_checked = false;
 
@@ -100,9 +108,9 @@ class DataSet {
   std::string identity() const;
 
   // Rows [first, first + count) of a column into `out`; rows past the checksum block's edges are
-  // read along and checked, then dropped. Labels are checked to be in range and values to be
-  // finite, unless only checksums are asked for. Throws Error(dataset) naming the column, the row
-  // and the value. From several threads at once.
+  // read along and checked, then dropped. Labels and places are checked to be in range and values
+  // to be finite, unless only checksums are asked for. Throws Error(dataset) naming the column, the
+  // row and the value. From several threads at once.
   void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                  std::span<std::byte> out, RowCheck check = RowCheck::values);
 

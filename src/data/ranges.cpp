@@ -1,0 +1,53 @@
+#include "ranges.hpp"
+
+#include <limits>
+#include <string_view>
+
+#include "task_rules.hpp"
+
+namespace tally::data {
+namespace {
+
+constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
+
+// From 0 to the last place there is.
+void set(DataSetInfo& info, std::string_view path, std::int64_t most) {
+  for (auto* columns : {&info.targets, &info.tables}) {
+    for (ColumnInfo& column : *columns) {
+      if (column.path == path) column.range = {0, most};
+    }
+  }
+}
+
+void set_question_ranges(DataSetInfo& info) {
+  const auto rows = [&](std::string_view table) { return info.table(table).num_rows; };
+  const std::int64_t tokens_of_row = info.lengths ? info.lengths->range->most : 0;
+  set(info, "/targets/context_begin", tokens_of_row);
+  set(info, "/targets/context_end", tokens_of_row);
+  for (ColumnInfo& column : info.targets) column.is_in_sequence = column.name == "context_end";
+  set(info, "/targets/token_begin", rows("/paragraphs/tokens/values"));
+  set(info, "/units/paragraph", rows("/paragraphs/text/offsets") - 2);
+  set(info, "/units/first_answer", rows("/answers/text/offsets") - 1);
+}
+
+}  // namespace
+
+void set_ranges(DataSetInfo& info) {
+  if (has_units(rules_of(info))) set(info, "/targets/unit", info.num_units - 1);
+  if (info.task == "question-answering") set_question_ranges(info);
+  if (info.task == "language-model") {
+    set(info, "/units/bytes", kEndless);
+    set(info, "/units/words", kEndless);
+  }
+  if (info.task == "multiple-choice") {
+    set(info, "/targets/choice", info.num_samples - 1);
+    set(info, "/units/gold", info.num_samples - 1);
+    set(info, "/units/first_choice", info.num_samples);
+  }
+  if (info.task == "detection") {
+    set(info, "/objects/label", info.num_classes - 1);
+    set(info, "/objects/crowd", 1);
+  }
+}
+
+}  // namespace tally::data
