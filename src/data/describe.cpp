@@ -8,11 +8,13 @@
 
 #include "checksum_table.hpp"
 #include "columns.hpp"
+#include "label_form.hpp"
 #include "label_report.hpp"
 #include "labels.hpp"
 #include "pieces.hpp"
 #include "refuse.hpp"
 #include "schema.hpp"
+#include "table_report.hpp"
 #include "task_rules.hpp"
 
 namespace tally::data {
@@ -100,6 +102,13 @@ std::string integrity_line(const DataSetInfo& info) {
                 num_checked(info), all_columns(info).size());
 }
 
+std::string_view checked_targets(const DataSetInfo& info) {
+  if (are_maps(info)) return "targets finite or NaN";
+  if (rules_of(info).label == LabelForm::values) return "targets finite";
+  if (!info.targets.empty()) return "labels in range";
+  return info.tables.empty() ? "no targets" : "objects in range";
+}
+
 }  // namespace
 
 std::vector<std::string> describe(DataSet& data_set) {
@@ -117,7 +126,8 @@ std::vector<std::string> describe(DataSet& data_set) {
     lines.push_back(column_line(file, *column));
     if (column->image) lines.push_back(image_line(*column->image));
   }
-  if (rules_of(info).num_classes) lines.push_back(class_names_line(info));
+  const bool are_tokens = rules_of(info).label == LabelForm::sequence;
+  if (rules_of(info).num_classes && !are_tokens) lines.push_back(class_names_line(info));
   append(label_report(data_set));
   append(other_attributes(file));
   append(ignored_objects(file, info));
@@ -137,12 +147,11 @@ std::string verify(DataSet& data_set) {
                    });
     if (rows > 0) blocks += num_blocks(column->num_rows, rows);
   }
+  check_tables(data_set);
   const std::string sums = blocks == 0 ? "there are no checksums to compare with"
                                        : format("{} blocks match their checksums", blocks);
-  const bool are_values = rules_of(info).label == LabelForm::values;
-  const std::string_view targets = are_values ? "targets finite" : "labels in range";
-  return format("verified: all {} rows read, {}, {}", info.num_samples,
-                info.targets.empty() ? "no targets" : targets, sums);
+  return format("verified: all {} rows read, {}, {}", info.num_samples, checked_targets(info),
+                sums);
 }
 
 }  // namespace tally::data

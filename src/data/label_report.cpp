@@ -1,6 +1,7 @@
 #include "label_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -8,16 +9,16 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
+#include "label_form.hpp"
 #include "labels.hpp"
 #include "pieces.hpp"
+#include "report_lines.hpp"
+#include "table_report.hpp"
 #include "task_rules.hpp"
 
 namespace tally::data {
 namespace {
 
-using Lines = std::vector<std::string>;
-
-constexpr std::int64_t kMaxShown = 20;  // classes, labels or outputs
 constexpr std::int64_t kMaxBadShown = 10;
 
 // Values that may not be there.
@@ -52,19 +53,6 @@ void append_bad(Lines& lines, const BadValues& bad, std::string_view what) {
   lines.insert(lines.end(), bad.first.begin(), bad.first.end());
   if (bad.count > kMaxBadShown)
     lines.push_back(format("  … and {} more", bad.count - kMaxBadShown));
-}
-
-// One line for each of the first of what num_classes counts.
-template <class Text>
-void append_each(Lines& lines, const DataSetInfo& info, const Text& text_of) {
-  const std::int64_t num_shown = std::min(info.num_classes, kMaxShown);
-  for (std::int64_t c = 0; c < num_shown; ++c) {
-    lines.push_back(format("  {}: {}", counted_name(info, c), text_of(c)));
-  }
-  if (num_shown < info.num_classes) {
-    lines.push_back(
-        format("  … and {} more {}", info.num_classes - num_shown, rules_of(info).many));
-  }
 }
 
 struct Counts {
@@ -143,34 +131,50 @@ struct Summary {
 
 Lines report_values(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
+  const bool is_map = are_maps(info);
   std::vector<Summary> summaries(to_size(std::min(info.num_classes, kMaxShown)));
-  const BadValues bad = for_each_allowed<float>(data_set, [&](std::int64_t output, float value) {
-    if (std::cmp_less(output, summaries.size())) summaries[to_size(output)].add(value);
+  std::int64_t num_ignored = 0;  // pixels
+  const BadValues bad = for_each_allowed<float>(data_set, [&](std::int64_t place, float value) {
+    const std::int64_t output = is_map ? 0 : place;
+    if (std::isnan(value)) {
+      ++num_ignored;
+    } else if (std::cmp_less(output, summaries.size())) {
+      summaries[to_size(output)].add(value);
+    }
   });
-  Lines lines{format("targets: {} per sample", counted(info))};
+  Lines lines{is_map ? format("targets: a map of {} per sample; {} pixels scored, {} not",
+                              counted(info), summaries.front().count, num_ignored)
+                     : format("targets: {} per sample", counted(info))};
   append_each(lines, info, [&](std::int64_t c) { return summaries[to_size(c)].text(); });
   append_bad(lines, bad, "targets that are not finite");
   return lines;
 }
 
-// How many there are of what the tables hold, one behind the last place of each.
-Lines report_tables(const DataSetInfo& info) {
-  if (info.task != "question-answering") return {};
-  const auto rows_of = [&](std::string_view ragged) {
-    return info.table(format("{}/offsets", ragged)).num_rows - 1;
-  };
-  return {format("{} on {} paragraphs, {} true answers{}", counted(info),
-                 rows_of("/paragraphs/text"), rows_of("/answers/text"),
-                 info.no_answer ? "; a question may have none" : "")};
+// Which tokens occur says little; how many are scored says what figures are made of.
+Lines report_sequences(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  const ColumnInfo& label = info.targets.front();
+  std::int64_t scored = 0;
+  BadValues bad;
+  with_label_type(label.dtype, [&](auto type) {
+    bad = for_each_allowed<decltype(type), std::int64_t>(
+        data_set, [&](std::int64_t, std::int64_t token) { scored += token != info.ignore_index; });
+  });
+  Lines lines{format("tokens: {} scored, in {} places", scored,
+                     label.num_rows * num_elements(label.row_shape)),
+              unit_line(data_set)};
+  append_bad(lines, bad, "labels out of range");
+  return lines;
 }
 
 }  // namespace
 
 Lines label_report(DataSet& data_set) {
   const LabelForm form = rules_of(data_set.info()).label;
-  if (form == LabelForm::none) return report_tables(data_set.info());
+  if (form == LabelForm::none) return table_report(data_set);
   if (form == LabelForm::values) return report_values(data_set);
   if (form == LabelForm::flags) return report_flags(data_set);
+  if (form == LabelForm::sequence) return report_sequences(data_set);
   return report_classes(data_set);
 }
 

@@ -85,6 +85,15 @@ TEST_F(DescribeTargets, ValuesThatAreNotFiniteAreListedAndLeftOut) {
   expect_error(ErrorKind::dataset, {"/targets/label[0, 1] = inf"}, [&] { verify(data_set); });
 }
 
+TEST_F(DescribeTargets, PixelsOfMapsThatAreScored) {
+  TargetFile file = regression_file(1, {1, 2, NAN, 4, -5.5F, NAN});
+  file.dims = {2, 1, 3};
+  DataSet data_set = open(file);
+  EXPECT_THAT(describe(data_set),
+              IsSupersetOf({"targets: a map of 1 output per sample; 4 pixels scored, 2 not",
+                            "  output 0: min -5.5, mean 0.375, max 4"}));
+}
+
 TEST_F(DescribeTargets, ManyOutputsAreBounded) {
   DataSet data_set = open(regression_file(1000, std::vector<float>(2000, 0.5F)));
   const auto lines = describe(data_set);

@@ -13,6 +13,7 @@
 #include "question_file.hpp"
 #include "raw_hdf5.hpp"
 #include "sample_file.hpp"
+#include "spoil.hpp"
 
 namespace tally::data {
 namespace {
@@ -171,20 +172,6 @@ TEST_F(Questions, CountForTheIdentity) {
       EXPECT_TRUE(identities.insert(open(changed).identity()).second) << "change " << i;
     }
   }
-}
-
-// Turns the last bits of a dataset over.
-void spoil(const std::filesystem::path& path, const ColumnInfo& column) {
-  raw::edit(path, [&](hid_t file) {
-    const hid_t id = raw::ok(H5Dopen2(file, column.path.c_str(), H5P_DEFAULT));
-    const hid_t type = raw::ok(H5Dget_type(id));
-    std::vector<std::uint8_t> bytes(to_size(column.num_rows * column.row_bytes()));
-    raw::ok(H5Dread(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
-    bytes.back() = static_cast<std::uint8_t>(~bytes.back());
-    raw::ok(H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
-    H5Tclose(type);
-    H5Dclose(id);
-  });
 }
 
 TEST_F(Questions, CountForTheIdentityWithoutChecksumsToo) {

@@ -2,52 +2,10 @@
 
 #include <tally/base/checked_cast.hpp>
 
-#include "checked_column.hpp"
+#include "file_columns.hpp"
 
 namespace tally::data {
 namespace {
-
-// Writes datasets with the file's checksums.
-class Columns {
- public:
-  Columns(hid_t file, const QuestionFile& questions) : file_(file), questions_(questions) {}
-
-  template <class T>
-  void put(const std::string& path, hid_t type, const std::vector<T>& values,
-           const raw::Dims& row = {}) const {
-    hsize_t row_values = 1;
-    raw::Dims dims{0};
-    for (const hsize_t extent : row) {
-      row_values *= extent;
-      dims.push_back(extent);
-    }
-    dims[0] = values.size() * (sizeof(T) / H5Tget_size(type)) / row_values;
-    raw::checked_column(file_, path, type, dims, values, questions_.rows_per_block);
-  }
-
-  void put_texts(const std::string& path, const std::vector<std::string>& texts) const {
-    std::vector<std::int64_t> offsets{0};
-    std::vector<char> values;
-    for (const std::string& text : texts) {
-      values.insert(values.end(), text.begin(), text.end());
-      offsets.push_back(std::ssize(values));
-    }
-    put(path + "/offsets", H5T_STD_I64LE, offsets);
-    put(path + "/values", H5T_STD_U8LE, values);
-  }
-
-  // A number of each window.
-  template <class T>
-  void put_windows(const std::string& path, hid_t type, T Window::*number) const {
-    std::vector<T> values;
-    for (const Window& window : questions_.windows) values.push_back(window.*number);
-    put(path, type, values);
-  }
-
- private:
-  hid_t file_;
-  const QuestionFile& questions_;
-};
 
 void write_root(hid_t file, const QuestionFile& questions) {
   const std::int64_t schema = 1, no_answer = questions.no_answer ? 1 : 0;
@@ -56,7 +14,7 @@ void write_root(hid_t file, const QuestionFile& questions) {
   raw::attribute(file, "/", "no_answer", H5T_STD_I64LE, {}, &no_answer);
 }
 
-void write_inputs(hid_t file, const Columns& columns, const QuestionFile& questions) {
+void write_inputs(hid_t file, const FileColumns& columns, const QuestionFile& questions) {
   std::vector<std::uint8_t> mask, types;
   for (const Window& window : questions.windows) {
     for (std::int64_t place = 0; place < questions.tokens_of_row; ++place) {
@@ -74,7 +32,7 @@ void write_inputs(hid_t file, const Columns& columns, const QuestionFile& questi
   raw::attribute(file, "/inputs/token_type_ids", "padding", H5T_STD_I64LE, {}, &zero);
 }
 
-void write_paragraphs(const Columns& columns, const QuestionFile& questions) {
+void write_paragraphs(const FileColumns& columns, const QuestionFile& questions) {
   std::vector<std::array<std::int32_t, 2>> tokens;
   std::vector<std::int64_t> offsets{0};
   for (const std::string& context : questions.contexts) {
@@ -112,14 +70,14 @@ std::vector<std::array<std::int32_t, 2>> QuestionFile::tokens(const std::string&
 
 void QuestionFile::write(const std::filesystem::path& path) const {
   raw::create(path, [&](hid_t file) {
-    const Columns columns(file, *this);
+    const FileColumns columns(file, rows_per_block);
     write_root(file, *this);
     write_inputs(file, columns, *this);
-    columns.put_windows("/lengths", H5T_STD_I32LE, &Window::length);
-    columns.put_windows("/targets/unit", H5T_STD_I64LE, &Window::unit);
-    columns.put_windows("/targets/context_begin", H5T_STD_I32LE, &Window::context_begin);
-    columns.put_windows("/targets/context_end", H5T_STD_I32LE, &Window::context_end);
-    columns.put_windows("/targets/token_begin", H5T_STD_I32LE, &Window::token_begin);
+    columns.put_each("/lengths", H5T_STD_I32LE, windows, &Window::length);
+    columns.put_each("/targets/unit", H5T_STD_I64LE, windows, &Window::unit);
+    columns.put_each("/targets/context_begin", H5T_STD_I32LE, windows, &Window::context_begin);
+    columns.put_each("/targets/context_end", H5T_STD_I32LE, windows, &Window::context_end);
+    columns.put_each("/targets/token_begin", H5T_STD_I32LE, windows, &Window::token_begin);
     columns.put_texts("/units/id", ids);
     columns.put_texts("/units/question", questions);
     columns.put("/units/paragraph", H5T_STD_I64LE, paragraphs);

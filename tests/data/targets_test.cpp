@@ -101,6 +101,22 @@ TEST_F(Targets, OneOutputMayBeAColumnOrNot) {
   EXPECT_EQ(open(file).info().targets[0].row_shape, Shape{});
 }
 
+TEST_F(Targets, OneOutputMayBeAMap) {
+  TargetFile file = regression_file(1, {1, 2, NAN, 4, -5.5F, 6});
+  file.dims = {1, 2, 3};
+  DataSet map = open(file);
+  EXPECT_EQ(map.info().targets[0].row_shape, (Shape{2, 3}));
+  EXPECT_NE(verify(map).find("targets finite or NaN"), std::string::npos);
+  file.rows = bytes_of<float>({1, 2, 3, 4, INFINITY, 6});
+  DataSet infinite = open(file);
+  expect_error(ErrorKind::dataset,
+               {"/targets/label[0, 1, 1] = inf, expected finite numbers or NaN (read)"},
+               [&] { verify(infinite); });
+  file.num_classes = 3;
+  expect_error(ErrorKind::dataset, {"has shape [1, 2, 3], expected [N, 3] for 3 outputs"},
+               [&] { open(file); });
+}
+
 TEST_F(Targets, OneLabelIsEnough) {
   EXPECT_EQ(open(multilabel_file(1, {0, 1})).info().num_classes, 1);
 }
