@@ -160,8 +160,8 @@ Lines report_sequences(DataSet& data_set) {
     bad = for_each_allowed<decltype(type), std::int64_t>(
         data_set, [&](std::int64_t, std::int64_t token) { scored += token != info.ignore_index; });
   });
-  Lines lines{format("tokens: {} scored, in {} places", scored,
-                     label.num_rows * num_elements(label.row_shape)),
+  Lines lines{format("tokens: {} scored, in {} places; {} kinds of them", scored,
+                     label.num_rows * num_elements(label.row_shape), info.num_classes),
               unit_line(data_set)};
   append_bad(lines, bad, "labels out of range");
   return lines;

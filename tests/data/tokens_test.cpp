@@ -174,7 +174,8 @@ TEST_F(Tokens, DocumentsAreDescribedForPeople) {
   DataSet data_set = open(file);
   const auto lines = describe(data_set);
   EXPECT_THAT(lines, Contains(HasSubstr("task language-model, 4 samples, 3 documents")));
-  EXPECT_THAT(lines, IsSupersetOf({"ignore_index: -100", "tokens: 10 scored, in 24 places",
+  EXPECT_THAT(lines, IsSupersetOf({"ignore_index: -100",
+                                   "tokens: 10 scored, in 24 places; 10 kinds of them",
                                    "3 documents: 35 bytes, 7 words"}));
   EXPECT_THAT(lines, Not(Contains(HasSubstr("class"))));
   EXPECT_THAT(lines, Not(Contains(HasSubstr("not used"))));
@@ -185,7 +186,7 @@ TEST_F(Tokens, ChoicesAreDescribedForPeople) {
   DataSet data_set = open(choice_file());
   const auto lines = describe(data_set);
   EXPECT_THAT(lines, Contains(HasSubstr("task multiple-choice, 5 samples, 2 questions")));
-  EXPECT_THAT(lines, IsSupersetOf({"tokens: 6 scored, in 30 places",
+  EXPECT_THAT(lines, IsSupersetOf({"tokens: 6 scored, in 30 places; 10 kinds of them",
                                    "2 questions of 2 to 3 choices; the right one is 0 to 2"}));
   EXPECT_THAT(verify(data_set), HasSubstr("all 5 rows read, labels in range"));
 }
