@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import h5py
 import numpy as np
 
-from .column import Column
 from .set_file import SetFile
 from .squad import Squad
 from .windows import Rows, Window, WindowRule
@@ -38,34 +36,19 @@ class QuestionSet:
         return np.repeat(np.arange(len(paragraphs)), [len(paragraph.questions) for paragraph in paragraphs])
 
 
-class _QuestionFile(SetFile):
-    def __init__(self, path: Path, overwrite: bool, no_answer: bool) -> None:
-        super().__init__(path, overwrite=overwrite)
-        self._no_answer = no_answer
-
-    def _begin(self, file: h5py.File) -> None:
-        super()._begin(file)
-        file.attrs["task"] = "question-answering"
-        file.attrs["no_answer"] = np.int64(self._no_answer)
-
-    def add_sequence(self, name: str, dtype: str, num_rows: int, length: int, padding: int) -> Column:
-        """/inputs/<name>: rows that are filled up with `padding`."""
-        column = self.add_column(f"/inputs/{name}", dtype, num_rows, (length,))
-        self._opened()[column.path].attrs["padding"] = np.int64(padding)
-        return column
-
-
 def write_question_set(
     source: QuestionSet, output: Path, overwrite: bool, done: Callable[[int], object]
 ) -> None:
     """done(n) is told of each n questions that were written."""
-    with _QuestionFile(output, overwrite, source.squad.may_have_no_answer) as file:
+    with SetFile(output, overwrite=overwrite) as file:
+        file.set_attribute("task", "question-answering")
+        file.set_attribute("no_answer", int(source.squad.may_have_no_answer))
         _add_units(file, source)
         _add_paragraphs(file, source)
         _add_rows(file, source, done)
 
 
-def _add_units(file: _QuestionFile, source: QuestionSet) -> None:
+def _add_units(file: SetFile, source: QuestionSet) -> None:
     questions = [question for paragraph in source.squad.paragraphs for question in paragraph.questions]
     answers = [answer.encode() for question in questions for answer in question.answers]
     first_answer = np.cumsum([0, *(len(question.answers) for question in questions)], dtype=np.int64)
@@ -76,7 +59,7 @@ def _add_units(file: _QuestionFile, source: QuestionSet) -> None:
     file.add_ragged("/answers/text", answers)
 
 
-def _add_paragraphs(file: _QuestionFile, source: QuestionSet) -> None:
+def _add_paragraphs(file: SetFile, source: QuestionSet) -> None:
     file.add_ragged("/paragraphs/text", [paragraph.context.encode() for paragraph in source.squad.paragraphs])
     file.add_ragged("/paragraphs/tokens", [tokens.spans for tokens in source.contexts])
 
@@ -95,11 +78,11 @@ def _pieces(source: QuestionSet) -> Iterator[tuple[range, Rows, np.ndarray, np.n
         yield units, rows, np.array(unit_of, np.int64), np.array(windows, np.int32)
 
 
-def _add_rows(file: _QuestionFile, source: QuestionSet, done: Callable[[int], object]) -> None:
+def _add_rows(file: SetFile, source: QuestionSet, done: Callable[[int], object]) -> None:
     num_rows, length = source.num_rows, source.rule.length
-    input_ids = file.add_sequence("input_ids", "int32", num_rows, length, source.tokenizer.pad)
-    mask = file.add_sequence("attention_mask", "uint8", num_rows, length, 0)
-    token_types = file.add_sequence("token_type_ids", "uint8", num_rows, length, 0)
+    input_ids = file.add_sequence("/inputs/input_ids", "int32", num_rows, length, source.tokenizer.pad)
+    mask = file.add_sequence("/inputs/attention_mask", "uint8", num_rows, length, 0)
+    token_types = file.add_sequence("/inputs/token_type_ids", "uint8", num_rows, length, 0)
     lengths = file.add_column("/lengths", "int32", num_rows)
     unit = file.add_column("/targets/unit", "int64", num_rows)
     context_begin = file.add_column("/targets/context_begin", "int32", num_rows)

@@ -13,6 +13,7 @@ from . import schema
 from .atomic import atomic_path
 from .checksum import BlockChecksums
 from .column import Column, RowCheck
+from .encoding import ImageEncoding
 from .errors import UsageError
 from .fault_keeping_file import FaultKeepingFile
 
@@ -88,6 +89,33 @@ class SetFile:
         row_bytes = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
         rows_per_block = self._rows_per_block or schema.default_rows_per_block(row_bytes)
         return self._add(path, dtype, (rows, *shape), check, rows_per_block)
+
+    def set_attribute(self, name: str, value: str | int) -> None:
+        """At the root; numbers as int64."""
+        self._opened().attrs[name] = value if isinstance(value, str) else np.int64(value)
+
+    def add_class_names(self, names: Sequence[str]) -> None:
+        """/class_names: as plain bytes in the file; none empty, none with NUL."""
+        encoded = [name.encode() for name in names]
+        fixed = h5py.string_dtype("utf-8", max(map(len, encoded)))
+        self._opened().create_dataset("/class_names", data=np.array(encoded, fixed))
+
+    def add_image_column(self, path: str, rows: int, height: int, width: int, encoding: ImageEncoding) -> Column:
+        """uint8 [rows, height, width, channels], with the attributes of an image."""
+        column = self.add_column(path, "uint8", rows, (height, width, encoding.num_channels))
+        attributes = self._opened()[column.path].attrs
+        attributes["layout"] = "HWC"
+        attributes["channels"] = encoding.channels
+        attributes["scale"] = np.float64(encoding.scale)
+        attributes["mean"] = np.array(encoding.mean, np.float64)
+        attributes["std"] = np.array(encoding.std, np.float64)
+        return column
+
+    def add_sequence(self, path: str, dtype: str, rows: int, length: int, padding: int) -> Column:
+        """[rows, length] that are filled up with `padding`."""
+        column = self.add_column(path, dtype, rows, (length,))
+        self._opened()[column.path].attrs["padding"] = np.int64(padding)
+        return column
 
     def add_ragged(self, path: str, rows: Sequence[bytes] | Sequence[np.ndarray]) -> None:
         """The ragged array `path`: rows of bytes, or arrays [n, ...] that differ in their first size alone."""

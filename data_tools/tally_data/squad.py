@@ -1,12 +1,11 @@
 """Reads SQuAD files (v1.1 and v2.0): contexts, questions and gold answers, each checked."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import DataError, reading
+from .errors import DataError
+from .json_form import JsonForm, parse_json
 
 
 @dataclass(frozen=True)
@@ -39,28 +38,24 @@ class Squad:
         return sum(len(paragraph.questions) for paragraph in self.paragraphs)
 
 
-class _Reader:
-    """Walks through the file's content and knows how to name each place in it."""
+class _Reader(JsonForm):
+    """Walks through the file's content."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        super().__init__(path, "SQuAD's form")
         self._ids: dict[str, str] = {}  # id -> its place
         self._version_2 = False
 
     def read(self) -> Squad:
-        with reading(self._path):
-            try:
-                content = json.loads(self._path.read_text(encoding="utf-8-sig"))
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"'{self._path}' is not a JSON file: {error}") from error
-        articles = self._field(content, "", "data", list)
+        content = parse_json(self._path)
+        articles = self.field(content, "", "data", list)
         version = content.get("version", "")
         self._version_2 = str(version).lower().removeprefix("v").startswith("2")
         found = [
             self._paragraph(paragraph, place)
-            for at, article in self._items(articles, "data")
-            for place, paragraph in self._items(
-                self._field(article, at, "paragraphs", list), f"{at}.paragraphs"
+            for at, article in self.items(articles, "data")
+            for place, paragraph in self.items(
+                self.field(article, at, "paragraphs", list), f"{at}.paragraphs"
             )
         ]
         paragraphs = [paragraph for paragraph in found if paragraph.questions]
@@ -69,52 +64,31 @@ class _Reader:
         return Squad(paragraphs, self._version_2)
 
     def _paragraph(self, value: Any, place: str) -> Paragraph:
-        context = self._text(value, place, "context")
+        context = self.text(value, place, "context")
         questions = [
             self._question(question, at)
-            for at, question in self._items(self._field(value, place, "qas", list), f"{place}.qas")
+            for at, question in self.items(self.field(value, place, "qas", list), f"{place}.qas")
         ]
         return Paragraph(place, context, questions)
 
     def _question(self, value: Any, place: str) -> Question:
-        identity = self._text(value, place, "id")
+        identity = self.text(value, place, "id")
         if first := self._ids.get(identity):
-            raise self._wrong(place, f"has the id '{identity}' that {first} has already")
+            raise self.wrong(place, f"has the id '{identity}' that {first} has already")
         self._ids[identity] = place
         answers = [
-            self._text(answer, at, "text")
-            for at, answer in self._items(self._field(value, place, "answers", list), f"{place}.answers")
+            self.text(answer, at, "text")
+            for at, answer in self.items(self.field(value, place, "answers", list), f"{place}.answers")
         ]
         impossible = value.get("is_impossible", self._version_2 and not answers)
         self._version_2 |= "is_impossible" in value
         if not isinstance(impossible, bool):
-            raise self._wrong(place, f"has is_impossible = {impossible!r}, expected true or false")
+            raise self.wrong(place, f"has is_impossible = {impossible!r}, expected true or false")
         if not impossible and not answers:
-            raise self._wrong(place, f"(id '{identity}') has no answers")
+            raise self.wrong(place, f"(id '{identity}') has no answers")
         if impossible and answers:
-            raise self._wrong(place, f"(id '{identity}') has answers and is_impossible = true")
-        return Question(identity, self._text(value, place, "question"), answers)
-
-    def _field(self, value: Any, place: str, key: str, kind: type) -> Any:
-        if not isinstance(value, dict) or not isinstance(value.get(key), kind):
-            what = {list: "a list", str: "text"}[kind]
-            raise self._wrong(place or "the top", f"has no '{key}' that is {what}")
-        return value[key]
-
-    def _text(self, value: Any, place: str, key: str) -> str:
-        text: str = self._field(value, place, key, str)
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise self._wrong(place, f"has a '{key}' with half a surrogate pair, which is no character") from error
-        return text
-
-    @staticmethod
-    def _items(values: list[Any], place: str) -> Iterator[tuple[str, Any]]:
-        return ((f"{place}[{index}]", value) for index, value in enumerate(values))
-
-    def _wrong(self, place: str, what: str) -> DataError:
-        return DataError(f"'{self._path}' is not in SQuAD's form: {place} {what}")
+            raise self.wrong(place, f"(id '{identity}') has answers and is_impossible = true")
+        return Question(identity, self.text(value, place, "question"), answers)
 
 
 def read_squad(path: Path) -> Squad:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import numpy as np
 
 from . import schema
 from .column import Column, RowCheck
@@ -54,16 +53,8 @@ class DataSetWriter(SetFile):
         self, name: str = "image", *, height: int, width: int, encoding: ImageEncoding, data: Any = None
     ) -> Column:
         """/inputs/<name>: uint8 [N, height, width, channels], with the attributes of an image."""
-        column = self._add_samples(
-            f"/inputs/{schema.check_name(name)}", "uint8", (height, width, encoding.num_channels)
-        )
-        attributes = self._opened()[column.path].attrs
-        attributes["layout"] = "HWC"
-        attributes["channels"] = encoding.channels
-        attributes["scale"] = np.float64(encoding.scale)
-        attributes["mean"] = np.array(encoding.mean, np.float64)
-        attributes["std"] = np.array(encoding.std, np.float64)
-        return self._filled(column, data)
+        path = f"/inputs/{schema.check_name(name)}"
+        return self._filled(self.add_image_column(path, self.num_samples, height, width, encoding), data)
 
     def add_input(self, name: str, *, dtype: str, shape: Sequence[int] = (), data: Any = None) -> Column:
         """/inputs/<name>: [N, *shape] of one of schema.INPUT_DTYPES, given to the model as it is."""
@@ -128,15 +119,13 @@ class DataSetWriter(SetFile):
 
     def _begin(self, file: h5py.File) -> None:
         super()._begin(file)
-        file.attrs["task"] = self._task.name
+        self.set_attribute("task", self._task.name)
         if self._num_classes is not None:
-            file.attrs["num_classes"] = np.int64(self._num_classes)
+            self.set_attribute("num_classes", self._num_classes)
         if self._ignore_index is not None:
-            file.attrs["ignore_index"] = np.int64(self._ignore_index)
+            self.set_attribute("ignore_index", self._ignore_index)
         if self._class_names is not None:
-            encoded = [name.encode() for name in self._class_names]
-            fixed = h5py.string_dtype("utf-8", max(map(len, encoded)))
-            file.create_dataset("/class_names", data=np.array(encoded, fixed))
+            self.add_class_names(self._class_names)
 
     def _finish(self) -> None:
         if not any(path.startswith("/inputs/") for path in self._columns):
