@@ -48,7 +48,8 @@ def _margin(length: int, size: int) -> int:
     return round((length - size) / 2)
 
 
-def _open(file: ImageFile, mode: str) -> Image.Image:
+def open_image(file: ImageFile, mode: str) -> Image.Image:
+    """Converted to `mode`, L or RGB."""
     try:
         with Image.open(io.BytesIO(file.read())) as image:
             if image.mode.startswith(_DEEP_MODES):
@@ -62,17 +63,22 @@ def _open(file: ImageFile, mode: str) -> Image.Image:
         raise DataError(f"image '{file.name}' cannot be decoded: {error}") from error
 
 
+def pixels_of(image: Image.Image, channels: str) -> np.ndarray:
+    """uint8 [H, W, C], of an image of mode L or RGB."""
+    pixels = np.asarray(image, np.uint8)
+    if channels == "L":
+        return pixels[..., None]
+    return pixels[..., ::-1] if channels == "BGR" else pixels
+
+
 def decode(file: ImageFile, rule: DecodeRule) -> np.ndarray:
     """uint8 [H, W, C]. Grey, palette, CMYK and other images are converted to the rule's channels."""
-    image = _open(file, "L" if rule.channels == "L" else "RGB")
+    image = open_image(file, "L" if rule.channels == "L" else "RGB")
     if rule.resize is not None:
         image = resize_shorter_side(image, rule.resize, rule.interpolation)
     if rule.crop is not None:
         image = crop_center(image, rule.crop)
-    pixels = np.asarray(image, np.uint8)
-    if rule.channels == "L":
-        return pixels[..., None]
-    return pixels[..., ::-1] if rule.channels == "BGR" else pixels
+    return pixels_of(image, rule.channels)
 
 
 def decode_chunk(files: list[ImageFile], rule: DecodeRule, first: str, shape: tuple[int, ...]) -> np.ndarray:

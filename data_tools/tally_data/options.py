@@ -46,6 +46,15 @@ def not_negative(text: str) -> int:
     return int(text)
 
 
+def size(text: str) -> tuple[int, int]:
+    """Height and width: 480x640."""
+    try:
+        height, width = map(positive, text.split("x"))
+    except (ValueError, argparse.ArgumentTypeError):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a height and a width such as 480x640") from None
+    return height, width
+
+
 def add_output_options(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help=what)
     parser.add_argument("--overwrite", action="store_true", help="replace an existing output file")
