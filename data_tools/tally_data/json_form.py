@@ -1,5 +1,6 @@
 """JSON files of a known form: what is read from them is checked, and every fault names its place in the file."""
 
+import codecs
 import json
 import math
 from collections.abc import Iterator
@@ -19,6 +20,18 @@ def parse_json(path: Path) -> Any:
             return json.loads(path.read_text(encoding="utf-8-sig"))
         except (ValueError, RecursionError) as error:
             raise DataError(f"'{path}' is not a JSON file: {error}") from error
+
+
+def parse_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
+    """The value of each line that is not blank, with its place: "line 3"."""
+    with reading(path):
+        content = path.read_bytes()
+    for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
+        if line.strip():
+            try:
+                yield f"line {number}", json.loads(line.decode())
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"'{path}', line {number}, is not JSON: {error}") from error
 
 
 class JsonForm:
@@ -50,6 +63,17 @@ class JsonForm:
         if isinstance(found, bool) or not isinstance(found, int) or found not in _INT64:
             raise self.wrong(place, f"has no '{key}' that is a whole number")
         return found
+
+    def identity(self, value: Any, place: str, key: str, known: dict[str, str]) -> str:
+        """A text or whole number that is not among those `known` with their places; else the place's own number."""
+        found = value.get(key, place.split()[-1]) if isinstance(value, dict) else None
+        if isinstance(found, bool) or not isinstance(found, str | int):
+            raise self.wrong(place, f"has no '{key}' that is text or a whole number")
+        identity = self.plain_text(str(found), place, key)
+        if first := known.get(identity):
+            raise self.wrong(place, f"has the {key} '{identity}' that {first} has already")
+        known[identity] = place
+        return identity
 
     def number(self, found: Any, place: str, what: str) -> float:
         """`found` as a finite number; what: such as "an area"."""

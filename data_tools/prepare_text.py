@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Writes documents as a Tally data set of the task language-model: perplexity, bits per byte.
+
+--input is a folder (each .txt file in it is a document), a file of JSON lines {"id": ..., "text": ...} (named .jsonl,
+.ndjson or .json), or one text. --tokenizer is the tokenizer.json of a Hugging Face model, or `bytes` (256 tokens), or
+`characters`; it adds no special tokens.
+
+Each document is cut into windows of its own, as Hugging Face's guide to the perplexity of fixed-length models does:
+window i begins at token i * stride, and scores those of its tokens that no window before it has scored. --stride is
+--max-length unless given: windows are then disjoint, and the model sees the token before each. With a smaller one each
+token has more context, and more is computed.
+
+Without --prefix-token the first token of a document is context only. With it that token stands in front, so that the
+first one is scored, too; with --full-last-window, too, windows are those of the language model evaluation harness
+(rolling log likelihoods). A document without a token to score has a row all the same, of which nothing is scored.
+"""
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from tally_data.atomic import check_output
+from tally_data.documents import Document, read_documents
+from tally_data.errors import DataError, UsageError, run_tool
+from tally_data.options import ToolParser, add_output_options, positive
+from tally_data.progress import progress_bar
+from tally_data.rolling import RollingRule, Window, empty_row, make_row
+from tally_data.set_file import SetFile
+from tally_data.text_tokenizers import TextTokenizer, add_tokenizer_options, find_tokenizer
+from tally_data.token_rows import IGNORED, TokenRow, TokenRowWriter
+
+ROWS_PER_PIECE = 1024
+
+
+@dataclass(frozen=True)
+class TextSet:
+    """tokens and windows: of each document."""
+
+    documents: list[Document]
+    tokenizer: TextTokenizer
+    tokens: list[np.ndarray]
+    windows: list[list[Window]]
+
+    @property
+    def num_rows(self) -> int:
+        return sum(max(1, len(windows)) for windows in self.windows)
+
+    @property
+    def num_scored(self) -> int:
+        return sum(window.end - window.first_scored for windows in self.windows for window in windows)
+
+    def rows(self) -> Iterator[tuple[int, TokenRow]]:
+        """With the document's number."""
+        prefix = self.tokenizer.prefix
+        for unit, (tokens, windows) in enumerate(zip(self.tokens, self.windows, strict=True)):
+            if not windows:
+                yield unit, empty_row(tokens, prefix)
+            yield from ((unit, make_row(tokens, prefix, window)) for window in windows)
+
+
+def make_text_set(args: argparse.Namespace) -> tuple[TextSet, int]:
+    """Also how many tokens the longest row has."""
+    documents = read_documents(args.input, args.id_field, args.text_field)
+    texts = [document.text for document in documents]
+    tokenizer = find_tokenizer(args, texts)
+    stride = args.stride or args.max_length
+    rule = RollingRule(args.max_length, stride, tokenizer.prefix is not None, args.full_last_window)
+    tokens = tokenizer.ids(texts)
+    found = TextSet(documents, tokenizer, tokens, [rule.windows(len(one)) for one in tokens])
+    if found.num_scored == 0:
+        raise DataError(f"'{args.input}' holds no token to score")
+    return found, max(rule.longest(len(one)) for one in tokens)
+
+
+def write_units(file: SetFile, documents: list[Document]) -> None:
+    file.add_ragged("/units/id", [document.identity.encode() for document in documents])
+    num_bytes = np.array([len(document.text.encode()) for document in documents], np.int64)
+    num_words = np.array([document.num_words for document in documents], np.int64)
+    file.add_column("/units/bytes", "int64", len(documents)).append(num_bytes)
+    file.add_column("/units/words", "int64", len(documents)).append(num_words)
+
+
+def write_text_set(source: TextSet, longest: int, output: Path, overwrite: bool) -> None:
+    num_rows = source.num_rows
+    with SetFile(output, overwrite=overwrite) as file, progress_bar(num_rows, "row", output.name) as bar:
+        file.set_attribute("task", "language-model")
+        file.set_attribute("num_classes", source.tokenizer.num_tokens)
+        file.set_attribute("ignore_index", IGNORED)
+        write_units(file, source.documents)
+        out, rows = TokenRowWriter(file, num_rows, longest), source.rows()
+        while piece := list(islice(rows, ROWS_PER_PIECE)):
+            units, token_rows = zip(*piece, strict=True)
+            out.append(token_rows, units)
+            bar.update(len(piece))
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = ToolParser(__doc__)
+    parser.add_argument("--input", type=Path, required=True, metavar="PATH", help="folder, JSON lines, or a text")
+    parser.add_argument("--id-field", default="id", metavar="NAME", help="of JSON lines; else the line counts")
+    parser.add_argument("--text-field", default="text", metavar="NAME", help="of JSON lines, default %(default)s")
+    add_tokenizer_options(parser)
+    parser.add_argument(
+        "--prefix-token", metavar="TOKEN",
+        help="stands in front of each document, such as <|endoftext|>; with bytes and characters a single one is "
+        "itself, and any other name is a new token behind the others",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-length", type=positive, default=1024, metavar="N", help="tokens that the model sees, default %(default)s"
+    )
+    parser.add_argument(
+        "--stride", type=positive, metavar="N", help="tokens between the begins of windows, default: --max-length"
+    )
+    parser.add_argument(
+        "--full-last-window", action="store_true", help="the last window of a document has as much context as fits"
+    )
+    add_output_options(parser, "the data set file (.h5)")
+    return parser
+
+
+def main() -> None:
+    args = make_parser().parse_args()
+    if args.stride is not None and args.stride > args.max_length:
+        raise UsageError(f"--stride {args.stride} would skip tokens: give at most --max-length {args.max_length}")
+    check_output(args.output, args.overwrite)
+    source, longest = make_text_set(args)
+    write_text_set(source, longest, args.output, args.overwrite)
+    num_tokens = sum(map(len, source.tokens))
+    print(
+        f"wrote {args.output}: {len(source.documents)} documents, {num_tokens} tokens of {source.tokenizer.num_tokens} "
+        f"kinds, {source.num_scored} scored, {source.num_rows} rows of up to {longest} tokens, "
+        f"{args.output.stat().st_size / 1e6:.1f} MB"
+    )
+
+
+if __name__ == "__main__":
+    run_tool("prepare_text", main)
