@@ -35,8 +35,8 @@ def _run(script: Path, *options: object, **more: object) -> subprocess.Completed
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **more)
 
 
-def _run_here(name: str, *options: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """As _run, but in this process, where torch is loaded already (it takes seconds)."""
+def run_here(name: str, *options: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """As _run, but in this process: where torch is loaded already (it takes seconds), or to patch the tool."""
     errors = importlib.import_module("tally_data.errors")
     module = importlib.import_module(name)
     command = [name, *map(str, options)]
@@ -58,7 +58,7 @@ def tool() -> Tool:
 
     def run(name: str, *options: object, **more: object) -> subprocess.CompletedProcess[str]:
         if name == "export_model":
-            return _run_here(name, *options, **more)
+            return run_here(name, *options, **more)
         return _run(TOOLS / f"{name}.py", *options, **more)
 
     return run

@@ -1,6 +1,6 @@
 """prepare_text: windows beside plain re-implementations of the two well-known loops, each token once, and refusals."""
 
-import sys
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pytest
 from ragged import texts
 from token_sets import DOCUMENTS, IGNORED, Row, read_rows, write_documents
 
-from conftest import Tool
+from conftest import Tool, run_here
 
 NAME = "prepare_text"
 PREFIX = 256
@@ -168,18 +168,12 @@ def test_sources(tmp_path: Path, succeed: Tool) -> None:
     assert stored(lines, "--id-field", "name", "--text-field", "body") == [("7", 5), ("3", 2)]
 
 
-def test_same_input_same_bytes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import prepare_text
-    from tally_data.errors import run_tool
-
+def test_same_bytes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     whole = write("--max-length", 16, "--stride", 4).read_bytes()
-    monkeypatch.setattr(prepare_text, "ROWS_PER_PIECE", 7)
-    output = tmp_path / "pieces.h5"
-    words = ["--tokenizer", "bytes", "--max-length", "16", "--stride", "4", "--output", str(output)]
-    monkeypatch.setattr(sys, "argv", [NAME, "--input", str(tmp_path / "in.jsonl"), *words])
-    with pytest.raises(SystemExit) as ended:
-        run_tool(NAME, prepare_text.main)
-    assert ended.value.code == 0 and output.read_bytes() == whole
+    monkeypatch.setattr(importlib.import_module(NAME), "ROWS_PER_PIECE", 7)
+    words = ["--tokenizer", "bytes", "--max-length", 16, "--stride", 4, "--output", tmp_path / "pieces.h5"]
+    assert run_here(NAME, "--input", tmp_path / "in.jsonl", *words).returncode == 0
+    assert (tmp_path / "pieces.h5").read_bytes() == whole
 
 
 BAD_LINES = [
