@@ -147,6 +147,9 @@ HEADS = [
     ("BertForMaskedLM", {}, ["batch", "sequence", 60], None, THREE),
     ("RobertaForTokenClassification", {"pad_token_id": 1}, ["batch", "sequence", 2], None, THREE[:2]),
     ("LlamaForCausalLM", {}, ["batch", "sequence", 60], None, THREE[:2]),
+    ("LlamaForCausalLM", {"num_key_value_heads": 1, "tie_word_embeddings": True}, ["batch", "sequence", 60], None,
+     THREE[:2]),
+    ("GPT2LMHeadModel", {}, ["batch", "sequence", 60], None, THREE[:2]),
 ]
 
 
