@@ -51,7 +51,12 @@ class TextSet:
 
     @property
     def num_scored(self) -> int:
-        return sum(window.end - window.first_scored for windows in self.windows for window in windows)
+        return sum(window.num_scored for windows in self.windows for window in windows)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest row."""
+        return max(window.num_seen for windows in self.windows for window in windows)
 
     def rows(self) -> Iterator[tuple[int, TokenRow]]:
         """With the document's number."""
@@ -62,8 +67,7 @@ class TextSet:
             yield from ((unit, make_row(tokens, prefix, window)) for window in windows)
 
 
-def make_text_set(args: argparse.Namespace) -> tuple[TextSet, int]:
-    """Also how many tokens the longest row has."""
+def make_text_set(args: argparse.Namespace) -> TextSet:
     documents = read_documents(args.input, args.id_field, args.text_field)
     texts = [document.text for document in documents]
     tokenizer = find_tokenizer(args, texts)
@@ -73,7 +77,7 @@ def make_text_set(args: argparse.Namespace) -> tuple[TextSet, int]:
     found = TextSet(documents, tokenizer, tokens, [rule.windows(len(one)) for one in tokens])
     if found.num_scored == 0:
         raise DataError(f"'{args.input}' holds no token to score")
-    return found, max(rule.longest(len(one)) for one in tokens)
+    return found
 
 
 def write_units(file: SetFile, documents: list[Document]) -> None:
@@ -84,14 +88,14 @@ def write_units(file: SetFile, documents: list[Document]) -> None:
     file.add_column("/units/words", "int64", len(documents)).append(num_words)
 
 
-def write_text_set(source: TextSet, longest: int, output: Path, overwrite: bool) -> None:
+def write_text_set(source: TextSet, output: Path, overwrite: bool) -> None:
     num_rows = source.num_rows
     with SetFile(output, overwrite=overwrite) as file, progress_bar(num_rows, "row", output.name) as bar:
         file.set_attribute("task", "language-model")
         file.set_attribute("num_classes", source.tokenizer.num_tokens)
         file.set_attribute("ignore_index", IGNORED)
         write_units(file, source.documents)
-        out, rows = TokenRowWriter(file, num_rows, longest), source.rows()
+        out, rows = TokenRowWriter(file, num_rows, source.longest), source.rows()
         while piece := list(islice(rows, ROWS_PER_PIECE)):
             units, token_rows = zip(*piece, strict=True)
             out.append(token_rows, units)
@@ -127,12 +131,12 @@ def main() -> None:
     if args.stride is not None and args.stride > args.max_length:
         raise UsageError(f"--stride {args.stride} would skip tokens: give at most --max-length {args.max_length}")
     check_output(args.output, args.overwrite)
-    source, longest = make_text_set(args)
-    write_text_set(source, longest, args.output, args.overwrite)
+    source = make_text_set(args)
+    write_text_set(source, args.output, args.overwrite)
     num_tokens = sum(map(len, source.tokens))
     print(
         f"wrote {args.output}: {len(source.documents)} documents, {num_tokens} tokens of {source.tokenizer.num_tokens} "
-        f"kinds, {source.num_scored} scored, {source.num_rows} rows of up to {longest} tokens, "
+        f"kinds, {source.num_scored} scored, {source.num_rows} rows of up to {source.longest} tokens, "
         f"{args.output.stat().st_size / 1e6:.1f} MB"
     )
 

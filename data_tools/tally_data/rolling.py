@@ -17,6 +17,14 @@ class Window(NamedTuple):
     first_scored: int
     end: int
 
+    @property
+    def num_seen(self) -> int:
+        return self.end - 1 - self.begin
+
+    @property
+    def num_scored(self) -> int:
+        return self.end - self.first_scored
+
 
 @dataclass(frozen=True)
 class RollingRule:
@@ -46,10 +54,6 @@ class RollingRule:
             if end == num_tokens:
                 break
         return found
-
-    def longest(self, num_tokens: int) -> int:
-        """Tokens of the longest row of a document."""
-        return max((window.end - 1 - window.begin for window in self.windows(num_tokens)), default=1)
 
 
 def make_row(tokens: np.ndarray, prefix: int | None, window: Window) -> TokenRow:
