@@ -18,6 +18,8 @@ SUPPORT = ROOT / "tests" / "support"
 sys.path[:0] = [str(TOOLS), str(SUPPORT)]
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: other tests may want the cores meanwhile
 
+# Tools that are slow to load, or run very often; the others are run as users do.
+IN_THIS_PROCESS = ("export_model", "prepare_choices", "prepare_coco", "prepare_text")
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -35,8 +37,8 @@ def _run(script: Path, *options: object, **more: object) -> subprocess.Completed
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **more)
 
 
-def run_here(name: str, *options: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """As _run, but in this process: where torch is loaded already (it takes seconds), or to patch the tool."""
+def _run_here(name: str, *options: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """As _run, but in this process."""
     errors = importlib.import_module("tally_data.errors")
     module = importlib.import_module(name)
     command = [name, *map(str, options)]
@@ -57,8 +59,8 @@ def tool() -> Tool:
     """tool("prepare_mnist", "--input", ...) -> the finished process."""
 
     def run(name: str, *options: object, **more: object) -> subprocess.CompletedProcess[str]:
-        if name == "export_model":
-            return run_here(name, *options, **more)
+        if name in IN_THIS_PROCESS:
+            return _run_here(name, *options, **more)
         return _run(TOOLS / f"{name}.py", *options, **more)
 
     return run

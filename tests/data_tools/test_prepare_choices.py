@@ -11,7 +11,7 @@ from ragged import texts
 from token_sets import IGNORED, Row, load_tokenizer, read_rows, save_tokenizer, write_lines
 from tokenizers import Tokenizer
 
-from conftest import Tool, run_here
+from conftest import Tool
 
 NAME = "prepare_choices"
 QUESTIONS: list[dict[str, Any]] = [
@@ -113,12 +113,12 @@ def test_layout(write: Write) -> None:
         assert {f"checksums/{name}/values" in file for name in ("units/id", "units/question", "choices/text")} == {True}
 
 
-def test_same_bytes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_same_bytes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, succeed: Tool) -> None:
     words = ["--prefix-token", "<s>"]
     whole = write("bytes", *words).read_bytes()
     monkeypatch.setattr(importlib.import_module(NAME), "QUESTIONS_PER_PIECE", 3)
     words += ["--input", tmp_path / "in.jsonl", "--tokenizer", "bytes", "--output", tmp_path / "pieces.h5"]
-    assert run_here(NAME, *words).returncode == 0
+    succeed(NAME, *words)
     assert (tmp_path / "pieces.h5").read_bytes() == whole
 
 

@@ -1,6 +1,7 @@
 """prepare_coco: what the JSON says of objects, pixels where the placement says, and each refusal."""
 
 import copy
+import importlib
 import json
 import tarfile
 from collections.abc import Callable
@@ -126,12 +127,13 @@ def test_very_long_images_keep_a_row(tmp_path: Path, write: Write) -> None:
         assert file["checksums/objects/box"].shape == (0,)
 
 
-def test_tar_workers_and_limit(tmp_path: Path, write: Write) -> None:
+def test_tar_workers_and_limit(tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write_images(tmp_path / "val")
     options = ["--size", "16x16"]
     folder = write("--images", tmp_path / "val", *options, "--workers", 1).read_bytes()
     with tarfile.open(tmp_path / "val.tar", "w") as archive:
         archive.add(tmp_path / "val", "val")
+    monkeypatch.setattr(importlib.import_module(NAME), "IMAGES_PER_CHUNK", 1)
     assert write("--images", tmp_path / "val.tar", *options, "--workers", 2).read_bytes() == folder
     with h5py.File(write("--images", tmp_path / "val", *options, "--limit", 2)) as file:
         assert file["inputs/image"].shape == (2, 16, 16, 3)

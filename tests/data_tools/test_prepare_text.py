@@ -9,7 +9,7 @@ import pytest
 from ragged import texts
 from token_sets import DOCUMENTS, IGNORED, Row, read_rows, write_documents
 
-from conftest import Tool, run_here
+from conftest import Tool
 
 NAME = "prepare_text"
 PREFIX = 256
@@ -168,11 +168,11 @@ def test_sources(tmp_path: Path, succeed: Tool) -> None:
     assert stored(lines, "--id-field", "name", "--text-field", "body") == [("7", 5), ("3", 2)]
 
 
-def test_same_bytes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_same_bytes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, succeed: Tool) -> None:
     whole = write("--max-length", 16, "--stride", 4).read_bytes()
     monkeypatch.setattr(importlib.import_module(NAME), "ROWS_PER_PIECE", 7)
     words = ["--tokenizer", "bytes", "--max-length", 16, "--stride", 4, "--output", tmp_path / "pieces.h5"]
-    assert run_here(NAME, "--input", tmp_path / "in.jsonl", *words).returncode == 0
+    succeed(NAME, "--input", tmp_path / "in.jsonl", *words)
     assert (tmp_path / "pieces.h5").read_bytes() == whole
 
 
