@@ -13,6 +13,7 @@ namespace tally::predictions {
 namespace {
 
 constexpr std::int64_t kShownBytes = 40;
+constexpr std::int64_t kBytesOfOne = 4096;  // where one row is looked at
 
 std::string path_of(std::string_view name, std::string_view part) {
   return format("/{}{}", name, part);
@@ -59,33 +60,48 @@ std::string RaggedColumn::shape_text() const {
   return text + "]";
 }
 
-std::vector<std::string> RaggedColumn::first_cells(std::int64_t count) const {
-  count = std::min(count, num_rows());
+std::vector<std::int64_t> RaggedColumn::offsets_from(std::int64_t row, std::int64_t count) const {
   std::vector<std::int64_t> offsets(to_size(count + 1));
-  offsets_.read_rows(0, count + 1, std::as_writable_bytes(std::span(offsets)));
+  offsets_.read_rows(row, count + 1, std::as_writable_bytes(std::span(offsets)));
   if (offsets[0] < 0 || !std::ranges::is_sorted(offsets) ||
       offsets.back() > values_.info().num_rows()) {
     refuse(format("[{}, …]", fmt::join(offsets, ", ")),
            format("ascending from 0 to at most {}", values_.info().num_rows()));
   }
+  return offsets;
+}
+
+std::vector<std::string> RaggedColumn::first_cells(std::int64_t count) const {
+  const auto offsets = offsets_from(0, std::min(count, num_rows()));
   std::vector<std::string> cells;
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     const std::int64_t length = offsets[i + 1] - offsets[i];
-    cells.push_back(is_text() ? text_cell(offsets[i], length) : format("{}", length));
+    const auto quoted = [&] {
+      return format("\"{}\"{}", text(offsets[i], length, kShownBytes),
+                    length > kShownBytes ? "…" : "");
+    };
+    cells.push_back(is_text() ? quoted() : format("{}", length));
   }
   return cells;
+}
+
+std::string RaggedColumn::cell(std::int64_t row) const {
+  const auto offsets = offsets_from(row, 1);
+  const std::int64_t length = offsets[1] - offsets[0];
+  if (!is_text()) return format("{}", length);
+  return text(offsets[0], length, kBytesOfOne) + (length > kBytesOfOne ? "…" : "");
 }
 
 bool RaggedColumn::is_text() const {
   return element() == hdf5::Element::u8 && values_.info().shape.size() == 1;
 }
 
-// '"Denver Broncos"', cut where it is long.
-std::string RaggedColumn::text_cell(std::int64_t first, std::int64_t num_bytes) const {
-  std::string text(to_size(std::min(num_bytes, kShownBytes)), '\0');
+// As much of it as `most` bytes hold.
+std::string RaggedColumn::text(std::int64_t first, std::int64_t num_bytes,
+                               std::int64_t most) const {
+  std::string text(to_size(std::min(num_bytes, most)), '\0');
   values_.read_rows(first, std::ssize(text), std::as_writable_bytes(std::span(text)));
-  const bool whole = num_bytes <= kShownBytes;
-  return format("\"{}\"{}", printable(whole ? text : whole_characters(text)), whole ? "" : "…");
+  return printable(num_bytes <= most ? text : whole_characters(text));
 }
 
 void RaggedColumn::refuse(std::string_view found, std::string_view expected) const {

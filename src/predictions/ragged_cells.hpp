@@ -1,4 +1,4 @@
-// The first rows of a ragged column of predictions.h5, for people.
+// Rows of a ragged column of predictions.h5, for people.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,17 @@ class RaggedColumn {
   std::int64_t num_rows() const { return offsets_.info().num_rows() - 1; }
   // "[1300, any]", of boxes "[1300, any, 4]".
   std::string shape_text() const;
-  // Of up to `count` rows: bytes as text, of other elements how many there are. Error(dataset) for
-  // offsets that lead nowhere.
+  // Whether its rows are texts, or elements of another kind.
+  bool is_text() const;
+  // Of up to `count` rows: bytes as quoted text, of other elements how many there are.
+  // Error(dataset) for offsets that lead nowhere.
   std::vector<std::string> first_cells(std::int64_t count) const;
+  // Of one row: the begin of its text, or how many elements it has.
+  std::string cell(std::int64_t row) const;
 
  private:
-  bool is_text() const;
-  std::string text_cell(std::int64_t first, std::int64_t num_bytes) const;
+  std::vector<std::int64_t> offsets_from(std::int64_t row, std::int64_t count) const;
+  std::string text(std::int64_t first, std::int64_t num_bytes, std::int64_t most) const;
   [[noreturn]] void refuse(std::string_view found, std::string_view expected) const;
 
   std::string file_;

@@ -1,0 +1,46 @@
+// A predictions.h5, opened to look at its rows.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/hdf5/reader.hpp>
+
+namespace tally::predictions {
+
+// Every function throws Error(dataset) for what is damaged or missing; a missing column is named
+// with the --save value that gives it.
+class SavedRows {
+ public:
+  explicit SavedRows(const std::filesystem::path& path);
+
+  // The file as messages name it.
+  std::string name() const;
+  std::int64_t num_rows() const { return num_rows_; }
+  // "multiclass"
+  const std::string& task() const { return task_; }
+  std::optional<std::string> attribute(std::string_view name) const;
+
+  // Names of all columns, ascending; ragged ones are groups.
+  const std::vector<std::string>& columns() const { return columns_; }
+  bool has(std::string_view column) const;
+  // One whose rows are of fixed size, as many as there are.
+  hdf5::Dataset open(std::string_view column) const;
+  // Rows [first, first + count) as int64 or double, whatever number the file holds.
+  template <class T>
+  std::vector<T> read(std::string_view column, std::int64_t first, std::int64_t count) const;
+
+  const hdf5::Reader& reader() const { return reader_; }
+
+ private:
+  hdf5::Reader reader_;
+  std::string task_;
+  std::vector<std::string> columns_;
+  std::int64_t num_rows_ = 0;
+};
+
+}  // namespace tally::predictions

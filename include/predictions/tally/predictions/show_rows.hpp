@@ -1,0 +1,30 @@
+// Rows of a predictions.h5 as lines for people.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tally/predictions/saved_rows.hpp>
+
+namespace tally::predictions {
+
+// Something about a row, printable.
+struct Fact {
+  std::string name;      // "loss"
+  std::string value;     // "2.5"
+  bool is_text = false;  // may be long: has a line of its own
+};
+
+// More about the unit of an index, from elsewhere.
+using FactsOf = std::function<std::vector<Fact>(std::int64_t index)>;
+
+// A table, a line per row; where there are texts a paragraph per row. Classes go by number, and by
+// name where there are `class_names`. Throws Error(dataset).
+std::vector<std::string> show_rows(const SavedRows& saved, std::span<const std::int64_t> rows,
+                                   const std::vector<std::string>& class_names,
+                                   const FactsOf& more);
+
+}  // namespace tally::predictions

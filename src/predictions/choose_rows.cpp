@@ -1,0 +1,217 @@
+#include <tally/predictions/choose_rows.hpp>
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/parse_number.hpp>
+
+#include "ranking.hpp"
+
+namespace tally::predictions {
+namespace {
+
+constexpr std::int64_t kWindowBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kWindowRows = std::int64_t{1} << 16;
+
+struct Window {
+  std::int64_t first = 0, count = 0;
+};
+
+// Clears the marks of rows that are not wanted.
+using Test = std::function<void(const Window& window, std::span<std::uint8_t> keep)>;
+
+void require(bool holds, std::string_view option, const SavedRows& saved, std::string_view why) {
+  if (holds) return;
+  throw Error(ErrorKind::usage, format("{} is not for '{}': of the task {}, {}", option,
+                                       saved.name(), saved.task(), why));
+}
+
+// Of rows of one class that class, of rows of a mark for each class that mark.
+bool is_of_class(std::span<const std::int64_t> row, std::int64_t wanted, bool marks) {
+  return marks ? row[to_size(wanted)] == 1 : row[0] == wanted;
+}
+
+bool has_marks(const SavedRows& saved, std::string_view column) {
+  return saved.open(column).info().shape.size() > 1;
+}
+
+Test class_test(const SavedRows& saved, std::string column, std::int64_t wanted) {
+  const bool marks = has_marks(saved, column);
+  return [&saved, column = std::move(column), wanted, marks](const Window& window,
+                                                             std::span<std::uint8_t> keep) {
+    const auto values = saved.read<std::int64_t>(column, window.first, window.count);
+    const std::size_t each = values.size() / keep.size();
+    if (marks && wanted >= std::ssize(values) / std::ssize(keep)) {
+      std::ranges::fill(keep, std::uint8_t{0});
+      return;
+    }
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      if (!is_of_class(std::span(values).subspan(i * each, each), wanted, marks)) keep[i] = 0;
+    }
+  };
+}
+
+std::optional<std::int64_t> ignore_index_of(const SavedRows& saved) {
+  const auto text = saved.attribute("ignore_index");
+  return text ? parse_number<std::int64_t>(*text) : std::nullopt;
+}
+
+// Keeps rows with a label that is scored and, where only wrong ones are wanted, predicted wrongly.
+Test label_test(const SavedRows& saved, bool only_wrong) {
+  const auto ignored = ignore_index_of(saved);
+  return [&saved, ignored, only_wrong](const Window& window, std::span<std::uint8_t> keep) {
+    const auto labels = saved.read<std::int64_t>("label", window.first, window.count);
+    const auto predictions =
+        only_wrong ? saved.read<std::int64_t>("prediction", window.first, window.count)
+                   : std::vector<std::int64_t>{};
+    const std::size_t each = labels.size() / keep.size();
+    if (only_wrong && predictions.size() != labels.size()) {
+      throw Error(ErrorKind::dataset,
+                  format("predictions file '{}', /label and /prediction have rows of another size",
+                         saved.name()));
+    }
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      bool matches = false;
+      for (std::size_t j = i * each; j < (i + 1) * each; ++j) {
+        matches = matches || (labels[j] != ignored && !(only_wrong && labels[j] == predictions[j]));
+      }
+      if (!matches) keep[i] = 0;
+    }
+  };
+}
+
+// Of a column that has one value in a row.
+std::vector<double> one_each(const SavedRows& saved, std::string_view column,
+                             const Window& window) {
+  if (!has_marks(saved, column)) return saved.read<double>(column, window.first, window.count);
+  throw Error(ErrorKind::dataset, format("predictions file '{}', /{} has several values in a row",
+                                         saved.name(), column));
+}
+
+// Keeps rows where one column's value is less than the other's, or than 1.
+Test less_test(const SavedRows& saved, std::string column, std::string other) {
+  return [&saved, column = std::move(column), other = std::move(other)](
+             const Window& window, std::span<std::uint8_t> keep) {
+    const auto values = one_each(saved, column, window);
+    const auto limits =
+        other.empty() ? std::vector<double>(keep.size(), 1.0) : one_each(saved, other, window);
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      if (!(values[i] < limits[i])) keep[i] = 0;
+    }
+  };
+}
+
+Test wrong_test(const SavedRows& saved, Wrong wrong) {
+  switch (wrong) {
+    case Wrong::prediction:
+      return label_test(saved, true);
+    case Wrong::exact_match:
+      return less_test(saved, "exact_match", "");
+    case Wrong::pixels:
+      return less_test(saved, "correct", "pixels");
+    case Wrong::unknown:
+      break;
+  }
+  require(false, "--wrong", saved, "no prediction is simply right or wrong");
+  return {};
+}
+
+std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
+  std::vector<Test> tests;
+  const auto add_class = [&](std::string_view option, std::string column,
+                             const std::optional<std::int64_t>& value) {
+    if (!value) return;
+    require(has_classes(saved.task()), option, saved, "a row has no class");
+    tests.push_back(class_test(saved, std::move(column), *value));
+  };
+  add_class("--class", "label", wanted.label);
+  add_class("--predicted", "prediction", wanted.prediction);
+  if (wanted.wrong) {
+    tests.push_back(wrong_test(saved, ranking_of(saved.task()).wrong));
+  } else if (wanted.worst && ranking_of(saved.task()).has_classes) {
+    tests.push_back(label_test(saved, false));
+  }
+  if (wanted.also) {
+    tests.emplace_back([&](const Window& window, std::span<std::uint8_t> keep) {
+      wanted.also(saved.read<std::int64_t>("index", window.first, window.count), keep);
+    });
+  }
+  return tests;
+}
+
+// Of the rows that are kept; the others' are not looked at.
+class Ranks {
+ public:
+  explicit Ranks(const SavedRows& saved) : saved_(saved), ranking_(ranking_of(saved.task())) {
+    breaks_ties_ = !ranking_.tie_break.empty() && saved.has(ranking_.tie_break);
+  }
+  std::string_view order() const { return ranking_.order; }
+
+  void read(const Window& window) {
+    first_ = one_each(saved_, ranking_.columns[0], window);
+    second_ = first_;
+    if (!ranking_.columns[1].empty()) second_ = one_each(saved_, ranking_.columns[1], window);
+    if (breaks_ties_) tie_breaks_ = one_each(saved_, ranking_.tie_break, window);
+  }
+  RankedRow at(const Window& window, std::size_t i) const {
+    return {.badness = ranking_.badness(first_[i], second_[i]),
+            .tie_break = breaks_ties_ ? -tie_breaks_[i] : 0.0,
+            .row = window.first + static_cast<std::int64_t>(i)};
+  }
+
+ private:
+  const SavedRows& saved_;
+  const Ranking& ranking_;
+  bool breaks_ties_ = false;
+  std::vector<double> first_, second_, tie_breaks_;
+};
+
+// So that label and prediction of a window's rows fit into the bytes of one.
+std::int64_t window_rows(const SavedRows& saved) {
+  std::int64_t most = kWindowRows;
+  if (!has_classes(saved.task())) return most;
+  for (const std::string_view column : {"label", "prediction"}) {
+    if (!saved.has(column)) continue;
+    const std::int64_t each = num_elements(saved.open(column).info().row_shape());
+    const auto bytes =
+        static_cast<std::int64_t>(sizeof(std::int64_t)) * std::max<std::int64_t>(1, each);
+    most = std::min(most, std::max<std::int64_t>(1, kWindowBytes / bytes));
+  }
+  return most;
+}
+
+}  // namespace
+
+bool has_classes(std::string_view task) {
+  const Ranking* const ranking = find_ranking(task);
+  return ranking != nullptr && ranking->has_classes;
+}
+
+ChosenRows choose_rows(const SavedRows& saved, const RowsWanted& wanted) {
+  const auto tests = tests_for(saved, wanted);
+  std::optional<Ranks> ranks;
+  if (wanted.worst) ranks.emplace(saved);
+  WorstRows worst(wanted.most);
+  ChosenRows chosen{.rows = {}, .order = wanted.worst ? ranks->order() : "in order of index"};
+  std::vector<std::uint8_t> keep;
+  const std::int64_t most = window_rows(saved);
+  for (Window window; window.first < saved.num_rows(); window.first += window.count) {
+    window.count = std::min(most, saved.num_rows() - window.first);
+    keep.assign(to_size(window.count), 1);
+    for (const Test& test : tests) test(window, keep);
+    if (ranks) ranks->read(window);
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      if (keep[i] == 0) continue;
+      ++chosen.num_matching;
+      // The first rows are the worst ones where none is worse than another.
+      worst.add(ranks ? ranks->at(window, i)
+                      : RankedRow{.row = window.first + static_cast<std::int64_t>(i)});
+    }
+  }
+  chosen.rows = worst.take();
+  return chosen;
+}
+
+}  // namespace tally::predictions

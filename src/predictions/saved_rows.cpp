@@ -1,0 +1,123 @@
+#include <tally/predictions/saved_rows.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+#include "open_predictions.hpp"
+
+namespace tally::predictions {
+namespace {
+
+std::string_view save_value_of(std::string_view column) {
+  for (const std::string_view value : {"topk", "probabilities", "logits"}) {
+    if (value == column) return value;
+  }
+  return "labels";
+}
+
+template <class Stored, class T>
+std::vector<T> converted(std::span<const std::byte> bytes) {
+  std::vector<Stored> stored(bytes.size() / sizeof(Stored));
+  if (!stored.empty()) std::memcpy(stored.data(), bytes.data(), bytes.size());
+  return {stored.begin(), stored.end()};
+}
+
+template <class T>
+std::vector<T> numbers(hdf5::Element element, std::span<const std::byte> bytes) {
+  using hdf5::Element;
+  switch (element) {
+    case Element::u8:
+      return converted<std::uint8_t, T>(bytes);
+    case Element::i8:
+      return converted<std::int8_t, T>(bytes);
+    case Element::u16:
+      return converted<std::uint16_t, T>(bytes);
+    case Element::i16:
+      return converted<std::int16_t, T>(bytes);
+    case Element::u32:
+      return converted<std::uint32_t, T>(bytes);
+    case Element::i32:
+      return converted<std::int32_t, T>(bytes);
+    case Element::i64:
+      return converted<std::int64_t, T>(bytes);
+    case Element::f32:
+      if constexpr (std::is_floating_point_v<T>) return converted<float, T>(bytes);
+      break;
+    case Element::f64:
+      if constexpr (std::is_floating_point_v<T>) return converted<double, T>(bytes);
+      break;
+    case Element::u64:
+    case Element::text:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+SavedRows::SavedRows(const std::filesystem::path& path)
+    : reader_(open_predictions(path)),
+      task_(attribute("task").value_or("")),
+      columns_(reader_.children("/")) {
+  if (task_.empty()) {
+    throw Error(ErrorKind::dataset, format("predictions file '{}' does not say its task", name()),
+                "Evaluate again with this version of tally.");
+  }
+  num_rows_ = reader_.exists("/index") ? reader_.dataset("/index").info().num_rows() : 0;
+  const hdf5::Dataset index = open("index");
+  index.require_element(hdf5::Element::i64);
+  if (index.info().shape.size() == 1) return;
+  throw Error(ErrorKind::dataset, format("predictions file '{}', /index is {}, expected [rows]",
+                                         name(), to_string(index.info().shape)));
+}
+
+std::string SavedRows::name() const { return printable(reader_.path().string()); }
+
+std::optional<std::string> SavedRows::attribute(std::string_view name) const {
+  if (!reader_.has_attribute("/", name)) return std::nullopt;
+  return reader_.string_attribute("/", name);
+}
+
+bool SavedRows::has(std::string_view column) const {
+  return std::ranges::find(columns_, column) != columns_.end();
+}
+
+hdf5::Dataset SavedRows::open(std::string_view column) const {
+  if (!has(column)) {
+    throw Error(ErrorKind::dataset,
+                format("predictions file '{}' has no column '{}'", name(), column),
+                format("Evaluate again with --save {}.", save_value_of(column)));
+  }
+  hdf5::Dataset dataset = reader_.dataset(format("/{}", column));
+  const auto& shape = dataset.info().shape;
+  if (!shape.empty() && shape[0] == num_rows_) return dataset;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', /{} is {}, expected {} rows", name(),
+                     printable(column), to_string(shape), num_rows_),
+              "The file is damaged: evaluate again.");
+}
+
+template <class T>
+std::vector<T> SavedRows::read(std::string_view column, std::int64_t first,
+                               std::int64_t count) const {
+  const hdf5::Dataset dataset = open(column);
+  const auto& info = dataset.info();
+  std::vector<std::byte> bytes(to_size(count * info.row_bytes()));
+  dataset.read_rows(first, count, bytes);
+  auto values = numbers<T>(info.element, bytes);
+  if (std::ssize(values) == count * num_elements(info.row_shape())) return values;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', /{} is of {}, expected {}", name(), column,
+                     hdf5::name(info.element), std::is_integral_v<T> ? "integers" : "numbers"));
+}
+
+template std::vector<std::int64_t> SavedRows::read(std::string_view, std::int64_t,
+                                                   std::int64_t) const;
+template std::vector<double> SavedRows::read(std::string_view, std::int64_t, std::int64_t) const;
+
+}  // namespace tally::predictions
