@@ -109,12 +109,23 @@ std::string command_help(std::string_view command) {
         config::RunKind::predictions);
   }
   if (command == "inspect") {
-    return "Usage: tally inspect FILE|RESULT [--verify] [--add-checksums OUT]\n\n"
+    return "Usage: tally inspect FILE|RESULT [--verify] [--add-checksums OUT]\n"
+           "       tally inspect RESULT|predictions.h5 [--worst N] [filters]\n\n"
            "Says what a data set, model, weights or result file holds; of a result's folder\n"
            "what its report says, of a trace what to open it with.\n\n"
            "  --verify             read all of a data set, check its labels and, where\n"
            "                       it has them, its checksums\n"
-           "  --add-checksums OUT  write a copy of a data set with checksum tables to OUT\n";
+           "  --add-checksums OUT  write a copy of a data set with checksum tables to OUT\n\n"
+           "Of saved predictions, the samples that matter, with names of classes, groups,\n"
+           "questions and gold answers where the data set is still there:\n\n"
+           "  --worst N            the N worst: largest loss first, of questions the lowest f1,\n"
+           "                       of segmentations the smallest share of right pixels\n"
+           "  --show N             the first N in order of index (20)\n"
+           "  --class C            only those of the true class C, by number or name\n"
+           "  --predicted C        only those that are predicted as class C\n"
+           "  --group NAME=VALUE   only those of this group of the data set\n"
+           "  --wrong              only those that are predicted wrongly\n"
+           "  --data FILE          the data set, if it lies elsewhere than when it was evaluated\n";
   }
   if (command == "compare") return compare_help();
   refuse_command(command);

@@ -1,8 +1,10 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
@@ -17,42 +19,13 @@
 #include <tally/report/run_report.hpp>
 
 #include "commands.hpp"
+#include "inspect_options.hpp"
+#include "inspect_samples.hpp"
 #include "interrupt.hpp"
 #include "trace_path.hpp"
 
 namespace tally::app {
 namespace {
-
-struct InspectOptions {
-  std::string file;
-  bool verify = false;
-  std::optional<std::string> add_checksums;
-};
-
-InspectOptions parse(const std::vector<std::string>& arguments) {
-  InspectOptions options;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (word == "--verify") {
-      options.verify = true;
-    } else if (word == "--add-checksums" && i + 1 < arguments.size()) {
-      options.add_checksums = arguments[++i];
-    } else if (word.starts_with("-") || !options.file.empty()) {
-      throw Error(ErrorKind::usage, format("tally inspect does not take '{}'", word),
-                  "See 'tally inspect --help'.");
-    } else {
-      options.file = word;
-    }
-  }
-  if (options.file.empty()) {
-    throw Error(ErrorKind::usage, "tally inspect needs a file", "See 'tally inspect --help'.");
-  }
-  if (options.add_checksums && options.verify) {
-    throw Error(ErrorKind::usage, "--verify and --add-checksums exclude each other",
-                "The copy is verified in any case.");
-  }
-  return options;
-}
 
 // HDF5 files may be larger than memory: only their signature is looked at here.
 bool is_hdf5(const std::string& path) {
@@ -68,6 +41,18 @@ using Lines = std::vector<std::string>;
 
 void print(const Lines& lines) {
   for (const auto& line : lines) std::fputs((line + "\n").c_str(), stdout);
+}
+
+// Each line on one of the terminal; elsewhere, whole ones.
+void print_cut(Lines lines) {
+  winsize size{};
+  const bool is_terminal = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  for (std::string& line : lines) {
+    if (!is_terminal) break;
+    const std::string whole = format("{:.{}}", line, int{size.ws_col});
+    if (whole != line) line = format("{:.{}}…", line, size.ws_col - 1);
+  }
+  print(lines);
 }
 
 void inspect_data_set(const InspectOptions& options) {
@@ -98,6 +83,20 @@ Lines describe_json(const std::string& file) {
       format("'{}' is the trace of a run: open it in https://ui.perfetto.dev", printable(file))};
 }
 
+// The predictions of a result's folder, or the file itself. Error(usage) for anything else.
+std::string predictions_in(const std::string& given) {
+  std::error_code ignored;
+  const auto file = std::filesystem::path(given) / "predictions.h5";
+  if (std::filesystem::exists(file, ignored)) return file;
+  const bool exists = std::filesystem::exists(given, ignored);
+  if (is_hdf5(given) && hdf5::Reader(given).has_attribute("/", "tally_predictions")) return given;
+  throw Error(ErrorKind::usage,
+              exists
+                  ? format("'{}' holds no predictions, whose rows could be shown", printable(given))
+                  : format("'{}' does not exist", printable(given)),
+              "Give a predictions.h5, or the folder of a result that has one.");
+}
+
 // Of every kind of file but a data set; empty for what may be one.
 Lines describe(const std::string& file) {
   if (is_hdf5(file)) return describe_result(file);
@@ -112,7 +111,10 @@ Lines describe(const std::string& file) {
 }  // namespace
 
 void run_inspect(const std::vector<std::string>& arguments) {
-  const auto options = parse(arguments);
+  const auto options = parse_inspect_options(arguments);
+  if (options.samples.any()) {
+    return print_cut(inspect_samples(predictions_in(options.file), options.samples));
+  }
   if (options.add_checksums) {
     remove_on_interrupt({partial_path(*options.add_checksums)}, {});
     data::add_checksums(options.file, *options.add_checksums);

@@ -1,0 +1,111 @@
+#include "sample_facts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/data/ragged.hpp>
+
+namespace tally::app {
+namespace {
+
+constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 20;
+
+template <class T>
+std::vector<T> read(data::DataSet& data_set, const data::ColumnInfo& column, std::int64_t first,
+                    std::int64_t count) {
+  std::vector<T> values(to_size(count));
+  data_set.read_rows(column, first, count, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+std::vector<std::int64_t> first_samples(data::DataSet& data_set) {
+  const auto& info = data_set.info();
+  std::vector<std::int64_t> samples;
+  if (info.num_units == 0) return samples;
+  const auto unit = std::ranges::find(info.targets, "unit", &data::ColumnInfo::name);
+  if (unit == info.targets.end()) return samples;
+  std::int64_t last = -1;
+  for (std::int64_t first = 0; first < info.num_samples; first += kRowsAtOnce) {
+    const std::int64_t count = std::min(kRowsAtOnce, info.num_samples - first);
+    const auto units = read<std::int64_t>(data_set, *unit, first, count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (std::exchange(last, units[to_size(i)]) == units[to_size(i)]) continue;
+      samples.push_back(first + i);
+    }
+  }
+  return samples;
+}
+
+bool has_table(const data::DataSetInfo& info, std::string_view path) {
+  return std::ranges::find(info.tables, path, &data::ColumnInfo::path) != info.tables.end();
+}
+
+}  // namespace
+
+SampleFacts::SampleFacts(data::DataSet data_set)
+    : data_set_(std::move(data_set)), first_samples_(first_samples(data_set_)) {}
+
+std::int64_t SampleFacts::sample_of(std::int64_t unit) const {
+  const std::int64_t units =
+      first_samples_.empty() ? info().num_samples : std::ssize(first_samples_);
+  if (unit < 0 || unit >= units) {
+    throw Error(ErrorKind::dataset,
+                format("data set '{}' has no unit {}: it has {}", printable(info().path.string()),
+                       unit, units),
+                "The predictions file is damaged: evaluate again.");
+  }
+  return first_samples_.empty() ? unit : first_samples_[to_size(unit)];
+}
+
+std::string SampleFacts::gold_answers(std::int64_t question) {
+  const auto first =
+      read<std::int64_t>(data_set_, info().table("/units/first_answer"), question, 2);
+  const auto answers =
+      data::read_ragged(data_set_, "/answers/text", first[0], std::max(first[1] - first[0], {}));
+  std::string text;
+  for (std::int64_t i = 0; i < answers.num_rows(); ++i) {
+    text += (i == 0 ? "" : " | ") + printable(answers.text(i));
+  }
+  return answers.num_rows() == 0 ? "(none)" : text;
+}
+
+std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
+  std::vector<predictions::Fact> facts;
+  const std::int64_t sample = sample_of(index);
+  for (const auto& group : info().groups) {
+    const auto value = read<std::int32_t>(data_set_, group, sample, 1);
+    facts.push_back({printable(group.name), format("{}", value[0])});
+  }
+  if (has_table(info(), "/units/question/values")) {
+    const auto question = data::read_ragged(data_set_, "/units/question", index, 1);
+    facts.push_back({"question", printable(question.text(0)), true});
+  }
+  if (has_table(info(), "/answers/text/values")) {
+    facts.push_back({"gold answers", gold_answers(index), true});
+  }
+  return facts;
+}
+
+void SampleFacts::keep_group(const data::ColumnInfo& group, std::int32_t value,
+                             std::span<const std::int64_t> units, std::span<std::uint8_t> keep) {
+  for (std::size_t i = 0; i < units.size();) {
+    const std::int64_t first = sample_of(units[i]);
+    std::size_t end = i + 1;
+    while (end < units.size() && sample_of(units[end]) >= first &&
+           sample_of(units[end]) - first < kRowsAtOnce) {
+      ++end;
+    }
+    const std::int64_t count = sample_of(units[end - 1]) - first + 1;
+    const auto values = read<std::int32_t>(data_set_, group, first, count);
+    for (; i < end; ++i) {
+      const std::int64_t place = sample_of(units[i]) - first;
+      if (place >= count || values[to_size(place)] != value) keep[i] = 0;
+    }
+  }
+}
+
+}  // namespace tally::app

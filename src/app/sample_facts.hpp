@@ -1,0 +1,36 @@
+// What a data set knows of the units of a predictions.h5.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tally/data/data_set.hpp>
+#include <tally/predictions/show_rows.hpp>
+
+namespace tally::app {
+
+class SampleFacts {
+ public:
+  // Reads which samples units begin with, where units are no samples.
+  explicit SampleFacts(data::DataSet data_set);
+
+  const data::DataSetInfo& info() const { return data_set_.info(); }
+
+  // Groups, and of a question its text and its gold answers. Error(dataset) for a unit that the
+  // data set does not have.
+  std::vector<predictions::Fact> of(std::int64_t index);
+  // Clears the marks of units whose group (one of info().groups) is another. Units ascend.
+  void keep_group(const data::ColumnInfo& group, std::int32_t value,
+                  std::span<const std::int64_t> units, std::span<std::uint8_t> keep);
+
+ private:
+  std::int64_t sample_of(std::int64_t unit) const;
+  std::string gold_answers(std::int64_t question);
+
+  data::DataSet data_set_;
+  std::vector<std::int64_t> first_samples_;  // of units; empty where every sample is one
+};
+
+}  // namespace tally::app
