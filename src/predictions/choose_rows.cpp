@@ -90,17 +90,31 @@ std::vector<double> one_each(const SavedRows& saved, std::string_view column,
                                          saved.name(), column));
 }
 
-// Keeps rows where one column's value is less than the other's, or than 1.
-Test less_test(const SavedRows& saved, std::string column, std::string other) {
-  return [&saved, column = std::move(column), other = std::move(other)](
+// Keeps rows whose values of two columns, or of one twice, are as wanted.
+using Fits = bool (*)(double first, double second);
+Test value_test(const SavedRows& saved, std::string first, std::string second, Fits fits) {
+  return [&saved, first = std::move(first), second = std::move(second), fits](
              const Window& window, std::span<std::uint8_t> keep) {
-    const auto values = one_each(saved, column, window);
-    const auto limits =
-        other.empty() ? std::vector<double>(keep.size(), 1.0) : one_each(saved, other, window);
+    const auto values = one_each(saved, first, window);
+    const auto others = one_each(saved, second, window);
     for (std::size_t i = 0; i < keep.size(); ++i) {
-      if (!(values[i] < limits[i])) keep[i] = 0;
+      if (!fits(values[i], others[i])) keep[i] = 0;
     }
   };
+}
+
+Test exact_match_test(const SavedRows& saved) {
+  return value_test(saved, "exact_match", "exact_match",
+                    [](double match, double) { return match < 1; });
+}
+
+Test right_pixels_test(const SavedRows& saved) {
+  return value_test(saved, "correct", "pixels",
+                    [](double correct, double pixels) { return correct < pixels; });
+}
+
+Test scored_pixels_test(const SavedRows& saved) {
+  return value_test(saved, "pixels", "pixels", [](double pixels, double) { return pixels > 0; });
 }
 
 Test wrong_test(const SavedRows& saved, Wrong wrong) {
@@ -108,9 +122,9 @@ Test wrong_test(const SavedRows& saved, Wrong wrong) {
     case Wrong::prediction:
       return label_test(saved, true);
     case Wrong::exact_match:
-      return less_test(saved, "exact_match", "");
+      return exact_match_test(saved);
     case Wrong::pixels:
-      return less_test(saved, "correct", "pixels");
+      return right_pixels_test(saved);
     case Wrong::unknown:
       break;
   }
@@ -133,6 +147,7 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
   } else if (wanted.worst && ranking_of(saved.task()).has_classes) {
     tests.push_back(label_test(saved, false));
   }
+  if (wanted.worst && saved.has("pixels")) tests.push_back(scored_pixels_test(saved));
   if (wanted.also) {
     tests.emplace_back([&](const Window& window, std::span<std::uint8_t> keep) {
       wanted.also(saved.read<std::int64_t>("index", window.first, window.count), keep);

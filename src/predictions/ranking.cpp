@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -14,10 +13,7 @@ namespace {
 
 double large_is_bad(double value, double /*second*/) { return value; }
 double small_is_bad(double value, double /*second*/) { return -value; }
-// An image of which nothing is scored is not bad.
-double share_is_small(double part, double all) {
-  return all > 0 ? -part / all : -std::numeric_limits<double>::infinity();
-}
+double share_is_small(double part, double all) { return -part / all; }
 
 constexpr std::string_view kLargestLoss = "largest loss first";
 

@@ -130,8 +130,9 @@ TEST(ChooseRows, ImagesGoByTheirShareOfRightPixels) {
   saved.add("correct", Numbers{5, 0, 9, 9});
   saved.add("pixels", Numbers{10, 0, 10, 9});
   const auto file = saved.close();
-  EXPECT_THAT(worst(file, 9), ElementsAre(0, 2, 3, 1));
+  EXPECT_THAT(worst(file, 9), ElementsAre(0, 2, 3));
   EXPECT_THAT(choose(file, {.wrong = true}).rows, ElementsAre(0, 2));
+  EXPECT_THAT(choose(file, {}).rows, ElementsAre(0, 1, 2, 3));
 }
 
 TEST(ChooseRows, WhatATaskDoesNotHaveIsRefused) {
