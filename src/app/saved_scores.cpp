@@ -48,8 +48,9 @@ std::vector<std::string> columns_for(std::string_view task, const std::string& o
   throw Error(ErrorKind::dataset,
               format("{} '{}' has no column {} to score for {}", kWhat, path,
                      fmt::join(wanted, " or "), task),
-              task == "regression" ? "Evaluate with --save labels."
-                                   : format("Evaluate with --save {}.", wanted.front()));
+              task == "regression"
+                  ? "Evaluate with --save labels, of maps with --save labels,masks."
+                  : format("Evaluate with --save {}.", wanted.front()));
 }
 
 metrics::OutputKind kind_of(const std::string& column, const std::string& asked,

@@ -35,11 +35,20 @@ void require_same_targets(const TwoRuns& runs, const std::vector<float>& a,
       "Evaluate both models on one data set.");
 }
 
+// Their pixels are not saved with what they should be.
+void refuse_maps(const SavedRun& run) {
+  if (!run.has_column("pixels")) return;
+  throw Error(
+      ErrorKind::usage,
+      format("{} is a regression whose values are pixels, which are not compared", run.name()));
+}
+
 }  // namespace
 
 ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
                          const std::vector<std::string>& names) {
   const TwoRuns runs{KnownRun(a), KnownRun(b)};
+  refuse_maps(a);
   ReadPair pair;
   const auto none = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
   auto options = choose_metrics("regression", runs, names, none, pair);

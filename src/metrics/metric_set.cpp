@@ -151,6 +151,11 @@ void MetricSet::update(std::span<const MaskRow> rows, exact::State& state) const
       *counters_, rows.size(), [&](std::size_t i) -> const MaskRow& { return rows[i]; }, state);
 }
 
+void MetricSet::update(std::span<const MapRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const MapRow& { return rows[i]; }, state);
+}
+
 void MetricSet::update(const LabelRows& rows, exact::State& state) const {
   count_rows(
       *counters_, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); }, state);

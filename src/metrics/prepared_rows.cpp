@@ -56,6 +56,10 @@ PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const MaskRow> ro
   prepare(metrics, rows.size(), [&](std::size_t i) -> const MaskRow& { return rows[i]; });
 }
 
+PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const MapRow> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const MapRow& { return rows[i]; });
+}
+
 void PreparedRows::count(RowWeights weights, exact::State& state) const {
   if (!weights.empty() && weights.size() != ends_.size()) {
     throw Error(ErrorKind::internal,

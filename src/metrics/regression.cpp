@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/exact/rational.hpp>
 
@@ -170,7 +171,10 @@ Value mean_over(const std::vector<Value>& values) {
 class Regression : public Family {
  public:
   explicit Regression(const MetricOptions& options)
-      : num_outputs_(options.num_classes), definitions_(options.definitions) {
+      : num_outputs_(options.num_classes), maps_(options.maps), definitions_(options.definitions) {
+    if (maps_ && num_outputs_ != 1) {
+      throw Error(ErrorKind::internal, format("maps of {} outputs", num_outputs_));
+    }
     for (const Figure& figure : all_figures()) {
       if (contains(options.names, figure.metric.name)) figures_.push_back(&figure);
     }
@@ -181,6 +185,10 @@ class Regression : public Family {
     kept.float32_limbs = exact::num_limbs(SumKind::float32);
     kept.float64_limbs = exact::num_limbs(SumKind::float64);
     kept.smallest_target = smallest_target(definitions_);
+    if (maps_) {
+      pixels_ = layout.add_counters("regression.pixels", 1);
+      kept.pixels = pixels_->offset;
+    }
     declare_sums(kDistance, "distance", SumKind::float32, layout, distance_, kept.distance);
     declare_sums(kPercentage, "percentage", SumKind::float64, layout, percentage_, kept.percentage);
     declare_sums(kX, "x", SumKind::float32, layout, x_, kept.x);
@@ -188,13 +196,15 @@ class Regression : public Family {
     declare_sums(kXy, "xy", SumKind::float64, layout, xy_, kept.xy);
     declare_sums(kY, "y", SumKind::float32, layout, y_, kept.y);
     declare_sums(kYy, "yy", SumKind::float64, layout, yy_, kept.yy);
+    if (maps_) kept.num_sums = layout.length() - kept.pixels;
   }
 
   void finalize(const exact::State& state, Results& results) const override {
     std::vector<std::vector<Value>> values(figures_.size());
     Sums all;
     for (std::int64_t output = 0; output < num_outputs_; ++output) {
-      const Sums sums = sums_of(output, results.finite(), state);
+      const std::int64_t count = pixels_ ? state.of(*pixels_)[0] : results.finite();
+      const Sums sums = sums_of(output, count, state);
       all.add(sums);
       ClassFigures made{.index = output, .support = sums.count, .figures = {}};
       for (std::size_t f = 0; f < figures_.size(); ++f) {
@@ -246,6 +256,8 @@ class Regression : public Family {
   }
 
   std::int64_t num_outputs_;
+  bool maps_;
+  std::optional<exact::StateSpan> pixels_;  // of maps
   Definitions definitions_;
   std::vector<const Figure*> figures_;                                          // those wanted
   std::vector<exact::StateSpan> distance_, percentage_, x_, xx_, xy_, y_, yy_;  // [outputs]
@@ -264,13 +276,18 @@ FamilyEntry regression_family() {
 }
 
 FamilyEntry rank_correlation_family() {
-  return {.metrics = {{.name = "spearman",
-                       .definition = "Spearman's correlation: Pearson's of the ranks",
-                       .standard = false,
-                       .needs_order = true}},
-          .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-            return std::make_unique<NothingCounted>();
-          }};
+  return {
+      .metrics = {{.name = "spearman",
+                   .definition = "Spearman's correlation: Pearson's of the ranks",
+                   .standard = false,
+                   .needs_order = true}},
+      .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
+        return std::make_unique<NothingCounted>();
+      },
+      .obstacle = [](const MetricOptions& options, std::string_view) -> std::optional<std::string> {
+        if (!options.maps) return std::nullopt;
+        return "would put every pixel of all images into one order";
+      }};
 }
 
 }  // namespace tally::metrics

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include <tally/metrics/map_row.hpp>
 #include <tally/metrics/regression_row.hpp>
 
 #include "counters.hpp"
@@ -36,7 +37,9 @@ constexpr void add_to_float32_sum(std::int64_t sum, float value, const Add& add)
 // Each an exact sum per output: [outputs] times the limbs of its kind. x is a prediction, y its
 // target. The product of two float32 is exact as a double.
 struct RegressionCounters {
-  std::int64_t x = kNotKept;  // float32 sums
+  std::int64_t pixels = kNotKept;  // of maps: how many values there are; the sums follow it
+  std::int64_t num_sums = 0;       // of maps: numbers from there to the end of the sums
+  std::int64_t x = kNotKept;       // float32 sums
   std::int64_t y = kNotKept;
   std::int64_t distance = kNotKept;  // |x - y|
   std::int64_t xx = kNotKept;        // float64 sums
@@ -47,6 +50,14 @@ struct RegressionCounters {
   std::int64_t float64_limbs = 0;
   double smallest_target = 0;
 
+  // What was added up over the pixels of an image.
+  template <class Add>
+  constexpr void count_map(const MapRow& row, const Add& add) const {
+    for (std::int64_t i = 0; i < row.num_sums; ++i) {
+      if (row.sums[i] != 0) add(pixels + i, row.sums[i]);
+    }
+  }
+
   // The outputs first, first + step, …
   template <class Add>
   constexpr void count_row(const RegressionRow& row, const Add& add, int first = 0,
@@ -56,7 +67,7 @@ struct RegressionCounters {
     }
   }
 
- private:
+  // One value.
   template <class Add>
   constexpr void count_output(std::int64_t output, float prediction, float target,
                               const Add& add) const {
@@ -74,6 +85,7 @@ struct RegressionCounters {
     if (percentage != kNotKept) add_to_sum(percentage + wide, share(prediction, target), add);
   }
 
+ private:
   constexpr double share(float prediction, float target) const {
     const double apart =
         prediction > target ? double{prediction} - target : double{target} - prediction;

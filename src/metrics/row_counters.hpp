@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tally/metrics/answer_row.hpp>
+#include <tally/metrics/map_row.hpp>
 #include <tally/metrics/mask_row.hpp>
 
 #include "agreement.hpp"
@@ -68,6 +69,12 @@ struct RowCounters {
     coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
     masks.count_row(row, add);
     confusion.count_pixels(row, add);
+  }
+
+  template <class Add>
+  constexpr void count(const MapRow& row, const Add& add) const {
+    coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
+    if (row.finite) regression.count_map(row, add);
   }
 
   // Where no units are made of samples, they are units themselves.

@@ -8,6 +8,7 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/regression_pass.hpp>
 
+#include "map_regression.hpp"
 #include "scoring.hpp"
 
 namespace tally::tasks {
@@ -198,6 +199,7 @@ class Regression : public CountingTask<Rules> {
 }  // namespace
 
 std::unique_ptr<Task> make_regression(const TaskOptions& options) {
+  if (options.metrics.maps) return make_map_regression(options);
   return std::make_unique<Regression>(options);
 }
 

@@ -9,6 +9,7 @@
 #include <tally/metrics/mask_pass.hpp>
 
 #include "host_tensors.hpp"
+#include "per_sample.hpp"
 #include "scoring.hpp"
 
 namespace tally::tasks {
@@ -96,30 +97,6 @@ void check_size(const TensorView& scores, const TensorView& labels) {
                      scores.shape[2], scores.shape[3], labels.shape[1], labels.shape[2]),
               "Export a model that returns scores of the labels' size, or prepare labels of its "
               "size.");
-}
-
-TensorView row_of(const TensorView& batch, std::int64_t row) {
-  const Shape shape(batch.shape.begin() + 1, batch.shape.end());
-  auto* const data = batch.as<std::byte>() + row * num_elements(shape) * size_bytes(batch.dtype);
-  return contiguous_view(data, batch.dtype, shape);
-}
-
-// Adds a row to the records.
-void append(const MaskRow& row, const std::vector<MaskColumn>& columns,
-            predictions::RecordBatch& records) {
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    auto& bytes = records.columns[c];
-    const std::size_t before = bytes.size();
-    bytes.resize(before + to_size(columns[c].spec.row_bytes()));
-    columns[c].fill(row, std::span(bytes).subspan(before));
-  }
-  ++records.num_rows;
-}
-
-void clear(const std::vector<MaskColumn>& columns, predictions::RecordBatch& records) {
-  records.num_rows = 0;
-  records.columns.resize(columns.size());
-  for (auto& column : records.columns) column.clear();
 }
 
 class MaskScorer : public BatchScorer {

@@ -45,7 +45,7 @@ void Task::pairs_of(const predictions::RecordBatch&, std::span<float>, std::span
 std::unique_ptr<Task> make_task(const TaskOptions& options) {
   const bool saves_masks =
       std::ranges::find(options.save, SaveColumns::masks) != options.save.end();
-  if (saves_masks && options.task != "segmentation") {
+  if (saves_masks && options.task != "segmentation" && !options.metrics.maps) {
     throw Error(ErrorKind::usage, format("the task {} has no masks to save", options.task),
                 "Leave masks out of --save.");
   }

@@ -15,6 +15,7 @@
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/definitions.hpp>
 #include <tally/metrics/label_row.hpp>
+#include <tally/metrics/map_row.hpp>
 #include <tally/metrics/mask_row.hpp>
 #include <tally/metrics/regression_row.hpp>
 #include <tally/metrics/results.hpp>
@@ -36,6 +37,7 @@ struct MetricOptions {
   // Labels that are judged one by one (binary, multilabel) are predicted where their probability,
   // as float32, is above it.
   double threshold = 0.5;
+  bool maps = false;         // of a regression of one output: its values are pixels of images
   bool no_answer = false;    // of questions: some may have no answer
   bool has_margins = false;  // of them: their scores for no answer are known
 };
@@ -82,6 +84,7 @@ class MetricSet {
   void update(std::span<const AnswerRow> rows, exact::State& state) const;
   void update(std::span<const SampleRow> rows, exact::State& state) const;
   void update(std::span<const MaskRow> rows, exact::State& state) const;
+  void update(std::span<const MapRow> rows, exact::State& state) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval

@@ -28,6 +28,7 @@ class PreparedRows {
   PreparedRows(const MetricSet& metrics, std::span<const AnswerRow> rows);
   PreparedRows(const MetricSet& metrics, std::span<const SampleRow> rows);
   PreparedRows(const MetricSet& metrics, std::span<const MaskRow> rows);
+  PreparedRows(const MetricSet& metrics, std::span<const MapRow> rows);
 
   std::int64_t num_rows() const { return std::ssize(ends_); }
   std::int64_t num_addends() const { return std::ssize(addends_); }  // 16 bytes each
