@@ -180,6 +180,14 @@ void note_balance(Job& job, int world_size) {
              most, share, *better));
 }
 
+void note_limit(Job& job) {
+  const auto& info = job.data.set->info();
+  const auto all = job.texts ? info.num_units : info.num_samples;
+  if (job.config.limit <= all) return;
+  job.notes.push_back(format("--limit {} is more than the {} {} of the data set", job.config.limit,
+                             all, job.texts ? "questions" : "samples"));
+}
+
 // What the data set alone and what the model alone cannot tell: do they fit each other?
 void fit_together(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
@@ -261,6 +269,7 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
   job.subgroups = find_subgroups(comm, job);
   if (has_model) note_balance(job, comm.world_size());
   if (has_model) note_binding(comm, job);
+  note_limit(job);
   note_idle_options(job);
   return job;
 }

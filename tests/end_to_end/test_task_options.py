@@ -154,3 +154,10 @@ def test_one_label_is_not_two_classes(evaluate: Evaluate, tmp_path: Path) -> Non
             assert file["confusion"][()].ravel().sum() == 30
             assert file.attrs["task"] == task
         assert any("--confusion-max-classes changes nothing" in note for note in results[task].report["notes"])
+
+
+def test_a_limit_beyond_the_data_set_is_told(small_case: Small, evaluate: Evaluate) -> None:
+    told = "--limit 104 is more than the 103 samples of the data set"
+    assert told in evaluate(small_case.model, small_case.data, "--limit", 104, ranks=2).report["notes"]
+    notes = evaluate(small_case.model, small_case.data, "--limit", 103).report["notes"]
+    assert not any("--limit" in note for note in notes)
