@@ -118,6 +118,20 @@ std::size_t index_of_input(const data::DataSetInfo& info, const model::TensorSpe
               "See 'tally inspect' of both files.");
 }
 
+// Without a card: places of the inputs in the order of the model's first arguments, if these have
+// the inputs' names; else as they stand in the data set.
+std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
+                                         const std::vector<std::string>& arguments) {
+  std::vector<std::size_t> in_order, by_name;
+  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+    in_order.push_back(i);
+    if (i >= arguments.size()) continue;
+    const auto found = std::ranges::find(info.inputs, arguments[i], &data::ColumnInfo::name);
+    if (found != info.inputs.end()) by_name.push_back(to_size(found - info.inputs.begin()));
+  }
+  return by_name.size() == in_order.size() ? by_name : in_order;
+}
+
 InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
                       const std::optional<model::ModelCard>& card, DType type,
                       std::int64_t batch_size, const device::Device& device,
@@ -143,7 +157,7 @@ Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predic
     made.routes.push_back(make_route(info, source, card, type, batch_size, device, made.notes));
   };
   if (!card) {
-    for (std::size_t i = 0; i < info.inputs.size(); ++i) add(i);
+    for (const std::size_t i : order_of_inputs(info, predictor.argument_names())) add(i);
     return made;
   }
   check_card(info, *card, batch_size);

@@ -76,6 +76,12 @@ Tensors tensors_in_list(const c10::IValue& returned, at::ArrayRef<c10::IValue> v
 
 }  // namespace
 
+std::vector<std::string> argument_names(const c10::FunctionSchema& forward) {
+  std::vector<std::string> names;
+  for (const auto& argument : arguments_of(forward)) names.push_back(argument.name());
+  return names;
+}
+
 Arguments::Arguments(const c10::FunctionSchema& forward, std::vector<std::string> names,
                      std::string_view model)
     : names_(std::move(names)) {

@@ -15,6 +15,9 @@
 
 namespace tally::model {
 
+// Of a method, without self.
+std::vector<std::string> argument_names(const c10::FunctionSchema& forward);
+
 class Arguments {
  public:
   // One after the other.

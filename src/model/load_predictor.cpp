@@ -76,6 +76,7 @@ std::unique_ptr<Predictor> load_script(const NamedBytes& model, const PredictorO
   const StreamScope on_stream(options.device, options.stream);
   auto module = std::make_unique<ScriptModule>(model, options.device);
   Habits habits{module->card(), {}};
+  habits.argument_names = module->argument_names();
   if (!habits.card && options.card) {
     habits.card =
         parse_card(as_text(options.card->bytes), format("model card '{}'", options.card->name));

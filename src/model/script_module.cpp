@@ -110,6 +110,10 @@ std::vector<std::string> ScriptModule::notes() const {
   return impl_->fused ? impl_->fused->notes() : std::vector<std::string>();
 }
 
+std::vector<std::string> ScriptModule::argument_names() const {
+  return model::argument_names(impl_->forward());
+}
+
 std::vector<NamedTensor> ScriptModule::parameters() const {
   std::vector<NamedTensor> tensors;
   for (const auto& entry : impl_->module.named_parameters()) {

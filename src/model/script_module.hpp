@@ -27,6 +27,9 @@ class ScriptModule final : public Network {
   // The card that lies in the file, if any.
   const std::optional<ModelCard>& card() const { return card_; }
 
+  // Of forward(), in order, without self.
+  std::vector<std::string> argument_names() const;
+
   // They share memory with the module: writing to them changes it, until it is frozen.
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;

@@ -84,6 +84,8 @@ class TorchPredictor final : public Predictor {
 
   const std::optional<ModelCard>& card() const override { return habits_.card; }
 
+  std::vector<std::string> argument_names() const override { return habits_.argument_names; }
+
   std::string form() const override { return network_->form(); }
 
   std::vector<std::string> notes() const override {

@@ -21,8 +21,9 @@ struct Habits {
   std::optional<c10::ScalarType> floating;
   // A compiled network reads memory as it was told to, and looks at no strides.
   bool fixed_layout = false;
-  bool channels_last = false;           // with a fixed layout: of four-dimensional inputs
-  std::vector<std::string> notes = {};  // of loading it; see Predictor::notes()
+  bool channels_last = false;                    // with a fixed layout: of four-dimensional inputs
+  std::vector<std::string> notes = {};           // of loading it; see Predictor::notes()
+  std::vector<std::string> argument_names = {};  // see Predictor::argument_names()
 };
 
 std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network, Habits habits,

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 import small
+import torch
 from conftest import Evaluate, Small
 from launch import Program
 from paired_tasks import linear_model
@@ -161,3 +162,22 @@ def test_a_limit_beyond_the_data_set_is_told(small_case: Small, evaluate: Evalua
     assert told in evaluate(small_case.model, small_case.data, "--limit", 104, ranks=2).report["notes"]
     notes = evaluate(small_case.model, small_case.data, "--limit", 103).report["notes"]
     assert not any("--limit" in note for note in notes)
+
+
+class FirstLessSecond(torch.nn.Module):
+    def forward(self, second: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
+        return first - second
+
+
+@pytest.mark.parametrize("names", [("second", "first"), ("a", "first")])
+def test_without_a_card_inputs_go_by_the_models_own_names(names: tuple, evaluate: Evaluate, tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    given = {name: random.normal(size=(9, 3)).astype(np.float32) for name in names}
+    with DataSetWriter(tmp_path / "set.h5", task="multiclass", num_classes=3, num_samples=9) as out:
+        for name, values in given.items():
+            out.add_input(name, dtype="float32", shape=(3,), data=values)
+        out.add_target("label", np.zeros(9, np.int64))
+    model = small.save_model(torch.jit.script(FirstLessSecond()), tmp_path / "model.pt")
+    saved = small.columns(evaluate(model, tmp_path / "set.h5", "--save", "logits").folder / "predictions.h5")
+    in_order = [given[name] for name in (names if names[0] == "second" else sorted(names))]
+    np.testing.assert_array_equal(saved["logits"], in_order[1] - in_order[0])

@@ -55,6 +55,9 @@ class CardOnly : public model::Predictor {
   }
   const std::optional<model::ModelCard>& card() const override { return card_; }
   DType input_dtype(std::size_t) const override { return image_type_; }
+  std::vector<std::string> argument_names() const override { return arguments; }
+
+  std::vector<std::string> arguments;
 
  private:
   std::optional<model::ModelCard> card_;
@@ -86,6 +89,29 @@ TEST(Routes, WithoutACardInputsGoInOrder) {
   EXPECT_NE(made.routes[0].normalise, nullptr);
   EXPECT_EQ(made.routes[1].normalise, nullptr);
   EXPECT_EQ(made.routes[1].source, 1u);
+}
+
+TEST(Routes, WithoutACardTheModelsOwnNamesDecide) {
+  auto info = image_set();
+  info.inputs = {column_of("/inputs/a", DType::f32, {2}), column_of("/inputs/b", DType::f32, {3})};
+  const auto sources = [&](std::vector<std::string> arguments,
+                           std::optional<model::ModelCard> card = std::nullopt) {
+    CardOnly model(std::move(card));
+    model.arguments = std::move(arguments);
+    std::vector<std::size_t> found;
+    for (const auto& route : make_routes(info, model, kBatch, device::Device{}).routes) {
+      found.push_back(route.source);
+    }
+    return found;
+  };
+  EXPECT_THAT(sources({"b", "a"}), testing::ElementsAre(1, 0));
+  EXPECT_THAT(sources({"b", "a", "scale"}), testing::ElementsAre(1, 0));
+  EXPECT_THAT(sources({"b", "scale", "a"}), testing::ElementsAre(0, 1));
+  EXPECT_THAT(sources({"b", "x"}), testing::ElementsAre(0, 1));
+  EXPECT_THAT(sources({"b"}), testing::ElementsAre(0, 1));
+  model::ModelCard card;
+  card.inputs = {{"a", DType::f32, {-1, 2}, ""}, {"b", DType::f32, {-1, 3}, ""}};
+  EXPECT_THAT(sources({"b", "a"}, card), testing::ElementsAre(0, 1));
 }
 
 TEST(Routes, FollowTheCardsNames) {

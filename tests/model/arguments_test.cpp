@@ -54,6 +54,12 @@ TEST(ArgumentsTest, GoOneAfterTheOther) {
   EXPECT_EQ(number(call(kDifference, {"image", "mask"}, {}, kThreeAndFour).at(0)), -1);
 }
 
+TEST(ArgumentsTest, HaveTheNamesOfTheSource) {
+  const auto module = module_of("def forward(self, b, a, scale: float = 1.0):\n  return a - b\n");
+  EXPECT_THAT(argument_names(module.get_method("forward").function().getSchema()),
+              testing::ElementsAre("b", "a", "scale"));
+}
+
 TEST(ArgumentsTest, GoByNameWhereTheCardNamesThem) {
   EXPECT_EQ(number(call(kDifference, {"b", "a"}, {}, kThreeAndFour).at(0)), 1);
 }

@@ -37,12 +37,12 @@ class Predictor {
  public:
   virtual ~Predictor() = default;
 
-  // Inputs in the order of the card, all with the same number of rows, in the memory of the device
-  // of the options, any strides. Returns the outputs of the card, or all without one, at least one:
-  // [rows, ...] there, contiguous, floating-point ones as float32, integers as they are, valid
-  // until the next call. On CUDA the work is enqueued on the stream of the options; the host does
-  // not wait for it. Error(model) if the model fails or returns something else than tensors of that
-  // many rows.
+  // Inputs in the order of the card, or of forward()'s arguments, all with the same number of rows,
+  // in the memory of the device of the options, any strides. Returns the outputs of the card, or
+  // all without one, at least one: [rows, ...] there, contiguous, floating-point ones as float32,
+  // integers as they are, valid until the next call. On CUDA the work is enqueued on the stream of
+  // the options; the host does not wait for it. Error(model) if the model fails or returns
+  // something else than tensors of that many rows.
   virtual Outputs predict(std::span<const TensorView> inputs) = 0;
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
   // shapes are tried. predict() then gives the same bits, whichever was found best.
@@ -55,6 +55,8 @@ class Predictor {
   }
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
+  // What forward() calls what it is given, in order; empty where that is not known.
+  virtual std::vector<std::string> argument_names() const { return {}; }
   // What was done to its operations, settled by the first batch: "convolutions fused,
   // weights packed", or empty.
   virtual std::string form() const { return {}; }
