@@ -99,6 +99,29 @@ TEST(MapPass, AnImageSaysWhatItIs) {
                [&] { sums.count(1, std::vector<float>(2), targets); });
 }
 
+// Sums are carried now and then.
+TEST(MapPass, TakesImagesOfAnySize) {
+  constexpr std::size_t kLarge = (std::size_t{1} << 20) + 5;
+  const MetricSet metrics(options(true, {"mse", "mae"}));
+  std::vector<float> predictions(kLarge, 1), targets(kLarge, 1);
+  predictions.front() = 3;
+  predictions.back() = -1;
+  exact::State state(metrics.layout());
+  MapSums sums(metrics);
+  MapRow row = sums.count(0, predictions, targets);
+  metrics.update(std::span(&row, 1), state);
+  const Results results = metrics.finalize(state);
+  constexpr auto kCount = static_cast<double>(kLarge);
+  EXPECT_EQ(results.find("mse")->value, 8 / kCount);
+  EXPECT_EQ(results.find("mae")->value, 4 / kCount);
+  EXPECT_EQ(row.loss, 8 / kCount);
+  predictions.back() = kNan;
+  row = sums.count(0, predictions, targets);
+  EXPECT_FALSE(row.finite);
+  EXPECT_EQ(row.num_pixels, std::ssize(targets));
+  EXPECT_EQ(std::count(row.sums + 1, row.sums + row.num_sums, 0), row.num_sums - 1);
+}
+
 TEST(MapPass, WithoutPixelsNothingIsDefined) {
   const Results none = score_maps({1, {}, {}});
   const Results ignored =
