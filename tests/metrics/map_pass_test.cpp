@@ -115,6 +115,7 @@ TEST(MapPass, TakesImagesOfAnySize) {
   EXPECT_EQ(results.find("mse")->value, 8 / kCount);
   EXPECT_EQ(results.find("mae")->value, 4 / kCount);
   EXPECT_EQ(row.loss, 8 / kCount);
+  EXPECT_LT(*std::max_element(row.sums, row.sums + row.num_sums), std::int64_t{1} << 32);
   predictions.back() = kNan;
   row = sums.count(0, predictions, targets);
   EXPECT_FALSE(row.finite);
