@@ -18,11 +18,11 @@
 #include "commands.hpp"
 #include "job.hpp"
 #include "output_folder.hpp"
-#include "questions.hpp"
 #include "results.hpp"
 #include "score_texts.hpp"
 #include "staging.hpp"
 #include "tracing.hpp"
+#include "units.hpp"
 #include "watcher.hpp"
 
 namespace tally::app {
@@ -141,7 +141,7 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   // Others may compute on the same GPU until here.
   loop.energy_j = energy.joules();
   phases.done("wait_for_ranks");
-  join_questions(comm, job, loop);
+  join_units(comm, job, loop);
   auto figures = merge_results(comm, job, loop);
   phases.done("reduce");
   add_figures_of_kept(comm, job, loop, figures);

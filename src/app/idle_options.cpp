@@ -5,6 +5,7 @@
 #include <tally/metrics/names.hpp>
 
 #include "job.hpp"
+#include "questions.hpp"
 
 namespace tally::app {
 namespace {
@@ -42,7 +43,7 @@ void note_idle_options(Job& job) {
   note(given.confusion_max_classes != defaults.confusion_max_classes,
        job.task_name == "multiclass" || job.task_name == "segmentation", "confusion-max-classes",
        format("matrix of many classes in the task {}", job.task_name));
-  const bool has_answers = job.task->answers() != nullptr;
+  const bool has_answers = answers_of(job) != nullptr;
   note(given.max_answer_length != defaults.max_answer_length, has_answers, "max-answer-length",
        "questions are answered");
   note(given.n_best != defaults.n_best, has_answers, "n-best", "questions are answered");

@@ -22,11 +22,11 @@
 #include "class_weights.hpp"
 #include "naming_model.hpp"
 #include "output_folder.hpp"
-#include "questions.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
 #include "score_texts.hpp"
 #include "staging.hpp"
+#include "units.hpp"
 
 namespace tally::app {
 namespace {

@@ -81,7 +81,7 @@ struct LoopResult {
   exact::State state;
   predictions::PredictionLog log;
   predictions::PredictionLog kept;  // what counting again takes
-  // Where several samples make a unit, these are of units from here on (questions.hpp):
+  // Where several samples make a unit, these are of units from here on (units.hpp):
   std::int64_t first_index = 0;                     // of the first row of both
   std::vector<std::int64_t> unit_samples;           // first sample of each
   std::optional<predictions::PredictionLog> texts;  // lines of the result's JSON files

@@ -4,6 +4,7 @@
 
 #include "job.hpp"
 #include "provenance.hpp"
+#include "questions.hpp"
 
 namespace tally::app {
 namespace {
@@ -29,7 +30,7 @@ std::int64_t row_bytes_of(const std::vector<predictions::ColumnSpec>& columns) {
 std::string task_text(const Job& job) {
   const auto& info = job.data.set->info();
   const std::string& task = job.task_name;
-  if (job.task->answers() != nullptr) return format("{}, {} questions", task, info.num_units);
+  if (answers_of(job) != nullptr) return format("{}, {} questions", task, info.num_units);
   if (info.num_classes == 0) return format("{}, nothing is scored", task);
   const bool counts_classes = task == "multiclass" || task == "binary" || task == "segmentation";
   const std::string_view what =

@@ -13,6 +13,8 @@
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/version.hpp>
 
+#include "questions.hpp"
+
 namespace tally::app {
 namespace {
 
@@ -46,7 +48,7 @@ std::string digest_class(const Job& job) {
   line("batch size", job.config.batch_size);
   line("threads", job.config.threads);
   line("batches sorted by length", job.grid->batches_per_block());
-  if (job.task->answers() != nullptr) {
+  if (answers_of(job) != nullptr) {
     line("longest answer", job.config.max_answer_length);
     line("answers kept", job.config.n_best);
     line("no answer threshold", job.config.no_answer_threshold);

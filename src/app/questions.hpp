@@ -1,27 +1,56 @@
-// From the windows of question answering to questions, after the loop.
+// The questions of question answering: what their windows found, answered and scored.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include <tally/comm/communicator.hpp>
 #include <tally/digest/digest.hpp>
+#include <tally/predictions/log.hpp>
+#include <tally/tasks/answers.hpp>
 
 #include "job.hpp"
+#include "unit_join.hpp"
 
 namespace tally::app {
 
-// How many units are scored: samples, or what several of them make. With --limit those of which a
-// sample is evaluated. Reads the data set; throws Error(dataset).
-std::int64_t count_units(const Job& job);
+// Of a task whose units are questions to be answered; null for another.
+const tasks::AnswerTask* answers_of(const Job& job);
 
 // Columns of LoopResult::texts, each a JSON file of the result: its lines, without the brackets.
 inline constexpr std::int64_t kPredictionsText = 0;
 inline constexpr std::int64_t kNbestText = 1;
 
-// Collective. For tasks whose units are questions, else nothing: puts together what the windows of
-// each question found, on the rank that has its first window, scores the answers and puts questions
-// in the place of samples in `mine`. Throws comm::AgreedFailure.
-void join_questions(const comm::Communicator& comm, Job& job, LoopResult& mine);
+// As UnitJoin wants it.
+class Questions {
+ public:
+  using Found = tasks::AnswerCandidates;
+  static constexpr std::string_view kOne = "question", kMany = "questions";
+
+  Questions(Job& job, LoopResult& mine);
+
+  const tasks::AnswerTask& task() const { return task_; }
+  std::vector<UnitSample<Found>> samples_in(const predictions::RecordBatch& window) const;
+  void merge(const Found& more, Found& found) const;
+  void pack(const Found& found, std::vector<std::byte>& bytes) const;
+  Found unpack(std::span<const std::byte> bytes) const;
+  // A question is answered from the windows that there are.
+  void score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
+             predictions::PredictionLog& log, predictions::PredictionLog& kept);
+  void finish();
+
+ private:
+  void keep_margin(const tasks::Answer& answer);
+  void append_lines(const tasks::Question& question, const tasks::Answer& answer,
+                    const Found& candidates, predictions::RecordBatch& lines) const;
+
+  Job& job_;
+  const tasks::AnswerTask& task_;
+  LoopResult& mine_;
+  predictions::PredictionLog texts_;
+};
 
 // Collective. The figures at the best threshold for no answer, where they are wanted, on rank 0;
 // what they are made of goes into the digest there.

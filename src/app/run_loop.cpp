@@ -119,7 +119,7 @@ LoopResult fresh_result(const Job& job, std::vector<predictions::ColumnSpec> log
 
 LoopResult run_loop(Job& job, evaluate::Observer& observer) {
   // No log is written where units are made of samples only later.
-  const bool has_units = job.task->answers() != nullptr;
+  const bool has_units = job.task->has_units();
   LoopResult result =
       fresh_result(job, has_units ? std::vector<predictions::ColumnSpec>() : job.task->columns(),
                    job.task->sample_columns());

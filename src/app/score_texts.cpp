@@ -15,6 +15,7 @@
 #include <tally/model/fake_predictors.hpp>
 
 #include "question_texts.hpp"
+#include "questions.hpp"
 #include "run_loop.hpp"
 #include "saved_scores.hpp"
 
@@ -39,7 +40,7 @@ void add_note(Job& job, std::string note) {
 class TextScorer {
  public:
   TextScorer(Job& job, LoopResult& result, IdsFound& ids)
-      : job_(job), task_(*job.task->answers()), result_(result), ids_(ids) {
+      : job_(job), task_(*answers_of(job)), result_(result), ids_(ids) {
     ids_.is_asked.assign(job.texts->size(), 0);
   }
 

@@ -96,7 +96,7 @@ std::vector<std::int32_t> group_codes(const Job& job, const LoopResult& mine,
     }
     code = static_cast<std::int32_t>(place - groups.values.begin());
   }
-  if (job.task->answers() == nullptr) return codes;
+  if (!job.task->has_units()) return codes;
   // A unit is where its first sample is.
   std::vector<std::int32_t> of_units;
   for (const std::int64_t sample : mine.unit_samples) {

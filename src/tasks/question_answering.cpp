@@ -146,14 +146,13 @@ class WindowScorer : public BatchScorer {
   std::array<std::vector<float>, 2> apart_;
 };
 
-class QuestionAnswering : public CountingTask<Rules>, public AnswerTask {
+class QuestionAnswering : public UnitCountingTask<Rules, metrics::AnswerRow, AnswerTask> {
  public:
-  explicit QuestionAnswering(const TaskOptions& options) : CountingTask(options) {
+  explicit QuestionAnswering(const TaskOptions& options) : UnitCountingTask(options) {
     check_options(options);
   }
 
   bool takes_any_order() const override { return true; }
-  const AnswerTask* answers() const override { return this; }
   std::vector<predictions::ColumnSpec> sample_columns() const override {
     return {candidates_column(rules_.options.answer_limits)};
   }
@@ -165,29 +164,8 @@ class QuestionAnswering : public CountingTask<Rules>, public AnswerTask {
     return std::make_unique<WindowScorer>(rules_, device);
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
-    const auto& bytes = kept.columns.at(0);
-    return {rules_.again, std::span(reinterpret_cast<const metrics::AnswerRow*>(bytes.data()),
-                                    to_size(kept.num_rows))};
-  }
-
   const AnswerLimits& limits() const override { return rules_.options.answer_limits; }
   const AnswerPolicy& policy() const override { return rules_.options.answer_policy; }
-
-  void count(std::span<const metrics::SampleRow> windows, exact::State& state) const override {
-    rules_.metrics.update(windows, state);
-  }
-  void count(std::span<const metrics::AnswerRow> rows, exact::State& state) const override {
-    rules_.metrics.update(rows, state);
-  }
-
-  void keep(const metrics::AnswerRow& row, predictions::RecordBatch& kept) const override {
-    if (rules_.kept.empty()) return;
-    kept.columns.resize(1);
-    const auto bytes = std::as_bytes(std::span(&row, 1));
-    kept.columns[0].insert(kept.columns[0].end(), bytes.begin(), bytes.end());
-    ++kept.num_rows;
-  }
 };
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/device.hpp>
@@ -94,6 +96,36 @@ class CountingTask : public Task {
 
  protected:
   Rules rules_;
+};
+
+// The same of a task whose units are made of samples: `kept`, if anything, is one column that holds
+// the units' rows. Interface: UnitCounting<Row>, or what is made of it.
+template <class Rules, class Row, class Interface = UnitCounting<Row>>
+class UnitCountingTask : public CountingTask<Rules>, public Interface {
+ public:
+  using CountingTask<Rules>::CountingTask;
+
+  UnitTask units() const override { return static_cast<const Interface*>(this); }
+
+  void count(std::span<const metrics::SampleRow> samples, exact::State& state) const override {
+    this->rules_.metrics.update(samples, state);
+  }
+  void count(std::span<const Row> units, exact::State& state) const override {
+    this->rules_.metrics.update(units, state);
+  }
+
+  void keep(const Row& unit, predictions::RecordBatch& kept) const override {
+    if (this->rules_.kept.empty()) return;
+    kept.columns.resize(1);
+    const auto bytes = std::as_bytes(std::span(&unit, 1));
+    kept.columns[0].insert(kept.columns[0].end(), bytes.begin(), bytes.end());
+    ++kept.num_rows;
+  }
+
+  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+    const auto* const rows = reinterpret_cast<const Row*>(kept.columns.at(0).data());
+    return {this->rules_.again, std::span(rows, to_size(kept.num_rows))};
+  }
 };
 
 }  // namespace tally::tasks

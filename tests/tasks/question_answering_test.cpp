@@ -233,7 +233,7 @@ TEST(QuestionAnswering, RefusesOptionsThatMeanNothing) {
 TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   const auto task = make_task(options());
   EXPECT_TRUE(task->takes_any_order());
-  const AnswerTask& answers = *task->answers();
+  const AnswerTask& answers = *std::get<const AnswerTask*>(task->units());
   EXPECT_EQ(answers.limits().num_best, 5);
   EXPECT_TRUE(answers.policy().no_answer);
   const std::vector<metrics::SampleRow> windows{{3, true}, {4, true}};
@@ -264,7 +264,7 @@ TEST(QuestionAnswering, KeepsAndSavesWhatIsAskedFor) {
   EXPECT_THAT(task->kept_columns(), IsEmpty());
   EXPECT_EQ(task->sample_columns().size(), 1U) << "what answers are made of";
   predictions::RecordBatch kept;
-  task->answers()->keep({}, kept);
+  std::get<const AnswerTask*>(task->units())->keep({}, kept);
   EXPECT_EQ(kept.num_rows, 0);
   EXPECT_EQ(make_task(options())->columns(), answer_columns({.no_answer = true}));
 }

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/exact/state.hpp>
 #include <tally/metrics/answer_row.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/answer_spans.hpp>
+#include <tally/tasks/units.hpp>
 
 namespace tally::tasks {
 
@@ -56,14 +56,10 @@ Answer answer_of(const AnswerCandidates& candidates, const Question& question,
 Answer answer_of(std::string text, const Question& question, const AnswerPolicy& policy);
 
 // A task whose units are questions.
-class AnswerTask {
+class AnswerTask : public UnitCounting<metrics::AnswerRow> {
  public:
   virtual const AnswerLimits& limits() const = 0;
   virtual const AnswerPolicy& policy() const = 0;
-  virtual void count(std::span<const metrics::SampleRow> windows, exact::State& state) const = 0;
-  virtual void count(std::span<const metrics::AnswerRow> rows, exact::State& state) const = 0;
-  // A row of Task::kept_columns(), where there are any.
-  virtual void keep(const metrics::AnswerRow& row, predictions::RecordBatch& kept) const = 0;
 
  protected:
   ~AnswerTask() = default;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
@@ -19,6 +20,7 @@
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/answers.hpp>
+#include <tally/tasks/units.hpp>
 
 namespace tally::tasks {
 
@@ -82,9 +84,9 @@ class Task {
   virtual std::vector<predictions::ColumnSpec> columns() const = 0;
   // Whether samples may come in any order within a block (ScoredBatch::indices).
   virtual bool takes_any_order() const { return false; }
-  // Not null where several samples make a unit: then scorers only collect, and units are made after
-  // the loop.
-  virtual const AnswerTask* answers() const { return nullptr; }
+  virtual UnitTask units() const { return {}; }
+  // Whether several samples make a unit.
+  bool has_units() const { return !std::holds_alternative<std::monostate>(units()); }
   // Error(model), naming what was found and what was expected, if the model's outputs do not fit
   // the data set. For the warm-up; scorers check it too.
   virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
