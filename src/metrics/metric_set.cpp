@@ -141,6 +141,16 @@ void MetricSet::update(std::span<const AnswerRow> rows, exact::State& state) con
       *counters_, rows.size(), [&](std::size_t i) -> const AnswerRow& { return rows[i]; }, state);
 }
 
+void MetricSet::update(std::span<const DocumentRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const DocumentRow& { return rows[i]; }, state);
+}
+
+void MetricSet::update(std::span<const ChoiceRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const ChoiceRow& { return rows[i]; }, state);
+}
+
 void MetricSet::update(std::span<const SampleRow> rows, exact::State& state) const {
   count_rows(
       *counters_, rows.size(), [&](std::size_t i) -> const SampleRow& { return rows[i]; }, state);

@@ -48,6 +48,14 @@ PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const AnswerRow> 
   prepare(metrics, rows.size(), [&](std::size_t i) -> const AnswerRow& { return rows[i]; });
 }
 
+PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const DocumentRow> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const DocumentRow& { return rows[i]; });
+}
+
+PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const ChoiceRow> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const ChoiceRow& { return rows[i]; });
+}
+
 PreparedRows::PreparedRows(const MetricSet& metrics, std::span<const SampleRow> rows) {
   prepare(metrics, rows.size(), [&](std::size_t i) -> const SampleRow& { return rows[i]; });
 }

@@ -9,10 +9,12 @@
 #include "agreement.hpp"
 #include "answer_figures.hpp"
 #include "calibration.hpp"
+#include "choice_figures.hpp"
 #include "class_figures.hpp"
 #include "confusion.hpp"
 #include "coverage.hpp"
 #include "curves.hpp"
+#include "document_figures.hpp"
 #include "label_counts.hpp"
 #include "label_samples.hpp"
 #include "loss.hpp"
@@ -103,6 +105,14 @@ std::vector<FamilyEntry> question_families() {
   return {coverage_family(), sample_coverage_family(), answer_family(), best_answer_family()};
 }
 
+std::vector<FamilyEntry> document_families() {
+  return {coverage_family(), sample_coverage_family(), document_family()};
+}
+
+std::vector<FamilyEntry> choice_families() {
+  return {coverage_family(), sample_coverage_family(), choice_family()};
+}
+
 std::vector<FamilyEntry> segmentation_families() {
   return {coverage_family(), mask_family(), confusion_family()};
 }
@@ -113,8 +123,10 @@ struct Entry {
 };
 constexpr std::array kTasks{
     Entry{"binary", binary_families},
+    Entry{"language-model", document_families},
     Entry{"multiclass", multiclass_families},
     Entry{"multilabel", multilabel_families},
+    Entry{"multiple-choice", choice_families},
     Entry{"predict", predict_families},
     Entry{"question-answering", question_families},
     Entry{"regression", regression_families},

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <tally/metrics/answer_row.hpp>
+#include <tally/metrics/choice_row.hpp>
+#include <tally/metrics/document_row.hpp>
 #include <tally/metrics/map_row.hpp>
 #include <tally/metrics/mask_row.hpp>
 
 #include "agreement.hpp"
 #include "answer_figures.hpp"
 #include "calibration.hpp"
+#include "choice_figures.hpp"
 #include "class_figures.hpp"
 #include "confusion.hpp"
 #include "counters.hpp"
 #include "coverage.hpp"
+#include "document_figures.hpp"
 #include "label_counts.hpp"
 #include "label_samples.hpp"
 #include "loss.hpp"
@@ -34,6 +38,8 @@ struct RowCounters {
   LabelSampleCounters label_samples;
   RegressionCounters regression;
   AnswerCounters answers;
+  DocumentCounters documents;
+  ChoiceCounters choices;
   MaskCounters masks;
 
   template <class Add>
@@ -62,6 +68,19 @@ struct RowCounters {
   constexpr void count(const AnswerRow& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .finite = row.finite}, add);
     answers.count_row(row, add);
+  }
+
+  template <class Add>
+  constexpr void count(const DocumentRow& row, const Add& add) const {
+    coverage.count_sample({.index = row.index, .ignored = row.tokens == 0, .finite = row.finite},
+                          add);
+    documents.count_row(row, add);
+  }
+
+  template <class Add>
+  constexpr void count(const ChoiceRow& row, const Add& add) const {
+    coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
+    choices.count_row(row, add);
   }
 
   template <class Add>

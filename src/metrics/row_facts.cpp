@@ -7,6 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "row_examine.hpp"
 #include "row_kernel.hpp"
 #include "row_lanes.hpp"
 
@@ -78,11 +79,15 @@ void judge_label(Row row, float peak, const Terms& terms, const ScoreRules& rule
   fill_scored(found.standing, judgement, spread, rules, made);
 }
 
-// Everything but index and label.
-void examine_row(Row row, const ScoreRules& rules, ClassRow& made) {
+}  // namespace
+
+bool examine_row(Row row, const ScoreRules& rules, ClassRow& made) {
   const float peak = largest(row);
   made.ignored = rules.has_ignore_index && made.label == rules.ignore_index;
-  if (!is_finite(row, peak, rules.kind)) return mark_not_finite(made);
+  if (!is_finite(row, peak, rules.kind)) {
+    mark_not_finite(made);
+    return true;
+  }
   made.prediction = std::find(row.begin(), row.end(), peak) - row.begin();
   const Terms terms = sum_terms(row, peak, rules.kind);
   if (made.ignored) {
@@ -90,9 +95,8 @@ void examine_row(Row row, const ScoreRules& rules, ClassRow& made) {
   } else {
     judge_label(row, peak, terms, rules, made);
   }
+  return all_fit_kind(row, rules.kind);
 }
-
-}  // namespace
 
 void examine_rows(const TensorView& scores, std::int64_t first_index,
                   std::span<const std::int64_t> labels, const ScoreRules& rules, RowFacts& facts) {
@@ -107,8 +111,7 @@ void examine_rows(const TensorView& scores, std::int64_t first_index,
     made = {};
     made.index = static_cast<std::uint64_t>(first_index) + i;
     made.label = labels[i];
-    examine_row(row, rules, made);
-    if (made.finite && !all_fit_kind(row, rules.kind)) {
+    if (!examine_row(row, rules, made)) {
       facts.wrong_kind_row = checked_cast<std::int64_t>(i);
       return;
     }

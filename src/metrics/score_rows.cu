@@ -72,14 +72,14 @@ struct RowOfLanes {
   }
 };
 
-// Whether row i can be counted; if not, marks it.
-__device__ bool check_row(const Peak& peak, const ClassRow& row, std::int64_t i,
-                          const RowsToScore& rows) {
-  const bool good_label = row.ignored || (row.label >= 0 && row.label < rows.num_classes);
+// Whether a row can be judged; if not, marks row i among the bad ones.
+__device__ bool check_row(const Peak& peak, const ClassRow& row, std::int64_t num_classes,
+                          std::int64_t i, BadRows& bad) {
+  const bool good_label = row.ignored || (row.label >= 0 && row.label < num_classes);
   const bool wrong_kind = peak.is_finite() && !peak.fits_kind;
   const auto mark = mark_of_row(static_cast<unsigned long long>(i));
-  if (!good_label) atomicMax(&rows.found->bad.label, mark);
-  if (wrong_kind) atomicMax(&rows.found->bad.wrong_kind, mark);
+  if (!good_label) atomicMax(&bad.label, mark);
+  if (wrong_kind) atomicMax(&bad.wrong_kind, mark);
   return good_label && !wrong_kind;
 }
 
@@ -96,7 +96,7 @@ __global__ void score_rows(const RowsToScore rows) {
   row.label = rows.labels[i];
   row.ignored = rows.rules.has_ignore_index && row.label == rows.rules.ignore_index;
   const Peak peak = lanes.joined(find_peak(scores, lane));
-  if (!check_row(peak, row, i, rows)) return;
+  if (!check_row(peak, row, rows.num_classes, i, rows.found->bad)) return;
   if (peak.is_finite()) {
     RowOfLanes{scores, peak, rows.rules, lanes}.examine(row);
   } else {
@@ -113,6 +113,41 @@ __global__ void score_rows(const RowsToScore rows) {
   });
 }
 
+__device__ std::int64_t label_at(const TokensToScore& tokens, std::int64_t i) {
+  return tokens.has_wide_labels ? static_cast<const std::int64_t*>(tokens.labels)[i]
+                                : static_cast<const std::int32_t*>(tokens.labels)[i];
+}
+
+// Eight threads to a place; those of places that are not scored are soon done.
+__global__ void score_tokens(const TokensToScore tokens) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kLanes;
+  if (i >= tokens.num_sequences * tokens.num_places) return;  // all lanes of a place together
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const Lanes lanes{0xffu << (threadIdx.x % warpSize - lane), lane};
+  const std::int64_t sequence = i / tokens.num_places;
+  const std::int64_t place = i % tokens.num_places;
+
+  ClassRow row;
+  row.label = label_at(tokens, i);
+  TokenRow& found = tokens.found->rows[i];
+  if (row.label == tokens.rules.ignore_index) {
+    if (lane == 0) found = {};
+    return;
+  }
+  const ScoreRules rules{.kind = tokens.rules.kind};
+  const Scores scores{
+      tokens.scores + sequence * tokens.sequence_stride + place * tokens.place_stride,
+      tokens.num_tokens, rules.kind};
+  const Peak peak = lanes.joined(find_peak(scores, lane));
+  if (!check_row(peak, row, tokens.num_tokens, sequence, tokens.found->bad)) return;
+  if (peak.is_finite()) {
+    RowOfLanes{scores, peak, rules, lanes}.examine(row);
+  } else {
+    mark_not_finite(row);
+  }
+  if (lane == 0) found = token_row(row);
+}
+
 __global__ void carry_limbs(std::int64_t* limbs, std::int64_t count) { exact::carry(limbs, count); }
 
 }  // namespace
@@ -122,6 +157,14 @@ void launch_score_rows(const RowsToScore& rows, void* stream) {
   const auto blocks = static_cast<unsigned>((rows.num_rows + kRowsPerBlock - 1) / kRowsPerBlock);
   score_rows<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(rows);
   device::check_launch("score_rows");
+}
+
+void launch_score_tokens(const TokensToScore& tokens, void* stream) {
+  const std::int64_t places = tokens.num_sequences * tokens.num_places;
+  if (places == 0) return;
+  const auto blocks = static_cast<unsigned>((places + kRowsPerBlock - 1) / kRowsPerBlock);
+  score_tokens<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(tokens);
+  device::check_launch("score_tokens");
 }
 
 void launch_carry(std::int64_t* limbs, std::int64_t count, void* stream) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/token_pass.hpp>
 
 #include "row_counters.hpp"
 
@@ -45,8 +46,32 @@ struct RowsToScore {
   FoundBlock* found = nullptr;
 };
 
-// Both enqueue on `stream`, a cudaStream_t.
+// The same of sequences, whose first bad ones are marked.
+struct TokenBlock {
+  BadRows bad;
+  TokenRow rows[1];  // [sequences, places]
+
+  static std::int64_t num_bytes(std::int64_t num_rows) {
+    return static_cast<std::int64_t>(offsetof(TokenBlock, rows)) +
+           num_rows * static_cast<std::int64_t>(sizeof(TokenRow));
+  }
+};
+
+struct TokensToScore {
+  const float* scores = nullptr;
+  std::int64_t sequence_stride = 0, place_stride = 0;
+  std::int64_t num_sequences = 0;
+  std::int64_t num_places = 0;
+  std::int64_t num_tokens = 0;  // of the vocabulary
+  const void* labels = nullptr;
+  bool has_wide_labels = true;  // int64, else int32
+  TokenRules rules;
+  TokenBlock* found = nullptr;
+};
+
+// All enqueue on `stream`, a cudaStream_t.
 void launch_score_rows(const RowsToScore& rows, void* stream);
+void launch_score_tokens(const TokensToScore& tokens, void* stream);
 // Brings the `count` limbs of a sum to canonical form.
 void launch_carry(std::int64_t* limbs, std::int64_t count, void* stream);
 

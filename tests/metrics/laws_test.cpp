@@ -10,6 +10,7 @@
 #include "answers.hpp"
 #include "labels.hpp"
 #include "rows.hpp"
+#include "texts.hpp"
 #include "values.hpp"
 
 namespace tally::metrics {
@@ -44,6 +45,8 @@ class Material {
     if (task == "multilabel") samples_ = random_multilabel(kSamples, kClasses, kIgnored, 5);
     if (task == "regression") samples_ = random_values(kSamples, kClasses, 5);
     if (task == "question-answering") samples_ = random_answers(kSamples, 5);
+    if (task == "language-model") samples_ = random_documents(kSamples, 5);
+    if (task == "multiple-choice") samples_ = random_choices(kSamples, 5);
   }
 
   std::int64_t size() const {
@@ -61,6 +64,10 @@ class Material {
       std::ranges::fill(labels->targets, static_cast<std::uint8_t>(kIgnored));
     } else if (auto* answers = std::get_if<std::vector<AnswerRow>>(&samples_)) {
       answers->clear();
+    } else if (auto* documents = std::get_if<std::vector<DocumentRow>>(&samples_)) {
+      for (DocumentRow& row : *documents) row = {.index = row.index};
+    } else if (auto* choices = std::get_if<std::vector<ChoiceRow>>(&samples_)) {
+      for (ChoiceRow& row : *choices) row.ignored = true;
     } else {
       std::ranges::fill(std::get<Values>(samples_).predictions,
                         std::numeric_limits<float>::infinity());
@@ -74,8 +81,11 @@ class Material {
     } else if (auto* labels = std::get_if<LabelSamples>(&samples_)) {
       add_samples(metrics, *labels, first, count, state);
     } else if (auto* answers = std::get_if<std::vector<AnswerRow>>(&samples_)) {
-      metrics.update(std::span<const AnswerRow>(*answers).subspan(to_size(first), to_size(count)),
-                     state);
+      metrics.update(part_of(*answers, first, count), state);
+    } else if (auto* documents = std::get_if<std::vector<DocumentRow>>(&samples_)) {
+      metrics.update(part_of(*documents, first, count), state);
+    } else if (auto* choices = std::get_if<std::vector<ChoiceRow>>(&samples_)) {
+      metrics.update(part_of(*choices, first, count), state);
     } else {
       add_values(metrics, std::get<Values>(samples_), first, count,
                  std::max<std::int64_t>(1, count), state);
@@ -83,7 +93,15 @@ class Material {
   }
 
  private:
-  std::variant<Samples, LabelSamples, Values, std::vector<AnswerRow>> samples_;
+  template <class Row>
+  static std::span<const Row> part_of(const std::vector<Row>& rows, std::int64_t first,
+                                      std::int64_t count) {
+    return std::span<const Row>(rows).subspan(to_size(first), to_size(count));
+  }
+
+  std::variant<Samples, LabelSamples, Values, std::vector<AnswerRow>, std::vector<DocumentRow>,
+               std::vector<ChoiceRow>>
+      samples_;
 };
 
 class Laws : public testing::TestWithParam<Case> {
@@ -164,7 +182,8 @@ TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
   samples_.add(all, 0, kSamples, state);
   const Results results = all.finalize(state);
 
-  ASSERT_EQ(std::ssize(alone.per_class), with_all.num_classes);
+  const bool has_tokens = task == "language-model" || task == "multiple-choice";
+  ASSERT_EQ(std::ssize(alone.per_class), has_tokens ? 0 : with_all.num_classes);
   if (description_of(task, metric).value().needs_order) {
     EXPECT_THAT(alone.metrics, testing::IsEmpty()) << "it is computed elsewhere";
     return;
@@ -193,8 +212,8 @@ TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
 // Of every task; of a form one that has a number.
 std::vector<Case> every_metric() {
   std::vector<Case> cases;
-  for (const char* task :
-       {"binary", "multiclass", "multilabel", "question-answering", "regression"}) {
+  for (const char* task : {"binary", "language-model", "multiclass", "multilabel",
+                           "multiple-choice", "question-answering", "regression"}) {
     for (const MetricDescription& metric : known_metrics(task)) {
       std::string name(metric.name);
       const auto open = name.find('<');

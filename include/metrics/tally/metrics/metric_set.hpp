@@ -12,8 +12,10 @@
 
 #include <tally/exact/state.hpp>
 #include <tally/metrics/answer_row.hpp>
+#include <tally/metrics/choice_row.hpp>
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/definitions.hpp>
+#include <tally/metrics/document_row.hpp>
 #include <tally/metrics/label_row.hpp>
 #include <tally/metrics/map_row.hpp>
 #include <tally/metrics/mask_row.hpp>
@@ -82,6 +84,8 @@ class MetricSet {
   void update(const LabelRows& rows, exact::State& state) const;
   void update(std::span<const RegressionRow> rows, exact::State& state) const;
   void update(std::span<const AnswerRow> rows, exact::State& state) const;
+  void update(std::span<const DocumentRow> rows, exact::State& state) const;
+  void update(std::span<const ChoiceRow> rows, exact::State& state) const;
   void update(std::span<const SampleRow> rows, exact::State& state) const;
   void update(std::span<const MaskRow> rows, exact::State& state) const;
   void update(std::span<const MapRow> rows, exact::State& state) const;

@@ -8,7 +8,9 @@
 
 #include <tally/exact/state.hpp>
 #include <tally/metrics/answer_row.hpp>
+#include <tally/metrics/choice_row.hpp>
 #include <tally/metrics/class_row.hpp>
+#include <tally/metrics/document_row.hpp>
 #include <tally/metrics/label_row.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/regression_row.hpp>
@@ -26,6 +28,8 @@ class PreparedRows {
   PreparedRows(const MetricSet& metrics, const LabelRows& rows);
   PreparedRows(const MetricSet& metrics, std::span<const RegressionRow> rows);
   PreparedRows(const MetricSet& metrics, std::span<const AnswerRow> rows);
+  PreparedRows(const MetricSet& metrics, std::span<const DocumentRow> rows);
+  PreparedRows(const MetricSet& metrics, std::span<const ChoiceRow> rows);
   PreparedRows(const MetricSet& metrics, std::span<const SampleRow> rows);
   PreparedRows(const MetricSet& metrics, std::span<const MaskRow> rows);
   PreparedRows(const MetricSet& metrics, std::span<const MapRow> rows);

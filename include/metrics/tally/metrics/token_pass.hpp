@@ -1,0 +1,70 @@
+// One pass over the scores of sequences, at each place of which a token is to be foretold. Places
+// that are not scored are passed over. On a GPU and on the CPU the same bits for the same scores.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <tally/base/tensor_view.hpp>
+#include <tally/device/buffer.hpp>
+#include <tally/device/stream.hpp>
+#include <tally/metrics/output_kind.hpp>
+#include <tally/metrics/token_row.hpp>
+
+namespace tally::metrics {
+
+struct TokenRules {
+  OutputKind kind = OutputKind::logits;
+  std::int64_t ignore_index = -100;  // the label of places that are not scored
+};
+
+struct TokenFacts {
+  std::int64_t num_places = 0;  // of each sequence's scores
+  std::vector<TokenRow> rows;   // [sequences, places]
+  // The first sequence whose scores are not of the given kind, as in RowFacts. The rows are void
+  // then.
+  std::optional<std::int64_t> wrong_kind_sequence;
+
+  std::span<const TokenRow> sequence(std::int64_t i) const;
+};
+
+// scores: [>= num_sequences, places, vocabulary] float32 on the CPU, unit stride along the
+// vocabulary. labels: [>= num_sequences, places] int32 or int64: tokens that the vocabulary has
+// (the reader has checked them), or the ignored index. Error(internal) for others.
+void examine_tokens(const TensorView& scores, const TensorView& labels, std::int64_t num_sequences,
+                    const TokenRules& rules, TokenFacts& facts);
+
+// Facts of one batch on their way from the device to the host. Readable once the stream has passed
+// the batch.
+class BatchTokens {
+ public:
+  explicit BatchTokens(const device::Device& device) : device_(device) {}
+
+  // As examine_tokens() gives them.
+  const TokenFacts& facts();
+
+ private:
+  friend class TokenPass;
+
+  device::Device device_;
+  device::DeviceBuffer on_device_;  // as large as any batch needed it; empty on the CPU
+  device::HostBuffer on_host_;
+  TokenFacts facts_;
+};
+
+class TokenPass {
+ public:
+  explicit TokenPass(const TokenRules& rules) : rules_(rules) {}
+
+  // Enqueues the pass, and the facts' way to the host. Scores and labels as above, on the stream's
+  // device. The batch that `facts` had before has landed.
+  void enqueue(std::int64_t num_sequences, const TensorView& scores, const TensorView& labels,
+               const device::Stream& stream, BatchTokens& facts) const;
+
+ private:
+  TokenRules rules_;
+};
+
+}  // namespace tally::metrics

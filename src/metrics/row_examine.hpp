@@ -1,0 +1,14 @@
+// What the scores of one row tell, on the CPU.
+#pragma once
+
+#include <span>
+
+#include <tally/metrics/row_facts.hpp>
+
+namespace tally::metrics {
+
+// Everything but index and label, which is in range unless ignored: else Error(internal). False if
+// the scores are finite and not of the rules' kind.
+bool examine_row(std::span<const float> row, const ScoreRules& rules, ClassRow& made);
+
+}  // namespace tally::metrics

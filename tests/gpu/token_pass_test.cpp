@@ -1,0 +1,94 @@
+// The kernel against its CPU twin: equal bits at each place.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
+#include <random>
+
+#include <tally/metrics/token_pass.hpp>
+
+#include "gpu.hpp"
+
+namespace tally::metrics {
+namespace {
+
+constexpr std::int64_t kIgnored = -100;
+
+struct Sequences {
+  Shape shape;  // [sequences, places, vocabulary]
+  std::vector<float> scores;
+  std::vector<std::int32_t> labels;
+};
+
+// Coarse scores, so that ties are common; most places are not scored.
+Sequences random_sequences(Shape shape) {
+  std::mt19937 random(static_cast<unsigned>(num_elements(shape)));
+  Sequences made{std::move(shape), {}, {}};
+  for (std::int64_t i = 0; i < num_elements(made.shape); ++i) {
+    made.scores.push_back(0.73f * static_cast<float>(static_cast<int>(random() % 17) - 8));
+  }
+  for (std::int64_t i = 0; i < made.shape[0] * made.shape[1]; ++i) {
+    const auto token = static_cast<std::int64_t>(random()) % made.shape[2];
+    made.labels.push_back(static_cast<std::int32_t>(random() % 3 == 0 ? token : kIgnored));
+  }
+  return made;
+}
+
+struct Outcome {
+  std::vector<std::int64_t> numbers;  // of all places, one after the other
+  std::vector<std::uint64_t> losses;
+  std::optional<std::int64_t> wrong_kind_sequence;
+  bool operator==(const Outcome&) const = default;
+};
+
+// Twice with the same facts: first all sequences, then the first ones.
+Outcome score(const device::Device& device, const Sequences& given, std::int64_t first_ones,
+              OutputKind kind = OutputKind::logits) {
+  const device::Stream stream(device);
+  const auto scores = on_device(given.scores, stream);
+  const auto labels = on_device(given.labels, stream);
+  const TokenPass pass({kind, kIgnored});
+  BatchTokens facts(device);
+  for (const std::int64_t count : {given.shape[0], first_ones}) {
+    pass.enqueue(
+        count, contiguous_view(scores.data(), DType::f32, given.shape, device.kind),
+        contiguous_view(labels.data(), DType::i32, {given.shape[0], given.shape[1]}, device.kind),
+        stream, facts);
+    stream.synchronize();
+  }
+  const TokenFacts& found = facts.facts();
+  Outcome outcome{{}, {}, found.wrong_kind_sequence};
+  if (found.wrong_kind_sequence) return outcome;
+  for (const TokenRow& row : found.rows) {
+    outcome.numbers.insert(outcome.numbers.end(), {row.rank, row.scored, row.finite});
+    outcome.losses.push_back(std::bit_cast<std::uint64_t>(row.loss));
+  }
+  return outcome;
+}
+
+class TokenPassOnGpu : public OnGpu {};
+
+TEST_F(TokenPassOnGpu, GivesTheCpusBits) {
+  for (const std::int64_t vocabulary : {1, 2, 7, 8, 9, 65, 1000, 1001}) {
+    const auto given = random_sequences({9, 33, vocabulary});
+    for (const std::int64_t first_ones : {1, 5, 9}) {
+      EXPECT_TRUE(score(gpu_, given, first_ones) == score(cpu_, given, first_ones))
+          << vocabulary << " tokens, " << first_ones << " sequences";
+    }
+  }
+}
+
+TEST_F(TokenPassOnGpu, MarksWhatCannotBeScored) {
+  auto given = random_sequences({4, 6, 10});
+  given.scores[25] = std::numeric_limits<float>::quiet_NaN();
+  given.labels[2] = 3;
+  given.labels[1] = kIgnored;
+  EXPECT_TRUE(score(gpu_, given, 4) == score(cpu_, given, 4));
+  for (float& score : given.scores) score = -1;
+  given.scores[3 * 60] = 0.5f;
+  given.labels[18] = 1;
+  EXPECT_EQ(score(gpu_, given, 4, OutputKind::log_probabilities).wrong_kind_sequence, 3);
+}
+
+}  // namespace
+}  // namespace tally::metrics

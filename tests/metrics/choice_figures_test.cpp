@@ -1,0 +1,62 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tally/metrics/metric_set.hpp>
+
+#include "texts.hpp"
+
+namespace tally::metrics {
+namespace {
+
+using testing::Optional;
+
+Results score(const std::vector<ChoiceRow>& rows) {
+  const MetricSet metrics({.task = "multiple-choice", .num_classes = 100});
+  exact::State state(metrics.layout());
+  metrics.update(rows, state);
+  return metrics.finalize(state);
+}
+
+const ChoiceRow kAllRight{
+    .index = 0, .right = true, .right_by_character = true, .right_by_byte = true};
+const ChoiceRow kRight{.index = 1, .right = true, .right_by_character = true};
+const ChoiceRow kByLength{.index = 2, .right_by_character = true};
+const ChoiceRow kWrong{.index = 3};
+
+TEST(ChoiceFigures, AreSharesOfQuestions) {
+  const Results results = score({kAllRight, kRight, kByLength, kWrong});
+  EXPECT_THAT(results.find("accuracy")->value, Optional(0.5));
+  EXPECT_THAT(results.find("accuracy_norm")->value, Optional(0.75));
+  EXPECT_THAT(results.find("accuracy_bytes")->value, Optional(0.25));
+  ASSERT_TRUE(results.find("accuracy_norm")->interval);
+  EXPECT_EQ(results.find("accuracy_norm")->interval->low, wilson({3, 4})->low);
+  EXPECT_TRUE(results.per_class.empty());
+}
+
+TEST(ChoiceFigures, IgnoreQuestionsThatAreCut) {
+  ChoiceRow cut = kAllRight;
+  cut.ignored = true;
+  const Results results = score({kRight, kWrong, cut});
+  EXPECT_EQ(results.ignored, 1);
+  EXPECT_EQ(results.find("accuracy")->proportion->whole, 2);
+  EXPECT_THAT(results.find("accuracy")->value, Optional(0.5));
+}
+
+TEST(ChoiceFigures, CountQuestionsWithoutFiniteScoresAsWrong) {
+  ChoiceRow spoilt = kWrong;
+  spoilt.finite = false;
+  const Results results = score({kAllRight, spoilt});
+  EXPECT_EQ(results.without_scores, 1);
+  EXPECT_THAT(results.find("accuracy_bytes")->value, Optional(0.5));
+}
+
+TEST(ChoiceFigures, OfNoQuestionAreUndefined) {
+  for (const MetricValue& metric : score({}).metrics) {
+    EXPECT_EQ(metric.value, std::nullopt) << metric.name;
+    EXPECT_FALSE(metric.proportion || metric.interval) << metric.name;
+  }
+  EXPECT_EQ(known_metrics("multiple-choice").size(), 3U);
+}
+
+}  // namespace
+}  // namespace tally::metrics

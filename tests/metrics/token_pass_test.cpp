@@ -1,0 +1,174 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/token_pass.hpp>
+
+namespace tally::metrics {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::int64_t kIgnored = -100;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// Sequences of random scores, a third of whose places are scored.
+struct Sequences {
+  explicit Sequences(std::int64_t count, std::int64_t num_places = 5, std::int64_t vocabulary = 11)
+      : shape{count, num_places, vocabulary} {
+    std::mt19937 random(7);
+    for (std::int64_t i = 0; i < num_elements(shape); ++i) {
+      scores.push_back(static_cast<float>(static_cast<int>(random() % 41) - 20) / 4);
+    }
+    for (std::int64_t i = 0; i < count * num_places; ++i) {
+      labels.push_back(random() % 3 == 0 ? static_cast<std::int64_t>(random()) % vocabulary
+                                         : kIgnored);
+    }
+  }
+
+  TensorView scores_view() { return contiguous_view(scores.data(), DType::f32, shape); }
+  TensorView labels_view() {
+    return contiguous_view(labels.data(), DType::i64, {shape[0], shape[1]});
+  }
+  TokenFacts examine(OutputKind kind = OutputKind::logits) {
+    TokenFacts facts;
+    examine_tokens(scores_view(), labels_view(), shape[0], {kind, kIgnored}, facts);
+    return facts;
+  }
+  float* at(std::int64_t sequence, std::int64_t place) {
+    return scores.data() + (sequence * shape[1] + place) * shape[2];
+  }
+
+  Shape shape;
+  std::vector<float> scores;
+  std::vector<std::int64_t> labels;
+};
+
+std::vector<TokenRow> scored_of(std::span<const TokenRow> rows) {
+  std::vector<TokenRow> scored;
+  for (const TokenRow& row : rows) {
+    if (row.scored) scored.push_back(row);
+  }
+  return scored;
+}
+
+TEST(TokenPass, FindsWhatThePassOverClassesFinds) {
+  for (const OutputKind kind : {OutputKind::logits, OutputKind::log_probabilities}) {
+    Sequences given(40);
+    if (kind == OutputKind::log_probabilities) {
+      for (float& score : given.scores) score = -std::abs(score);
+    }
+    const TokenFacts facts = given.examine(kind);
+    RowFacts classes;
+    TensorView as_rows =
+        contiguous_view(given.scores.data(), DType::f32, {40 * given.shape[1], given.shape[2]});
+    examine_rows(as_rows, 0, given.labels,
+                 {.kind = kind, .has_ignore_index = true, .ignore_index = kIgnored}, classes);
+    ASSERT_EQ(facts.rows.size(), classes.rows.size());
+    EXPECT_EQ(facts.num_places, given.shape[1]);
+    int scored = 0, right = 0;
+    for (std::size_t i = 0; i < facts.rows.size(); ++i) {
+      const TokenRow& row = facts.rows[i];
+      ASSERT_EQ(row.scored, !classes.rows[i].ignored);
+      if (!row.scored) continue;
+      EXPECT_EQ(row.loss, classes.rows[i].loss);
+      EXPECT_EQ(row.rank, classes.rows[i].label_rank);
+      EXPECT_TRUE(row.finite);
+      ++scored;
+      if (row.rank == 0) ++right;
+    }
+    EXPECT_GT(scored, 30);
+    EXPECT_GT(right, 0);
+  }
+}
+
+TEST(TokenPass, OfEqualTokensTheFirstIsForetold) {
+  Sequences given(1, 3, 4);
+  given.scores = {1, 2, 2, 0, 2, 1, 2, 2, 5, 5, 5, 5};
+  given.labels = {2, 0, 3};
+  const TokenFacts facts = given.examine();
+  std::vector<std::int32_t> ranks;
+  for (const TokenRow& row : facts.sequence(0)) ranks.push_back(row.rank);
+  EXPECT_THAT(ranks, ElementsAre(1, 0, 3));
+  EXPECT_DOUBLE_EQ(facts.rows[2].loss, std::log(4.0));
+}
+
+TEST(TokenPass, LooksAtNoPlaceThatIsNotScored) {
+  Sequences given(3);
+  const std::vector<TokenRow> before = scored_of(given.examine().rows);
+  for (std::int64_t i = 0; i < std::ssize(given.labels); ++i) {
+    if (given.labels[to_size(i)] == kIgnored) *given.at(0, i) = kNan;
+  }
+  const std::vector<TokenRow> after = scored_of(given.examine().rows);
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    EXPECT_TRUE(after[i].finite);
+    EXPECT_EQ(after[i].loss, before[i].loss);
+  }
+}
+
+TEST(TokenPass, MarksPlacesWithoutFiniteScores) {
+  Sequences given(2, 2, 3);
+  given.labels = {0, 1, 2, kIgnored};
+  given.at(0, 1)[2] = kNan;
+  const TokenFacts facts = given.examine();
+  EXPECT_TRUE(facts.rows[0].finite);
+  EXPECT_FALSE(facts.rows[1].finite);
+  EXPECT_TRUE(facts.rows[1].scored);
+  EXPECT_EQ(facts.rows[1].rank, -1);
+  EXPECT_EQ(facts.rows[1].loss, 0);
+  EXPECT_FALSE(facts.wrong_kind_sequence);
+}
+
+TEST(TokenPass, ReadsNarrowLabelsAndSomeOfTheSequences) {
+  Sequences given(6);
+  const TokenFacts all = given.examine();
+  std::vector<std::int32_t> narrow(given.labels.begin(), given.labels.end());
+  const TensorView labels = contiguous_view(narrow.data(), DType::i32, {6, 5});
+  TokenFacts facts;
+  examine_tokens(given.scores_view(), labels, 4, {OutputKind::logits, kIgnored}, facts);
+  ASSERT_EQ(facts.rows.size(), 20U);
+  for (std::size_t i = 0; i < facts.rows.size(); ++i) {
+    EXPECT_EQ(facts.rows[i].scored, all.rows[i].scored);
+    EXPECT_EQ(facts.rows[i].loss, all.rows[i].loss);
+  }
+}
+
+TEST(TokenPass, NamesTheFirstSequenceOfAnotherKind) {
+  Sequences given(4, 2, 3);
+  for (float& score : given.scores) score = -1;
+  given.labels = {0, 0, 0, 0, 0, 0, 0, kIgnored};
+  given.at(2, 1)[0] = given.at(3, 0)[0] = 0.5f;
+  EXPECT_EQ(given.examine(OutputKind::log_probabilities).wrong_kind_sequence, 2);
+  EXPECT_FALSE(given.examine().wrong_kind_sequence);
+}
+
+TEST(TokenPass, RefusesOtherForms) {
+  Sequences given(2, 3, 4);
+  const auto refuse = [&](const TensorView& scores, const TensorView& labels) {
+    TokenFacts facts;
+    EXPECT_THROW(examine_tokens(scores, labels, 2, {OutputKind::logits, kIgnored}, facts), Error);
+  };
+  TensorView scores = given.scores_view(), labels = given.labels_view();
+  labels.shape[1] = 2;
+  refuse(scores, labels);
+  labels = given.labels_view();
+  labels.dtype = DType::u8;
+  refuse(scores, labels);
+  scores.dtype = DType::f64;
+  refuse(scores, given.labels_view());
+  scores = given.scores_view();
+  scores.shape = {2, 12};
+  refuse(scores, given.labels_view());
+  given.labels[0] = 4;
+  refuse(given.scores_view(), given.labels_view());
+}
+
+}  // namespace
+}  // namespace tally::metrics
