@@ -4,7 +4,6 @@
 
 #include "job.hpp"
 #include "provenance.hpp"
-#include "questions.hpp"
 
 namespace tally::app {
 namespace {
@@ -30,7 +29,11 @@ std::int64_t row_bytes_of(const std::vector<predictions::ColumnSpec>& columns) {
 std::string task_text(const Job& job) {
   const auto& info = job.data.set->info();
   const std::string& task = job.task_name;
-  if (answers_of(job) != nullptr) return format("{}, {} questions", task, info.num_units);
+  if (job.task->has_units()) {
+    const bool has_documents =
+        std::holds_alternative<const tasks::DocumentTask*>(job.task->units());
+    return format("{}, {} {}", task, info.num_units, has_documents ? "documents" : "questions");
+  }
   if (info.num_classes == 0) return format("{}, nothing is scored", task);
   const bool counts_classes = task == "multiclass" || task == "binary" || task == "segmentation";
   const std::string_view what =

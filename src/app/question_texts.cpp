@@ -6,16 +6,10 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "read_table.hpp"
+
 namespace tally::app {
 namespace {
-
-std::vector<std::int64_t> read_table(data::DataSet& data_set, std::string_view path,
-                                     std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> values(to_size(count));
-  data_set.read_rows(data_set.info().table(path), first, count,
-                     std::as_writable_bytes(std::span(values)));
-  return values;
-}
 
 void require(bool holds, std::string_view problem, std::int64_t first, std::int64_t count) {
   if (holds) return;

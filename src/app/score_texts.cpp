@@ -1,6 +1,7 @@
 #include "score_texts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -94,7 +95,9 @@ void check_not_replaced(const std::string& predictions, const std::string& outpu
 }
 
 void check_is_scored(const std::string& task) {
-  if (task != "predict" && task != "segmentation") return;
+  constexpr std::array<std::string_view, 4> kOfModelsOnly{"language-model", "multiple-choice",
+                                                          "predict", "segmentation"};
+  if (std::ranges::find(kOfModelsOnly, task) == kOfModelsOnly.end()) return;
   throw Error(ErrorKind::usage,
               format("the task '{}' cannot be scored from saved predictions", printable(task)),
               "Evaluate with the model.");

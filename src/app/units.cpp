@@ -5,6 +5,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
 
+#include "choice_units.hpp"
+#include "document_units.hpp"
 #include "questions.hpp"
 #include "unit_join.hpp"
 
@@ -49,6 +51,8 @@ struct Joiner {
 
   void operator()(std::monostate) const {}
   void operator()(const tasks::AnswerTask*) const { join<Questions>(comm, job, mine); }
+  void operator()(const tasks::DocumentTask*) const { join<Documents>(comm, job, mine); }
+  void operator()(const tasks::ChoiceTask*) const { join<ChoiceQuestions>(comm, job, mine); }
 };
 
 }  // namespace

@@ -45,7 +45,8 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        flag(run.overwrite)},
       {kWhat, "task", "NAME",
        "what the targets mean: multiclass, binary, multilabel, regression, segmentation, "
-       "question-answering; predict: save what the model returns, score nothing",
+       "question-answering, language-model, multiple-choice; predict: save what the model returns, "
+       "score nothing",
        "the data set's attribute", words(run.task)},
       {kWhat, "outputs", "KIND", "what the model returns: logits, log-probabilities, probabilities",
        "the model card's, else logits",

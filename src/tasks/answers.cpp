@@ -12,6 +12,7 @@
 #include <tally/base/printable.hpp>
 
 #include "answer_text.hpp"
+#include "append.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -64,19 +65,6 @@ metrics::AnswerRow row_of(const std::string& text, const Question& question,
 
 std::string as_json(std::string_view text) {
   return Json(text).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
-}
-
-template <class T>
-void append_value(std::vector<std::byte>& column, const T& value) {
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  column.insert(column.end(), bytes.begin(), bytes.end());
-}
-
-void append_text(std::string_view text, std::size_t column, predictions::RecordBatch& records) {
-  const auto bytes = std::as_bytes(std::span(text));
-  auto& values = records.columns[column];
-  values.insert(values.end(), bytes.begin(), bytes.end());
-  records.lengths[column].push_back(std::ssize(text));
 }
 
 // One line of nbest.json before its probability is known.

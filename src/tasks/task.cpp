@@ -7,6 +7,7 @@
 #include <tally/base/format.hpp>
 
 #include "labelwise.hpp"
+#include "language_model.hpp"
 #include "multiclass.hpp"
 #include "predict.hpp"
 #include "question_answering.hpp"
@@ -23,8 +24,10 @@ struct Entry {
 // In order of name.
 constexpr std::array kTasks{
     Entry{"binary", make_binary},
+    Entry{"language-model", make_language_model},
     Entry{"multiclass", make_multiclass},
     Entry{"multilabel", make_multilabel},
+    Entry{"multiple-choice", make_multiple_choice},
     Entry{"predict", make_predict},
     Entry{"question-answering", make_question_answering},
     Entry{"regression", make_regression},

@@ -263,11 +263,13 @@ TEST(MakeTask, RefusesATaskItDoesNotKnow) {
   TaskOptions with = options();
   with.task = "ranking";
   EXPECT_EQ(kind_of([&] { make_task(with); },
-                    "task 'ranking' is not known. Known: binary, multiclass, multilabel, predict, "
-                    "question-answering, regression, segmentation."),
+                    "task 'ranking' is not known. Known: binary, language-model, multiclass, "
+                    "multilabel, multiple-choice, predict, question-answering, regression, "
+                    "segmentation."),
             ErrorKind::usage);
-  EXPECT_THAT(known_tasks(), ElementsAre("binary", "multiclass", "multilabel", "predict",
-                                         "question-answering", "regression", "segmentation"));
+  EXPECT_THAT(known_tasks(),
+              ElementsAre("binary", "language-model", "multiclass", "multilabel", "multiple-choice",
+                          "predict", "question-answering", "regression", "segmentation"));
 }
 
 }  // namespace

@@ -7,14 +7,11 @@
 
 #include <tally/exact/state.hpp>
 #include <tally/metrics/answer_row.hpp>
+#include <tally/metrics/choice_row.hpp>
+#include <tally/metrics/document_row.hpp>
 #include <tally/predictions/columns.hpp>
 
 namespace tally::tasks {
-
-class AnswerTask;
-
-// The task's view of its units, by what they are. None: samples are units themselves.
-using UnitTask = std::variant<std::monostate, const AnswerTask*>;
 
 // How they are counted. Row: what is known of a unit.
 template <class Row>
@@ -29,5 +26,13 @@ class UnitCounting {
  protected:
   ~UnitCounting() = default;
 };
+
+class AnswerTask;  // questions that are answered
+using DocumentTask = UnitCounting<metrics::DocumentRow>;
+using ChoiceTask = UnitCounting<metrics::ChoiceRow>;
+
+// A task by what its units are. None: samples are units themselves.
+using UnitTask =
+    std::variant<std::monostate, const AnswerTask*, const DocumentTask*, const ChoiceTask*>;
 
 }  // namespace tally::tasks

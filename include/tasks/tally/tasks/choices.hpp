@@ -1,0 +1,43 @@
+// Multiple choice: from the log likelihoods of a question's choices to what is chosen.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <tally/metrics/choice_row.hpp>
+#include <tally/predictions/columns.hpp>
+#include <tally/tasks/sequences.hpp>
+#include <tally/tasks/units.hpp>
+
+namespace tally::tasks {
+
+// What the data set knows of a question.
+struct ChoiceQuestion {
+  std::int64_t unit = 0;
+  std::string_view id;                  // UTF-8
+  std::int64_t gold = 0;                // the right choice
+  std::vector<std::string_view> texts;  // of the choices that are evaluated; UTF-8
+  bool whole = true;                    // false: --limit left some of its choices out
+};
+
+struct Chosen {
+  std::vector<double> log_likelihoods;  // of the choices; NaN if not finite
+  // The choice with the largest log likelihood, of equal ones the first; the same of log likelihood
+  // by character (code point) and by byte of its text, where one without a text comes last. -1 if a
+  // choice is not finite.
+  std::int64_t most_likely = -1, by_character = -1, by_byte = -1;
+  bool finite = true;
+};
+
+// choices: in order, as many as the question has texts.
+Chosen choose(const ChoiceQuestion& question, std::span<const SequenceRecord> choices);
+metrics::ChoiceRow row_of(const ChoiceQuestion& question, const Chosen& chosen);
+
+// predictions.h5: one row per question.
+std::vector<predictions::ColumnSpec> choice_columns();
+void append_choice(const ChoiceQuestion& question, const Chosen& chosen,
+                   predictions::RecordBatch& records);
+
+}  // namespace tally::tasks

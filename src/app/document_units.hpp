@@ -1,0 +1,41 @@
+// The documents of a language model: the sums over their windows.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <tally/predictions/log.hpp>
+#include <tally/tasks/documents.hpp>
+
+#include "job.hpp"
+#include "unit_join.hpp"
+
+namespace tally::app {
+
+// As UnitJoin wants it.
+class Documents {
+ public:
+  using Found = tasks::DocumentSums;
+  static constexpr std::string_view kOne = "document", kMany = "documents";
+
+  Documents(Job& job, LoopResult& mine)
+      : job_(job), task_(*std::get<const tasks::DocumentTask*>(job.task->units())), mine_(mine) {}
+
+  const tasks::DocumentTask& task() const { return task_; }
+  static std::vector<UnitSample<Found>> samples_in(const predictions::RecordBatch& window);
+  static void merge(const Found& more, Found& found) { found.add(more); }
+  static void pack(const Found& found, std::vector<std::byte>& bytes) { found.pack(bytes); }
+  static Found unpack(std::span<const std::byte> bytes) { return Found(bytes); }
+  void score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
+             predictions::PredictionLog& log, predictions::PredictionLog& kept);
+  static void finish() {}
+
+ private:
+  Job& job_;
+  const tasks::DocumentTask& task_;
+  LoopResult& mine_;
+};
+
+}  // namespace tally::app

@@ -1,0 +1,86 @@
+#include <tally/tasks/documents.hpp>
+
+#include <cstring>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/exact/sum.hpp>
+
+#include "append.hpp"
+
+namespace tally::tasks {
+namespace {
+
+constexpr auto kKind = exact::SumKind::float64;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+DocumentSums::DocumentSums() : counts_(kNumCounts + to_size(exact::num_limbs(kKind))) {}
+
+DocumentSums::DocumentSums(const SequenceRecord& window) : DocumentSums() {
+  counts_[kTokens] = window.tokens;
+  counts_[kRight] = window.right;
+  counts_[kInTop5] = window.in_top5;
+  counts_[kNotFinite] = window.finite != 0 ? 0 : 1;
+  if (window.finite == 0) return;
+  const auto limbs = std::span(counts_).subspan(kNumCounts);
+  exact::add(limbs, window.loss);
+  exact::canonicalise(limbs);
+}
+
+DocumentSums::DocumentSums(std::span<const std::byte> bytes)
+    : counts_(bytes.size() / sizeof(std::int64_t)) {
+  std::memcpy(counts_.data(), bytes.data(), bytes.size());
+}
+
+void DocumentSums::add(const DocumentSums& other) {
+  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  exact::canonicalise(std::span(counts_).subspan(kNumCounts));
+}
+
+void DocumentSums::pack(std::vector<std::byte>& bytes) const {
+  const auto mine = std::as_bytes(std::span(counts_));
+  bytes.insert(bytes.end(), mine.begin(), mine.end());
+}
+
+double DocumentSums::loss() const {
+  return finite() ? exact::value(std::span(counts_).subspan(kNumCounts), kKind) : kNone;
+}
+
+metrics::DocumentRow row_of(const Document& document, const DocumentSums& sums) {
+  return {.index = checked_cast<std::uint64_t>(document.unit),
+          .tokens = sums.tokens(),
+          .right = sums.right(),
+          .in_top5 = sums.in_top5(),
+          .loss = sums.loss(),
+          .bytes = document.bytes,
+          .words = document.words,
+          .finite = sums.finite(),
+          .whole = document.whole};
+}
+
+std::vector<predictions::ColumnSpec> document_columns() {
+  return {{"bytes", DType::i64, {}}, {"correct", DType::i64, {}}, {"id", DType::u8, {}, true},
+          {"index", DType::i64, {}}, {"loss", DType::f64, {}},    {"nll", DType::f64, {}},
+          {"tokens", DType::i64, {}}};
+}
+
+void append_document(const Document& document, const DocumentSums& sums,
+                     predictions::RecordBatch& records) {
+  const std::size_t num_columns = document_columns().size();
+  records.columns.resize(num_columns);
+  records.lengths.resize(num_columns);
+  const double mean = sums.tokens() > 0 ? sums.loss() / static_cast<double>(sums.tokens()) : kNone;
+  std::size_t c = 0;
+  append_value(records.columns[c++], document.bytes);
+  append_value(records.columns[c++], sums.right());
+  append_text(document.id, c++, records);
+  append_value(records.columns[c++], document.unit);
+  append_value(records.columns[c++], mean);
+  append_value(records.columns[c++], sums.loss());
+  append_value(records.columns[c++], sums.tokens());
+  ++records.num_rows;
+}
+
+}  // namespace tally::tasks

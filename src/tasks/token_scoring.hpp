@@ -1,0 +1,58 @@
+// What language models and multiple choice have in common: scoring the tokens of sequences.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/token_pass.hpp>
+#include <tally/tasks/sequences.hpp>
+#include <tally/tasks/task.hpp>
+
+#include "host_tensors.hpp"
+#include "scoring.hpp"
+
+namespace tally::tasks {
+
+// Error(dataset) where a target is missing; Error(usage) for columns that there are not.
+struct TokenRules {
+  // columns: of predictions.h5; row_bytes: of a unit that is kept.
+  TokenRules(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
+             std::size_t row_bytes);
+
+  TaskOptions options;
+  metrics::MetricSet metrics;
+  metrics::MetricSet again;
+  std::vector<predictions::ColumnSpec> columns;
+  std::vector<predictions::ColumnSpec> kept;
+  std::size_t label = 0, unit = 0;    // places in the data set's targets
+  std::optional<std::size_t> choice;  // the same, where there is such a target
+};
+
+// Error(model) if they are not scores of the vocabulary's tokens, at least, at each place.
+void check_token_scores(std::span<const TensorView> outputs, const TokenRules& rules);
+std::unique_ptr<BatchScorer> make_token_scorer(const TokenRules& rules,
+                                               const device::Device& device);
+
+// Rules: a TokenRules. Row: of a unit.
+template <class Rules, class Row>
+class TokenTask : public UnitCountingTask<Rules, Row> {
+ public:
+  using UnitCountingTask<Rules, Row>::UnitCountingTask;
+
+  bool takes_any_order() const override { return true; }
+  std::vector<predictions::ColumnSpec> sample_columns() const override {
+    return {sequence_column()};
+  }
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    check_token_scores(outputs, this->rules_);
+  }
+  std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
+                                           const device::Device& device) const override {
+    return make_token_scorer(this->rules_, device);
+  }
+};
+
+}  // namespace tally::tasks
