@@ -1,5 +1,6 @@
 #include <tally/tasks/documents.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -16,37 +17,37 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-DocumentSums::DocumentSums() : counts_(kNumCounts + to_size(exact::num_limbs(kKind))) {}
+DocumentSums::DocumentSums() : loss_(to_size(exact::num_limbs(kKind))) {}
 
 DocumentSums::DocumentSums(const SequenceRecord& window) : DocumentSums() {
-  counts_[kTokens] = window.tokens;
-  counts_[kRight] = window.right;
-  counts_[kInTop5] = window.in_top5;
-  counts_[kNotFinite] = window.finite != 0 ? 0 : 1;
+  counts_ = {window.tokens, window.right, window.in_top5, window.finite != 0 ? 0 : 1};
   if (window.finite == 0) return;
-  const auto limbs = std::span(counts_).subspan(kNumCounts);
-  exact::add(limbs, window.loss);
-  exact::canonicalise(limbs);
+  exact::add(loss_, window.loss);
+  exact::canonicalise(loss_);
 }
 
-DocumentSums::DocumentSums(std::span<const std::byte> bytes)
-    : counts_(bytes.size() / sizeof(std::int64_t)) {
-  std::memcpy(counts_.data(), bytes.data(), bytes.size());
+DocumentSums::DocumentSums(std::span<const std::byte> bytes) : DocumentSums() {
+  std::memcpy(&counts_, bytes.data(), sizeof counts_);
+  const auto limbs = std::as_writable_bytes(std::span(loss_));
+  std::ranges::copy(bytes.subspan(sizeof counts_), limbs.begin());
 }
 
 void DocumentSums::add(const DocumentSums& other) {
-  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-  exact::canonicalise(std::span(counts_).subspan(kNumCounts));
+  counts_.tokens += other.counts_.tokens;
+  counts_.right += other.counts_.right;
+  counts_.in_top5 += other.counts_.in_top5;
+  counts_.not_finite += other.counts_.not_finite;
+  for (std::size_t i = 0; i < loss_.size(); ++i) loss_[i] += other.loss_[i];
+  exact::canonicalise(loss_);
 }
 
 void DocumentSums::pack(std::vector<std::byte>& bytes) const {
-  const auto mine = std::as_bytes(std::span(counts_));
-  bytes.insert(bytes.end(), mine.begin(), mine.end());
+  append_value(bytes, counts_);
+  const auto limbs = std::as_bytes(std::span(loss_));
+  bytes.insert(bytes.end(), limbs.begin(), limbs.end());
 }
 
-double DocumentSums::loss() const {
-  return finite() ? exact::value(std::span(counts_).subspan(kNumCounts), kKind) : kNone;
-}
+double DocumentSums::loss() const { return finite() ? exact::value(loss_, kKind) : kNone; }
 
 metrics::DocumentRow row_of(const Document& document, const DocumentSums& sums) {
   return {.index = checked_cast<std::uint64_t>(document.unit),

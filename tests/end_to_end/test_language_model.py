@@ -1,7 +1,6 @@
 """Documents from the text to perplexity: windows over the ranks, against PyTorch's own loop over each document."""
 
 import itertools
-import json
 import math
 import subprocess
 import sys
@@ -10,12 +9,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import small
 import torch
 from character_model import Trained, documentation, train_character_model
 from conftest import ROOT, Evaluate, Result
 from launch import Program
 from ragged import texts
+from token_models import Bigram, losses_of, save, save_bigram
 from token_sets import load_tokenizer, save_tokenizer, write_documents
 
 RANKS = (1, 2, 3, 5)
@@ -33,21 +32,6 @@ def documents() -> dict[str, str]:
     text = documentation()
     pieces = {"none": "", "one": text[:1], "two": text[7:9], "short": text[20:50], "long": text[1000:4000], "empty": ""}
     return pieces | {f"page {i}": text[5000 + 100 * i :][: 7 * i + 3] for i in range(20)} | {"last": text[-700:]}
-
-
-@torch.inference_mode()
-def losses_of(module: torch.nn.Module, path: Path) -> list[np.ndarray]:
-    """Of each document, -log(probability) of the scored tokens by PyTorch, in double, one window at a time."""
-    with h5py.File(path) as file:
-        found: list[list[np.ndarray]] = [[] for _ in file["units/bytes"]]
-        columns = (file[name][...] for name in ("inputs/input_ids", "targets/label", "lengths", "targets/unit"))
-        for ids, label, length, unit in zip(*columns, strict=True):
-            logits = module(torch.from_numpy(ids[None, :length]).long())[0].double()
-            labels = torch.from_numpy(label[:length]).long()
-            scored = labels != -100
-            losses = torch.nn.functional.cross_entropy(logits[scored], labels[scored], reduction="none")
-            found[unit].append(losses.numpy())
-    return [np.concatenate(one) for one in found]
 
 
 def check_same(results: list[Result]) -> None:
@@ -98,33 +82,6 @@ def test_documents_of_any_length(
     check_same(results)
     check_documents(results[0], losses, kept, 1e-5)
     check_figures(results[0], losses, kept, 1e-5)
-
-
-class Bigram(torch.nn.Module):
-    """Scores by the token before alone: the same bits in any batch, multiples of 1/8, with ties."""
-
-    def __init__(self, num_tokens: int) -> None:
-        super().__init__()
-        generator = torch.Generator().manual_seed(3)
-        self.table = torch.nn.Embedding(num_tokens, num_tokens)
-        self.table.weight.data = torch.randint(-40, 40, (num_tokens, num_tokens), generator=generator) / 8.0
-
-    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
-        return self.table(input_ids)
-
-
-def save(module: torch.nn.Module, path: Path, num_tokens: int) -> Path:
-    """With a card, without which models are given the masks, too, and batches are not sorted by length."""
-    scores = {"name": "logits", "kind": "logits", "dtype": "float32", "shape": ["batch", "sequence", num_tokens]}
-    ids = {"name": "input_ids", "dtype": "int64", "shape": ["batch", "sequence"]}
-    card = small.card(inputs=[ids], outputs=[scores])
-    del card["num_classes"]
-    return small.save_model(module, path, json.dumps(card))
-
-
-def save_bigram(path: Path, num_tokens: int) -> tuple[Bigram, Path]:
-    module = Bigram(num_tokens)
-    return module, save(module, path, num_tokens)
 
 
 def test_sums_are_exact_in_any_order(
@@ -285,3 +242,32 @@ def test_refusals(trained: Trained, documents: dict[str, str], tally: Program, t
     refuse(whole, 4, "are not log-probabilities", options=("--outputs", "log-probabilities"))
     words = ["--predictions", tmp_path / "m.pt", "--data", data, "--output", tmp_path / "no"]
     tally("score", *words).must_fail(2, "cannot be scored from saved predictions")
+
+
+def test_subgroups_are_of_documents(
+    trained: Trained, documents: dict[str, str], evaluate: Evaluate, tmp_path: Path
+) -> None:
+    data = trained.prepare(tmp_path, documents, "--max-length", 24, *PREFIX)
+    module, model = save_bigram(tmp_path / "m.pt", len(trained.characters) + 1)
+    with h5py.File(data, "r+") as file:
+        units = file["targets/unit"][...]
+        file["groups/kind"] = (units % 3).astype(np.int32)
+    results = [evaluate(model, data, "--batch-size", 4, ranks=ranks) for ranks in (1, 3, 5)]
+    check_same(results)
+    losses = losses_of(module, data)
+    found = results[0].report["groups"]["kind"]["values"]
+    assert [group["value"] for group in found] == [0, 1, 2]
+    for group in found:
+        of_group = losses[group["value"] :: 3]
+        assert group["scored"] == sum(len(one) > 0 for one in of_group)
+        assert group["metrics"]["loss"]["value"] == pytest.approx(np.concatenate(of_group).mean(), rel=1e-12)
+
+
+def test_more_ranks_than_batches(trained: Trained, evaluate: Evaluate, tmp_path: Path) -> None:
+    documents = {"a": documentation()[:40], "b": documentation()[50:200]}
+    data = trained.prepare(tmp_path, documents, "--max-length", 24, *PREFIX)
+    module, model = save_bigram(tmp_path / "m.pt", len(trained.characters) + 1)
+    results = [evaluate(model, data, "--batch-size", size, ranks=5) for size in (1, 3, 64)]
+    for result in results:
+        check_documents(result, losses_of(module, data), documents, 1e-12)
+        assert result.digests == results[0].digests

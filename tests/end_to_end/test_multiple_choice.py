@@ -11,7 +11,7 @@ from character_model import Trained, documentation, train_character_model
 from conftest import Evaluate, Result
 from launch import Program
 from ragged import ragged, texts
-from test_language_model import losses_of, save, save_bigram
+from token_models import losses_of, save, save_bigram
 
 RANKS = (1, 2, 3, 5)
 

@@ -26,17 +26,19 @@ class DocumentSums {
   // Appends them, for another rank.
   void pack(std::vector<std::byte>& bytes) const;
 
-  std::int64_t tokens() const { return counts_[kTokens]; }
-  std::int64_t right() const { return counts_[kRight]; }
-  std::int64_t in_top5() const { return counts_[kInTop5]; }
-  bool finite() const { return counts_[kNotFinite] == 0; }
+  std::int64_t tokens() const { return counts_.tokens; }
+  std::int64_t right() const { return counts_.right; }
+  std::int64_t in_top5() const { return counts_.in_top5; }
+  bool finite() const { return counts_.not_finite == 0; }
   double loss() const;  // NaN if not finite
 
  private:
-  enum : std::size_t { kTokens, kRight, kInTop5, kNotFinite, kNumCounts };
+  struct Counts {
+    std::int64_t tokens = 0, right = 0, in_top5 = 0, not_finite = 0;
+  };
 
-  // The counts, and behind them the limbs of the exact sum of the losses.
-  std::vector<std::int64_t> counts_;
+  Counts counts_;
+  std::vector<std::int64_t> loss_;  // limbs of the exact sum
 };
 
 // What the data set knows of a document.
