@@ -14,15 +14,6 @@
 namespace tally::comm {
 namespace {
 
-UniqueType row_type(const Communicator::Body& body, std::int64_t row_bytes) {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  body.check(MPI_Type_contiguous(checked_cast<int>(row_bytes), MPI_BYTE, &type),
-             "MPI_Type_contiguous");
-  UniqueType owner(type);
-  body.check(MPI_Type_commit(&type), "MPI_Type_commit");
-  return owner;
-}
-
 // Where the rows of a window lie at the receiver. A window holds at most max_piece rows, so counts
 // and displacements, both in rows, are ints whatever the total.
 struct Places {

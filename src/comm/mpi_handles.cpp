@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
@@ -16,6 +17,15 @@ void check_mpi(int code, const char* call, int rank) {
               format("{} failed on rank {} (error {}: {})", call, rank, code,
                      std::string_view(text, static_cast<std::size_t>(length))),
               "Check the network between the nodes and the MPI library.");
+}
+
+UniqueType row_type(const Communicator::Body& body, std::int64_t row_bytes) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  body.check(MPI_Type_contiguous(checked_cast<int>(row_bytes), MPI_BYTE, &type),
+             "MPI_Type_contiguous");
+  UniqueType owner(type);
+  body.check(MPI_Type_commit(&type), "MPI_Type_commit");
+  return owner;
 }
 
 }  // namespace tally::comm

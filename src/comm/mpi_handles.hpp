@@ -58,4 +58,7 @@ struct Communicator::Body {
   void check(int code, const char* call) const { check_mpi(code, call, rank); }
 };
 
+// Of a row of so many bytes, as MPI's calls count them.
+UniqueType row_type(const Communicator::Body& body, std::int64_t row_bytes);
+
 }  // namespace tally::comm

@@ -51,6 +51,11 @@ class Communicator {
   void all_gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
                        std::span<const std::int64_t> rows_per_rank,
                        std::span<std::byte> received) const;
+  // Collective. The first rows_to_rank[0] rows of `mine` go to rank 0, those behind them to rank 1,
+  // and so on; what came, in the order of the ranks that sent it. Any number of rows, in pieces.
+  // Throws AgreedFailure where a rank lacks the memory.
+  std::vector<std::byte> all_to_all_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+                                         std::span<const std::int64_t> rows_to_rank) const;
   void barrier() const;
 
   // Not collective. Claims that this rank's failure, with this exit code (not 0), ends the job: 0

@@ -1,0 +1,94 @@
+// Rows from every rank to every rank.
+#include <algorithm>
+#include <numeric>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/comm/communicator.hpp>
+#include <tally/trace/span.hpp>
+
+#include "mpi_handles.hpp"
+
+namespace tally::comm {
+namespace {
+
+using Counts = std::span<const std::int64_t>;
+
+std::int64_t total(Counts rows) {
+  return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+}
+
+// What a round moves of the rows that lie in the order of the ranks they go to, or came from. A
+// round has at most `max_rows` rows of each rank, so that counts and displacements are ints.
+struct Round {
+  Round(Counts rows, std::int64_t max_rows, std::int64_t number) {
+    std::int64_t first = 0;
+    int next = 0;
+    for (const std::int64_t count : rows) {
+      const std::int64_t done = std::min(count, number * max_rows);
+      firsts.push_back(first + done);
+      counts.push_back(checked_cast<int>(std::min(max_rows, count - done)));
+      displacements.push_back(next);
+      first += count;
+      next += counts.back();
+    }
+    num_rows = next;
+  }
+
+  std::vector<std::int64_t> firsts;  // among all rows
+  std::vector<int> counts;
+  std::vector<int> displacements;  // among those of the round
+  std::int64_t num_rows = 0;
+};
+
+// Calls `move(first byte among all rows, first byte among those of the round, number of bytes)`.
+template <class Move>
+void for_each_part(const Round& round, std::int64_t row_bytes, const Move& move) {
+  for (std::size_t rank = 0; rank < round.counts.size(); ++rank) {
+    move(round.firsts[rank] * row_bytes, round.displacements[rank] * row_bytes,
+         round.counts[rank] * row_bytes);
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> mine,
+                                                     std::int64_t row_bytes,
+                                                     Counts rows_to_rank) const {
+  const trace::Span span(trace::Kind::collective, "all_to_all");
+  if (row_bytes < 1 || std::ssize(rows_to_rank) != world_size() ||
+      std::ssize(mine) != total(rows_to_rank) * row_bytes) {
+    throw Error(ErrorKind::internal, "all_to_all_rows: a buffer does not fit its number of rows");
+  }
+  std::vector<std::int64_t> rows_from_rank(to_size(world_size()));
+  body_->check(MPI_Alltoall(rows_to_rank.data(), 1, MPI_INT64_T, rows_from_rank.data(), 1,
+                            MPI_INT64_T, body_->comm.get()),
+               "MPI_Alltoall");
+  const std::int64_t max_rows = std::max<std::int64_t>(1, body_->max_piece / world_size());
+  std::vector<std::byte> received, sent_now, received_now;
+  agree_on(*this, [&] {
+    received.resize(to_size(total(rows_from_rank) * row_bytes));
+    // The first round is the largest.
+    sent_now.resize(to_size(Round(rows_to_rank, max_rows, 0).num_rows * row_bytes));
+    received_now.resize(to_size(Round(rows_from_rank, max_rows, 0).num_rows * row_bytes));
+  });
+  const std::int64_t most = max(std::ranges::max(rows_to_rank));
+  const UniqueType row = row_type(*body_, row_bytes);
+  for (std::int64_t number = 0; number * max_rows < most; ++number) {
+    const Round to(rows_to_rank, max_rows, number), from(rows_from_rank, max_rows, number);
+    for_each_part(to, row_bytes, [&](std::int64_t all, std::int64_t now, std::int64_t count) {
+      std::copy_n(mine.begin() + all, count, sent_now.begin() + now);
+    });
+    body_->check(MPI_Alltoallv(sent_now.data(), to.counts.data(), to.displacements.data(),
+                               row.get(), received_now.data(), from.counts.data(),
+                               from.displacements.data(), row.get(), body_->comm.get()),
+                 "MPI_Alltoallv");
+    for_each_part(from, row_bytes, [&](std::int64_t all, std::int64_t now, std::int64_t count) {
+      std::copy_n(received_now.begin() + now, count, received.begin() + all);
+    });
+  }
+  return received;
+}
+
+}  // namespace tally::comm
