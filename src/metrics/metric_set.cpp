@@ -166,6 +166,17 @@ void MetricSet::update(std::span<const MapRow> rows, exact::State& state) const 
       *counters_, rows.size(), [&](std::size_t i) -> const MapRow& { return rows[i]; }, state);
 }
 
+void MetricSet::update(std::span<const ObjectRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const ObjectRow& { return rows[i]; }, state);
+}
+
+void MetricSet::update(std::span<const DetectionRow> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(), [&](std::size_t i) -> const DetectionRow& { return rows[i]; },
+      state);
+}
+
 void MetricSet::update(const LabelRows& rows, exact::State& state) const {
   count_rows(
       *counters_, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); }, state);

@@ -14,6 +14,7 @@
 #include "confusion.hpp"
 #include "coverage.hpp"
 #include "curves.hpp"
+#include "detection_figures.hpp"
 #include "document_figures.hpp"
 #include "label_counts.hpp"
 #include "label_samples.hpp"
@@ -113,6 +114,11 @@ std::vector<FamilyEntry> choice_families() {
   return {coverage_family(), sample_coverage_family(), choice_family()};
 }
 
+// Precision first, as COCO lists it.
+std::vector<FamilyEntry> detection_families() {
+  return {coverage_family(), average_precision_family(), detection_family()};
+}
+
 std::vector<FamilyEntry> segmentation_families() {
   return {coverage_family(), mask_family(), confusion_family()};
 }
@@ -122,15 +128,11 @@ struct Entry {
   std::vector<FamilyEntry> (*families)();
 };
 constexpr std::array kTasks{
-    Entry{"binary", binary_families},
-    Entry{"language-model", document_families},
-    Entry{"multiclass", multiclass_families},
-    Entry{"multilabel", multilabel_families},
-    Entry{"multiple-choice", choice_families},
-    Entry{"predict", predict_families},
-    Entry{"question-answering", question_families},
-    Entry{"regression", regression_families},
-    Entry{"segmentation", segmentation_families},
+    Entry{"binary", binary_families},           Entry{"detection", detection_families},
+    Entry{"language-model", document_families}, Entry{"multiclass", multiclass_families},
+    Entry{"multilabel", multilabel_families},   Entry{"multiple-choice", choice_families},
+    Entry{"predict", predict_families},         Entry{"question-answering", question_families},
+    Entry{"regression", regression_families},   Entry{"segmentation", segmentation_families},
 };
 
 }  // namespace

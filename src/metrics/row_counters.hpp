@@ -3,6 +3,7 @@
 
 #include <tally/metrics/answer_row.hpp>
 #include <tally/metrics/choice_row.hpp>
+#include <tally/metrics/detection_row.hpp>
 #include <tally/metrics/document_row.hpp>
 #include <tally/metrics/map_row.hpp>
 #include <tally/metrics/mask_row.hpp>
@@ -15,6 +16,7 @@
 #include "confusion.hpp"
 #include "counters.hpp"
 #include "coverage.hpp"
+#include "detection_figures.hpp"
 #include "document_figures.hpp"
 #include "label_counts.hpp"
 #include "label_samples.hpp"
@@ -41,6 +43,7 @@ struct RowCounters {
   DocumentCounters documents;
   ChoiceCounters choices;
   MaskCounters masks;
+  DetectionCounters detections;
 
   template <class Add>
   constexpr void count(const ClassRow& row, const Add& add) const {
@@ -94,6 +97,16 @@ struct RowCounters {
   constexpr void count(const MapRow& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
     if (row.finite) regression.count_map(row, add);
+  }
+
+  // Objects and detections lie in images, which are counted by themselves.
+  template <class Add>
+  constexpr void count(const ObjectRow& row, const Add& add) const {
+    detections.count_row(row, add);
+  }
+  template <class Add>
+  constexpr void count(const DetectionRow& row, const Add& add) const {
+    detections.count_row(row, add);
   }
 
   // Where no units are made of samples, they are units themselves.

@@ -6,6 +6,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "detection.hpp"
 #include "labelwise.hpp"
 #include "language_model.hpp"
 #include "multiclass.hpp"
@@ -24,6 +25,7 @@ struct Entry {
 // In order of name.
 constexpr std::array kTasks{
     Entry{"binary", make_binary},
+    Entry{"detection", make_detection},
     Entry{"language-model", make_language_model},
     Entry{"multiclass", make_multiclass},
     Entry{"multilabel", make_multilabel},

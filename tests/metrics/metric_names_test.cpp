@@ -105,7 +105,7 @@ TEST(MetricNames, AreRefusedWithAReason) {
   EXPECT_THAT(message_of({.num_classes = 5, .names = {"accuracy_top5"}}),
               HasSubstr("'accuracy_top5' needs more than 5 classes, the data set has 5"));
   EXPECT_THROW(MetricSet({.num_classes = 0}), Error);
-  EXPECT_THROW(known_metrics("detection"), Error);
+  EXPECT_THROW(known_metrics("ranking"), Error);
 }
 
 }  // namespace

@@ -262,14 +262,15 @@ TEST(Multiclass, RefusesLogitsOfAModelThatHasNone) {
 TEST(MakeTask, RefusesATaskItDoesNotKnow) {
   TaskOptions with = options();
   with.task = "ranking";
-  EXPECT_EQ(kind_of([&] { make_task(with); },
-                    "task 'ranking' is not known. Known: binary, language-model, multiclass, "
-                    "multilabel, multiple-choice, predict, question-answering, regression, "
-                    "segmentation."),
-            ErrorKind::usage);
-  EXPECT_THAT(known_tasks(),
-              ElementsAre("binary", "language-model", "multiclass", "multilabel", "multiple-choice",
-                          "predict", "question-answering", "regression", "segmentation"));
+  EXPECT_EQ(
+      kind_of([&] { make_task(with); },
+              "task 'ranking' is not known. Known: binary, detection, language-model, multiclass, "
+              "multilabel, multiple-choice, predict, question-answering, regression, "
+              "segmentation."),
+      ErrorKind::usage);
+  EXPECT_THAT(known_tasks(), ElementsAre("binary", "detection", "language-model", "multiclass",
+                                         "multilabel", "multiple-choice", "predict",
+                                         "question-answering", "regression", "segmentation"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <tally/metrics/choice_row.hpp>
 #include <tally/metrics/class_row.hpp>
 #include <tally/metrics/definitions.hpp>
+#include <tally/metrics/detection_row.hpp>
 #include <tally/metrics/document_row.hpp>
 #include <tally/metrics/label_row.hpp>
 #include <tally/metrics/map_row.hpp>
@@ -89,6 +90,8 @@ class MetricSet {
   void update(std::span<const SampleRow> rows, exact::State& state) const;
   void update(std::span<const MaskRow> rows, exact::State& state) const;
   void update(std::span<const MapRow> rows, exact::State& state) const;
+  void update(std::span<const ObjectRow> rows, exact::State& state) const;
+  void update(std::span<const DetectionRow> rows, exact::State& state) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval

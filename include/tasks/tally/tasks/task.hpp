@@ -20,6 +20,7 @@
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/answers.hpp>
+#include <tally/tasks/detections.hpp>
 #include <tally/tasks/units.hpp>
 
 namespace tally::tasks {
@@ -87,6 +88,9 @@ class Task {
   virtual UnitTask units() const { return {}; }
   // Whether several samples make a unit.
   bool has_units() const { return !std::holds_alternative<std::monostate>(units()); }
+  // Not null where samples are images with objects: then scorers only collect detections, which are
+  // held against the objects after the loop.
+  virtual const DetectionTask* detections() const { return nullptr; }
   // Error(model), naming what was found and what was expected, if the model's outputs do not fit
   // the data set. For the warm-up; scorers check it too.
   virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
