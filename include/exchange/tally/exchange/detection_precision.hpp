@@ -1,0 +1,59 @@
+// Average precision of detections (COCO), which needs those of a class in the order of their scores
+// over all ranks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/metrics/detection_row.hpp>
+
+namespace tally::exchange {
+
+// Recalls at which precision is read: 0, 0.01 … 1, the doubles of numpy.linspace(0, 1, 101).
+inline constexpr int kNumRecallPoints = 101;
+std::array<double, kNumRecallPoints> recall_points();
+
+// Pure. `ranked`: detections of one class, the best first; num_objects > 0 that count. The largest
+// precision that is had with at least so much recall; 0 where there is none. As pycocotools has it,
+// with its rounding.
+std::array<double, kNumRecallPoints> precision_at_recalls(
+    std::span<const metrics::DetectionRow> ranked, std::uint64_t verdict, std::int64_t num_objects);
+
+// Pure. The rank on which each class is finished, so that none has many more rows than others.
+std::vector<int> owners_of_classes(std::span<const std::int64_t> rows_per_class, int num_ranks);
+
+// One rank's detections, in any order. `read` is called with windows of them.
+struct DetectionRows {
+  std::int64_t num_rows = 0;
+  std::function<void(std::int64_t first, std::int64_t count, std::span<metrics::DetectionRow> rows)>
+      read;
+  std::int64_t window_bytes = std::int64_t{16} << 20;  // sent at a time; no result depends on it
+};
+
+// Means of precision at all recall points. They are made of exact sums, rounded once; none where no
+// object counts.
+struct AveragePrecisions {
+  struct OfClass {
+    std::optional<double> ap, ap50;  // of all areas
+  };
+  std::vector<OfClass> classes;
+  std::optional<double> ap, ap50, ap75, ap_small, ap_medium, ap_large;
+  // All that they are made of, for digests: equal for any distribution of the rows. Limbs of the
+  // sums of these six, and of each class the bits of its mean at each area range and threshold and
+  // of its ap.
+  std::vector<std::int64_t> evidence;
+};
+
+// Collective. num_objects: [classes, area ranges], those of all ranks that count, the same on every
+// rank; all detections have one of these classes. The same on every rank, for any distribution of
+// the rows. A rank holds the rows of its classes, 40 bytes each, twice while they arrive. What
+// `read` throws is agreed on: then every rank throws AgreedFailure.
+AveragePrecisions average_precisions(const comm::Communicator& comm, const DetectionRows& rows,
+                                     std::span<const std::int64_t> num_objects);
+
+}  // namespace tally::exchange
