@@ -16,6 +16,7 @@
 #include <tally/trace/trace_file.hpp>
 
 #include "commands.hpp"
+#include "detections.hpp"
 #include "job.hpp"
 #include "output_folder.hpp"
 #include "results.hpp"
@@ -50,7 +51,8 @@ struct RootSide {
 };
 
 LoopResult run(Job& job, evaluate::Observer& observer, IdsFound& ids) {
-  return job.texts ? score_texts(job, observer, ids) : run_loop(job, observer);
+  if (job.texts) return score_texts(job, observer, ids);
+  return job.detections ? pass_over_images(job, observer) : run_loop(job, observer);
 }
 
 LoopResult loop_with_progress(Job& job, RootSide* root, IdsFound& ids) {
@@ -142,6 +144,7 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   loop.energy_j = energy.joules();
   phases.done("wait_for_ranks");
   join_units(comm, job, loop);
+  match_detections(comm, job, loop);
   auto figures = merge_results(comm, job, loop);
   phases.done("reduce");
   add_figures_of_kept(comm, job, loop, figures);
@@ -152,6 +155,7 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   phases.done("gather");
   std::optional<report::IdMatch> ids_matched;
   if (job.texts) ids_matched = match_ids(comm, job, ids);
+  if (job.detections) ids_matched = job.detections->ids;
   const Stopwatch publishing;
   auto report = make_report(comm, job, loop, figures, phases);
   report.startup_s = startup_s;

@@ -47,18 +47,18 @@ class PartialFile {
 
 }  // namespace
 
-void gather_json_object(const comm::Communicator& comm, const predictions::PredictionLog& mine,
-                        std::int64_t column, std::int64_t window_bytes,
-                        const std::filesystem::path& path) {
+void gather_json(const comm::Communicator& comm, JsonForm form,
+                 const predictions::PredictionLog& mine, std::int64_t column,
+                 std::int64_t window_bytes, const std::filesystem::path& path) {
   std::optional<PartialFile> file;
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) file.emplace(path).append("{");
+    if (comm.is_root()) file.emplace(path).append(form == JsonForm::object ? "{" : "[");
   });
   gather_elements(
       comm, mine, column, window_bytes,
       [&](std::int64_t, std::int64_t, std::span<const std::byte> bytes) { file->append(bytes); });
   comm::agree_on(comm, [&] {
-    if (file) file->append("\n}\n");
+    if (file) file->append(form == JsonForm::object ? "\n}\n" : "\n]\n");
   });
 }
 

@@ -9,12 +9,15 @@
 
 namespace tally::app {
 
-// Collective. Writes a JSON object, whose entries are the rows of one ragged column in rank order,
-// separators included, to partial_path(path), for publish_file(). At most window_bytes are on
-// their way at a time. What reading or writing throws is agreed on: then every rank throws
+// What the lines are entries of.
+enum class JsonForm { object, list };
+
+// Collective. Writes JSON of this form, whose entries are the rows of one ragged column in rank
+// order, separators included, to partial_path(path), for publish_file(). At most window_bytes are
+// on their way at a time. What reading or writing throws is agreed on: then every rank throws
 // comm::AgreedFailure.
-void gather_json_object(const comm::Communicator& comm, const predictions::PredictionLog& mine,
-                        std::int64_t column, std::int64_t window_bytes,
-                        const std::filesystem::path& path);
+void gather_json(const comm::Communicator& comm, JsonForm form,
+                 const predictions::PredictionLog& mine, std::int64_t column,
+                 std::int64_t window_bytes, const std::filesystem::path& path);
 
 }  // namespace tally::app

@@ -154,6 +154,13 @@ void check_state_size(const exact::StateLayout& layout) {
               "Ask for fewer --metrics, or lower --confusion-max-classes.");
 }
 
+// An image may be drawn several times; COCO's evaluation has each once.
+void check_intervals(const Job& job) {
+  if (job.task->detections() == nullptr || job.config.intervals != "bootstrap") return;
+  throw Error(ErrorKind::usage, "the task detection has no bootstrap intervals",
+              "Leave out --intervals.");
+}
+
 // Nothing to say where no other size would do better, or of a set that one small batch holds.
 void note_balance(Job& job, int world_size) {
   const auto& grid = *job.grid;
@@ -203,11 +210,12 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     job.task =
         make_task(job.config, job.task_name, info, job.outputs, class_weights, predictor.card());
     check_state_size(*job.task->layout());
+    check_intervals(job);
     if (!job.task->columns().empty() || !job.task->kept_columns().empty()) {
       check_spill_folder(job.config);
     }
   });
-  if (job.texts) return;
+  if (job.texts || job.detections) return;
   settle_batch_size(comm, job);
   comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {

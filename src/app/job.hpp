@@ -26,6 +26,7 @@
 #include "gpu_libraries.hpp"
 #include "inputs.hpp"
 #include "phases.hpp"
+#include "saved_detections.hpp"
 #include "saved_scores.hpp"
 #include "subgroups.hpp"
 #include "tracing.hpp"
@@ -45,7 +46,9 @@ struct Job {
   OpenedData data;
   LoadedModel model;
   std::optional<SavedTexts> texts;  // answers that are scored in place of a model's
-  GpuVersions gpu_versions;         // zeros on the CPU
+  // Detections in place of a model's; they are on rank 0.
+  std::optional<SavedDetections> detections;
+  GpuVersions gpu_versions;                                   // zeros on the CPU
   metrics::OutputKind outputs = metrics::OutputKind::logits;  // in force
   std::string class_weights_digest;                           // empty without them
   std::string task_name;                                      // in force
@@ -82,10 +85,11 @@ struct LoopResult {
   predictions::PredictionLog log;
   predictions::PredictionLog kept;  // what counting again takes
   // Where several samples make a unit, these are of units from here on (units.hpp):
-  std::int64_t first_index = 0;                     // of the first row of both
-  std::vector<std::int64_t> unit_samples;           // first sample of each
-  std::optional<predictions::PredictionLog> texts;  // lines of the result's JSON files
-  std::vector<exchange::AnswerMargin> margins;      // where a metric is made of them
+  std::int64_t first_index = 0;                          // of the first row of both
+  std::vector<std::int64_t> unit_samples;                // first sample of each
+  std::optional<predictions::PredictionLog> texts;       // lines of the result's JSON files
+  std::vector<exchange::AnswerMargin> margins;           // where a metric is made of them
+  std::optional<predictions::PredictionLog> detections;  // metrics::DetectionRow, where they are
   evaluate::LoopFindings findings;
   double read_s = 0;
   std::int64_t bytes_read = 0;          // from the data set

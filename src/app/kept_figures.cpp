@@ -5,6 +5,7 @@
 
 #include "bootstrap.hpp"
 #include "curves.hpp"
+#include "detections.hpp"
 #include "questions.hpp"
 #include "ranks.hpp"
 #include "results.hpp"
@@ -80,6 +81,7 @@ void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopRes
     figures.curves = points_of(curves);
   }
   add_best_answers(comm, job, mine, figures.results, digest);
+  add_average_precisions(comm, job, mine, figures.results, digest);
   const Ordered ordered{!curves.empty(), !rank_sums.empty()};
   for (const Subgroups& groups : job.subgroups) {
     add_group(comm, job, mine, groups, ordered, figures, digest);

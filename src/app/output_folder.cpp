@@ -77,7 +77,12 @@ OutputFolder::~OutputFolder() {
 }
 
 std::vector<fs::path> OutputFolder::result_files() const {
-  return {report(), metrics(), predictions(), path_ / "predictions.json", path_ / "nbest.json"};
+  return {report(),
+          metrics(),
+          predictions(),
+          path_ / "predictions.json",
+          path_ / "nbest.json",
+          path_ / "detections.json"};
 }
 
 std::vector<fs::path> OutputFolder::unfinished_files() const {

@@ -35,7 +35,8 @@ std::string task_text(const Job& job) {
     return format("{}, {} {}", task, info.num_units, has_documents ? "documents" : "questions");
   }
   if (info.num_classes == 0) return format("{}, nothing is scored", task);
-  const bool counts_classes = task == "multiclass" || task == "binary" || task == "segmentation";
+  const bool counts_classes =
+      task == "multiclass" || task == "binary" || task == "segmentation" || task == "detection";
   const std::string_view what =
       counts_classes ? "classes" : (task == "multilabel" ? "labels" : "outputs");
   return format("{}, {} {}", task, info.num_classes, what);

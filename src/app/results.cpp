@@ -105,10 +105,11 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
   if (mine.log.columns().empty()) return std::nullopt;
   auto writer = gather_columns(comm, mine.log, job.num_units, job.config.gather_window_bytes, path);
   std::vector<std::filesystem::path> texts;
+  const auto form = job.task->detections() != nullptr ? JsonForm::list : JsonForm::object;
   const auto num_texts = mine.texts ? std::ssize(mine.texts->columns()) : 0;
   for (std::int64_t column = 0; column < num_texts; ++column) {
     texts.push_back(path.parent_path() / mine.texts->columns()[to_size(column)].name);
-    gather_json_object(comm, *mine.texts, column, job.config.gather_window_bytes, texts.back());
+    gather_json(comm, form, *mine.texts, column, job.config.gather_window_bytes, texts.back());
   }
   if (!writer) return std::nullopt;
   auto digest = writer->digest();

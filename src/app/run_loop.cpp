@@ -114,12 +114,13 @@ LoopResult fresh_result(const Job& job, std::vector<predictions::ColumnSpec> log
           .unit_samples = {},
           .texts = std::nullopt,
           .margins = {},
+          .detections = std::nullopt,
           .findings = {}};
 }
 
 LoopResult run_loop(Job& job, evaluate::Observer& observer) {
-  // No log is written where units are made of samples only later.
-  const bool has_units = job.task->has_units();
+  // No log is written where records are made of what is kept only later.
+  const bool has_units = job.task->has_units() || job.task->detections() != nullptr;
   LoopResult result =
       fresh_result(job, has_units ? std::vector<predictions::ColumnSpec>() : job.task->columns(),
                    job.task->sample_columns());

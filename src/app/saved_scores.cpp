@@ -26,11 +26,6 @@ using TextsById = std::map<std::string, std::string>;
 
 constexpr const char* kWhat = "predictions file";
 
-hdf5::Reader open_predictions(const std::string& path) {
-  return hdf5::Reader(path, ErrorKind::dataset, kWhat,
-                      "Name a predictions.h5 of 'tally evaluate'.");
-}
-
 std::string attribute(const hdf5::Reader& file, std::string_view name) {
   return file.has_attribute("/", name) ? file.string_attribute("/", name) : std::string();
 }
@@ -114,6 +109,24 @@ TextsById texts_of_hdf5(const std::string& path) {
 
 }  // namespace
 
+hdf5::Reader open_predictions(const std::string& path) {
+  return hdf5::Reader(path, ErrorKind::dataset, kWhat,
+                      "Name a predictions.h5 of 'tally evaluate'.");
+}
+
+bool is_hdf5(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 8> head{};
+  file.read(head.data(), std::ssize(head));
+  return model::probe(std::as_bytes(std::span(head))) == model::FileKind::hdf5;
+}
+
+std::string other_data_note(const std::string& other) {
+  return format(
+      "these predictions were made of another data set, '{}': rows are taken to be the same",
+      other);
+}
+
 SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
                         const std::string& data_identity) {
   const hdf5::Reader file = open_predictions(path);
@@ -125,9 +138,7 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
       {path, "/" + *found}, kind_of(*found, outputs, attribute(file, "outputs")), {}};
   const std::string predicted = attribute(file, "data_identity");
   if (!predicted.empty() && predicted != data_identity) {
-    scores.notes.push_back(format(
-        "these predictions were made of another data set, '{}': rows are taken to be the same",
-        attribute(file, "data")));
+    scores.notes.push_back(other_data_note(attribute(file, "data")));
   }
   return scores;
 }

@@ -12,6 +12,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/config/run_config.hpp>
 #include <tally/data/data_set.hpp>
+#include <tally/hdf5/reader.hpp>
 #include <tally/metrics/output_kind.hpp>
 #include <tally/report/run_report.hpp>
 
@@ -41,6 +42,13 @@ SavedTexts read_texts(const std::string& path);
 
 // Collective. The same on all ranks; rank 0 reads. Throws comm::AgreedFailure.
 SavedTexts share_texts(const comm::Communicator& comm, const std::string& path);
+
+// A predictions.h5. Throws Error(dataset).
+hdf5::Reader open_predictions(const std::string& path);
+// Whether a file that can be read is HDF5.
+bool is_hdf5(const std::string& path);
+// What a user should know whose predictions were made of the data set `other`.
+std::string other_data_note(const std::string& other);
 
 // Path, size and sha256 of a file. Throws Error(dataset).
 report::InputFile describe_input(const std::string& path);

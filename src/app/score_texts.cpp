@@ -139,6 +139,15 @@ void take_predictions(const comm::Communicator& comm, Job& job) {
     job.texts = share_texts(comm, config.predictions);
     return;
   }
+  if (task == "detection") {
+    job.detections.emplace();
+    comm::agree_on(comm, [&] {
+      if (!comm.is_root()) return;
+      *job.detections = read_detections(config.predictions, *job.data.set, job.data.file.digest);
+      for (const auto& note : job.detections->notes) job.notes.push_back(note);
+    });
+    return;
+  }
   comm::agree_on(comm, [&] {
     check_is_scored(task);
     auto scores = find_scores(config.predictions, task, config.outputs, job.data.file.digest);

@@ -62,6 +62,13 @@ bool can_be_kept(Job& job, const std::string& path, std::size_t num_values) {
 
 std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job) {
   std::vector<Subgroups> found;
+  if (job.task->detections() != nullptr) {
+    if (!job.data.set->info().groups.empty()) {
+      job.notes.emplace_back(
+          "no figures by subgroup: detections of all images are ranked together");
+    }
+    return found;
+  }
   if (job.texts) {  // groups are of samples, of which nothing was read
     if (!job.data.set->info().groups.empty()) {
       job.notes.emplace_back("no figures by subgroup: they need the samples that were predicted");

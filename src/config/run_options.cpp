@@ -45,8 +45,8 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        flag(run.overwrite)},
       {kWhat, "task", "NAME",
        "what the targets mean: multiclass, binary, multilabel, regression, segmentation, "
-       "question-answering, language-model, multiple-choice; predict: save what the model returns, "
-       "score nothing",
+       "detection, question-answering, language-model, multiple-choice; predict: save what the "
+       "model returns, score nothing",
        "the data set's attribute", words(run.task)},
       {kWhat, "outputs", "KIND", "what the model returns: logits, log-probabilities, probabilities",
        "the model card's, else logits",
@@ -156,9 +156,9 @@ OptionTable run_table(RunConfig& run, std::string& config_file, RunKind kind) {
   std::erase_if(table, [](const Option& option) {
     return std::ranges::find(kOfModels, option.name) != kOfModels.end();
   });
-  table.insert(table.begin(),
-               {kFiles, "predictions", "FILE", "a predictions.h5, or SQuAD's predictions.json", "",
-                words(run.predictions), Presence::required});
+  table.insert(table.begin(), {kFiles, "predictions", "FILE",
+                               "a predictions.h5, SQuAD's predictions.json, or COCO's results", "",
+                               words(run.predictions), Presence::required});
   return table;
 }
 

@@ -193,6 +193,10 @@ class DetectionScorer : public BatchScorer {
 class DetectionOfObjects : public CountingTask<Rules>, public DetectionTask {
  public:
   explicit DetectionOfObjects(const TaskOptions& options) : CountingTask(options) {
+    if (options.outputs != metrics::OutputKind::logits) {
+      throw Error(ErrorKind::usage, "scores of detections are ranked as they are",
+                  "Leave out --outputs.");
+    }
     if (std::ranges::all_of(options.save, [](auto group) { return group == SaveColumns::labels; }))
       return;
     throw Error(ErrorKind::usage, "the task detection saves detections only",

@@ -144,6 +144,12 @@ TEST(Detection, RefusesLabelsAndNumbersOutOfRange) {
   }
 }
 
+TEST(Detection, TakesScoresAsTheyAre) {
+  TaskOptions with = options();
+  with.outputs = metrics::OutputKind::probabilities;
+  expect_error(ErrorKind::usage, {"ranked as they are"}, [&] { make_task(with); });
+}
+
 TEST(Detection, SavesDetectionsOnly) {
   TaskOptions with = options();
   with.save = {SaveColumns::topk};

@@ -1,0 +1,36 @@
+// Detections that somebody saved, in place of a model's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/report/run_report.hpp>
+#include <tally/tasks/detections.hpp>
+
+namespace tally::app {
+
+struct Job;
+
+struct SavedDetection {
+  std::int64_t image = 0;  // index of its sample
+  tasks::Detection detection;
+};
+
+struct SavedDetections {
+  std::vector<SavedDetection> all;  // by image; of one image in the order of the file
+  report::IdMatch ids;              // foreign: images and classes that the data set does not have
+  std::vector<std::string> notes;   // what the user should know
+};
+
+// Of COCO's results, a JSON list of {"image_id", "category_id", "bbox", "score"}, or of a
+// predictions.h5; data_identity says of which data set it may be. Throws Error(dataset).
+SavedDetections read_detections(const std::string& path, data::DataSet& data_set,
+                                const std::string& data_identity);
+
+// Collective. Those of this rank's images, of what rank 0 has read. Throws comm::AgreedFailure.
+std::vector<SavedDetection> share_detections(const comm::Communicator& comm, const Job& job);
+
+}  // namespace tally::app
