@@ -11,7 +11,6 @@ std::array<double, kNumRecallPoints> recall_points() {
   std::array<double, kNumRecallPoints> points{};
   const double step = 1.0 / (kNumRecallPoints - 1);
   for (int i = 0; i < kNumRecallPoints; ++i) points[to_size(i)] = i * step;
-  points.back() = 1;
   return points;
 }
 

@@ -91,9 +91,7 @@ FamilyEntry average_precision_family() {
   const auto metric = [](std::string_view name, std::string_view definition) {
     return MetricDescription{.name = name, .definition = definition, .needs_order = true};
   };
-  return {.metrics = {metric("ap",
-                             "average precision, mean over classes and overlaps of 0.50 to "
-                             "0.95 (COCO)"),
+  return {.metrics = {metric("ap", "average precision, mean of classes and overlaps 0.50 to 0.95"),
                       metric("ap50", "ap at an overlap of 0.50"),
                       metric("ap75", "ap at an overlap of 0.75"),
                       metric("ap_small", "ap of objects with an area up to 32 x 32 pixels"),
@@ -106,9 +104,7 @@ FamilyEntry average_precision_family() {
 }
 
 FamilyEntry detection_family() {
-  return {.metrics = {{"ar1",
-                       "share of objects found with 1 detection of each class and image, "
-                       "mean over classes and overlaps"},
+  return {.metrics = {{"ar1", "share of objects found with 1 detection per class and image"},
                       {"ar10", "the same with 10 detections"},
                       {"ar100", "the same with 100 detections"},
                       {"ar_small", "ar100 of objects with an area up to 32 x 32 pixels"},

@@ -139,7 +139,6 @@ std::array<double, kNumIouThresholds> iou_thresholds() {
   std::array<double, kNumIouThresholds> thresholds{};
   const double step = (kLast - kFirst) / (kNumIouThresholds - 1);
   for (int t = 0; t < kNumIouThresholds; ++t) thresholds[to_size(t)] = t * step + kFirst;
-  thresholds.back() = kLast;
   return thresholds;
 }
 

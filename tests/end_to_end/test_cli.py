@@ -44,7 +44,8 @@ def test_help_lists_options_and_metrics(tally: Program) -> None:
                    "progress", "config", "confusion-max-classes", "definitions", "threshold", "label-smoothing",
                    "class-weights", "calibration-bins", "curves", "on-nan", "intervals", "bootstrap-replicas", "seed"):  # fmt: skip
         assert f"--{option}" in text
-    for metric in ("accuracy", "accuracy_top<k>", "loss", "f1_weighted", "auroc_macro", "exact_match", "spearman"):
+    for metric in ("accuracy", "accuracy_top<k>", "loss", "f1_weighted", "auroc_macro", "exact_match", "spearman",
+                   "ap_small", "ar100"):  # fmt: skip
         assert metric in text
     assert max(map(len, text.splitlines())) <= 100
 

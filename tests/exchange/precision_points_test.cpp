@@ -36,6 +36,14 @@ TEST(PrecisionPoints, AreTheBestPrecisionAtThatRecallOrMore) {
   EXPECT_EQ(found[100], 0);
 }
 
+TEST(PrecisionPoints, DoNotFallWithLessRecall) {
+  // Precision 0, 1/2, 2/3, 3/4.
+  const auto found = precision_at_recalls(std::vector{kWrong, kRight, kRight, kRight}, kBit, 3);
+  EXPECT_DOUBLE_EQ(found[0], 3.0 / 4);
+  EXPECT_DOUBLE_EQ(found[33], 3.0 / 4);
+  EXPECT_DOUBLE_EQ(found[100], 3.0 / 4);
+}
+
 TEST(PrecisionPoints, AreZeroWhereNothingIsFound) {
   for (const auto& ranked : {std::vector<DetectionRow>{}, {kWrong, kWrong}, {kIgnored}}) {
     const auto found = precision_at_recalls(ranked, kBit, 2);

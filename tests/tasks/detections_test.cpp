@@ -55,6 +55,7 @@ TEST(Detections, OverlapIsIntersectionOverUnionAndOfACrowdOverTheDetection) {
   EXPECT_EQ(overlap({20, 0, 10, 10}, object(kHere)), 0);
   EXPECT_EQ(overlap({0, 20, 10, 10}, object(kHere)), 0);
   EXPECT_EQ(overlap({3, 3, -2, 4}, object(kHere)), 0) << "no box";
+  EXPECT_EQ(overlap({5, 5, 0, 0}, object({5, 5, 0, 0})), 0) << "no area";
 }
 
 TEST(Detections, CornersAreMappedInDoublePrecision) {
@@ -81,6 +82,11 @@ TEST(Detections, TakeTheObjectThatOverlapsMostAndOfEqualOnesTheLast) {
   const std::vector<ImageObject> objects{object({0, 0, 10, 8}), object(kHere)};
   const std::vector<Detection> found{{kHere, 0.9, 0}, {{0, 0, 10, 8}, 0.8, 0}};
   EXPECT_THAT(verdicts(match(0, objects, found), metrics::kAllAreas, 9),
+              ElementsAre(Verdict::right, Verdict::right));
+  // At 0.55 either is good enough for the first detection, but only the last one for the second.
+  const std::vector<ImageObject> near{object(kHere), object({0, 0, 10, 6})};
+  const std::vector<Detection> less{{kHere, 0.9, 0}, {{0, 0, 10, 5}, 0.8, 0}};
+  EXPECT_THAT(verdicts(match(0, near, less), metrics::kAllAreas, 1),
               ElementsAre(Verdict::right, Verdict::right));
   // Both overlap with the first detection by 0.8; with the second only the first does.
   const std::vector<ImageObject> equal{object({0, 0, 10, 8}), object({0, 2, 10, 8})};
