@@ -193,8 +193,9 @@ AveragePrecisions average_precisions(const comm::Communicator& comm, const Detec
     for (std::size_t c = 0; c < num_classes; ++c) {
       if (owners[c] != comm.rank()) continue;
       const auto label = static_cast<std::int32_t>(c);
-      const auto ranked = std::ranges::equal_range(mine, label, {}, &DetectionRow::label);
-      sums.add_class(label, {ranked.begin(), ranked.end()});
+      const auto begin = std::ranges::lower_bound(mine, label, {}, &DetectionRow::label);
+      const auto end = std::ranges::upper_bound(mine, label, {}, &DetectionRow::label);
+      sums.add_class(label, {begin, end});
     }
   });
   sums.add_up(comm);

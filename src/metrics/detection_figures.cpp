@@ -50,7 +50,7 @@ class DetectionFigures : public Family {
                                    found(state, c, kBest100)[0],
                                    {{"ar100", recall.value()}}});
     }
-    const auto add = [&](const char* name, AreaRange area, RecallKind kind) {
+    const auto add = [&](const char* name, int area, int kind) {
       Mean recall;
       for (std::int64_t c = 0; c < num_classes_; ++c) add_class(state, c, area, kind, recall);
       results.metrics.push_back({name, recall.value()});
@@ -64,17 +64,16 @@ class DetectionFigures : public Family {
   }
 
  private:
-  std::int64_t objects(const exact::State& state, std::int64_t c, AreaRange area) const {
+  std::int64_t objects(const exact::State& state, std::int64_t c, int area) const {
     return state.of(objects_)[to_size(c * kNumAreaRanges + area)];
   }
   // At each threshold.
-  std::span<const std::int64_t> found(const exact::State& state, std::int64_t c,
-                                      RecallKind kind) const {
+  std::span<const std::int64_t> found(const exact::State& state, std::int64_t c, int kind) const {
     return state.of(found_).subspan(to_size((c * kNumRecallKinds + kind) * kNumIouThresholds),
                                     kNumIouThresholds);
   }
   // Classes without objects that count are left out.
-  void add_class(const exact::State& state, std::int64_t c, AreaRange area, RecallKind kind,
+  void add_class(const exact::State& state, std::int64_t c, int area, int kind,
                  Mean& recall) const {
     const std::int64_t whole = objects(state, c, area);
     if (whole == 0) return;

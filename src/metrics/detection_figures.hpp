@@ -13,7 +13,8 @@ namespace tally::metrics {
 
 // What recall is counted of: all areas with the best 1, 10 and 100 detections of an image and
 // class, and the other areas with 100.
-enum RecallKind { kBest1, kBest10, kBest100, kRecallSmall, kRecallMedium, kRecallLarge };
+inline constexpr int kBest1 = 0, kBest10 = 1, kBest100 = 2;
+inline constexpr int kRecallSmall = 3, kRecallMedium = 4, kRecallLarge = 5;
 inline constexpr int kNumRecallKinds = 6;
 
 struct DetectionCounters {
@@ -23,18 +24,20 @@ struct DetectionCounters {
 
   template <class Add>
   constexpr void count_row(const ObjectRow& row, const Add& add) const {
+    const std::int64_t label = row.label;
     for (int area = 0; area < kNumAreaRanges; ++area) {
-      if ((row.areas >> area & 1) != 0) add(objects + row.label * kNumAreaRanges + area, 1);
+      if ((row.areas >> area & 1) != 0) add(objects + label * kNumAreaRanges + area, 1);
     }
   }
 
   template <class Add>
   constexpr void count_row(const DetectionRow& row, const Add& add) const {
-    add(predicted + row.label, 1);
+    const std::int64_t label = row.label;
+    add(predicted + label, 1);
     for (int t = 0; t < kNumIouThresholds; ++t) {
-      const auto count_if = [&](bool counts, int area, RecallKind kind) {
+      const auto count_if = [&](bool counts, int area, int kind) {
         if (!counts || (row.right & verdict_bit(area, t)) == 0) return;
-        add(found + (row.label * kNumRecallKinds + kind) * kNumIouThresholds + t, 1);
+        add(found + (label * kNumRecallKinds + kind) * kNumIouThresholds + t, 1);
       };
       count_if(row.place < 1, kAllAreas, kBest1);
       count_if(row.place < 10, kAllAreas, kBest10);

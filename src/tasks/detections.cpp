@@ -60,10 +60,11 @@ class ClassMatch {
   // Those that do not count come last.
   void order_objects(const Range& range) {
     ordered_ = objects_;
-    const auto end_of_counted = std::ranges::stable_partition(ordered_, [&](const auto* object) {
-      return !object->is_crowd && range.holds(object->area);
-    });
-    num_counted_ = static_cast<int>(end_of_counted.begin() - ordered_.begin());
+    // clang 14 cannot read std::ranges::stable_partition() of GCC 12.
+    const auto end_of_counted = std::stable_partition(
+        ordered_.begin(), ordered_.end(),
+        [&](const auto* object) { return !object->is_crowd && range.holds(object->area); });
+    num_counted_ = static_cast<int>(end_of_counted - ordered_.begin());
   }
 
   void measure() {

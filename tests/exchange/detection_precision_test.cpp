@@ -18,7 +18,6 @@ namespace {
 
 using metrics::DetectionRow;
 using metrics::kNumAreaRanges;
-using metrics::kNumIouThresholds;
 using Rows = std::vector<DetectionRow>;
 
 constexpr std::int64_t kClasses = 6;
@@ -66,7 +65,8 @@ class DetectionPrecisionTest : public comm::CommTest {
     double sum = 0;
     int count = 0;
     for (std::int32_t c = 0; c < kClasses; ++c) {
-      const auto objects = objects_[static_cast<std::size_t>(c * kNumAreaRanges + area)];
+      const auto objects =
+          objects_[static_cast<std::size_t>(c) * kNumAreaRanges + static_cast<std::size_t>(area)];
       if (objects == 0) continue;
       Rows ranked;
       std::ranges::copy_if(all_, std::back_inserter(ranked),

@@ -7,7 +7,7 @@ namespace tally::metrics {
 
 // By area an object is judged in several ranges, by overlap at several thresholds: COCO's. The
 // first range takes all areas.
-enum AreaRange { kAllAreas, kSmall, kMedium, kLarge };
+inline constexpr int kAllAreas = 0, kSmall = 1, kMedium = 2, kLarge = 3;
 inline constexpr int kNumAreaRanges = 4;
 inline constexpr int kNumIouThresholds = 10;  // 0.50, 0.55 … 0.95
 
