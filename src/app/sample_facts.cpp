@@ -7,6 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/data/choices.hpp>
 #include <tally/data/ragged.hpp>
 
 namespace tally::app {
@@ -44,6 +45,14 @@ bool has_table(const data::DataSetInfo& info, std::string_view path) {
   return std::ranges::find(info.tables, path, &data::ColumnInfo::path) != info.tables.end();
 }
 
+std::string joined(const data::RaggedRows& texts) {
+  std::string all;
+  for (std::int64_t i = 0; i < texts.num_rows(); ++i) {
+    all += (i == 0 ? "" : " | ") + printable(texts.text(i));
+  }
+  return all;
+}
+
 }  // namespace
 
 SampleFacts::SampleFacts(data::DataSet data_set)
@@ -66,11 +75,12 @@ std::string SampleFacts::gold_answers(std::int64_t question) {
       read<std::int64_t>(data_set_, info().table("/units/first_answer"), question, 2);
   const auto answers =
       data::read_ragged(data_set_, "/answers/text", first[0], std::max(first[1] - first[0], {}));
-  std::string text;
-  for (std::int64_t i = 0; i < answers.num_rows(); ++i) {
-    text += (i == 0 ? "" : " | ") + printable(answers.text(i));
-  }
-  return answers.num_rows() == 0 ? "(none)" : text;
+  return answers.num_rows() == 0 ? "(none)" : joined(answers);
+}
+
+std::string SampleFacts::choices(std::int64_t question) {
+  const auto places = data::read_choices(data_set_, question, 1).first_choice;
+  return joined(data::read_ragged(data_set_, "/choices/text", places[0], places[1] - places[0]));
 }
 
 std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
@@ -86,6 +96,9 @@ std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
   }
   if (has_table(info(), "/answers/text/values")) {
     facts.push_back({"gold answers", gold_answers(index), true});
+  }
+  if (has_table(info(), "/choices/text/values")) {
+    facts.push_back({"choices", choices(index), true});
   }
   return facts;
 }

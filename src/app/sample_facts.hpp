@@ -18,8 +18,8 @@ class SampleFacts {
 
   const data::DataSetInfo& info() const { return data_set_.info(); }
 
-  // Groups, and of a question its text and its gold answers. Error(dataset) for a unit that the
-  // data set does not have.
+  // Groups, and of a question its text, its choices or its gold answers. Error(dataset) for a unit
+  // that the data set does not have.
   std::vector<predictions::Fact> of(std::int64_t index);
   // Clears the marks of units whose group (one of info().groups) is another. Units ascend.
   void keep_group(const data::ColumnInfo& group, std::int32_t value,
@@ -28,6 +28,7 @@ class SampleFacts {
  private:
   std::int64_t sample_of(std::int64_t unit) const;
   std::string gold_answers(std::int64_t question);
+  std::string choices(std::int64_t question);
 
   data::DataSet data_set_;
   std::vector<std::int64_t> first_samples_;  // of units; empty where every sample is one

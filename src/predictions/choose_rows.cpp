@@ -113,8 +113,9 @@ Test right_pixels_test(const SavedRows& saved) {
                     [](double correct, double pixels) { return correct < pixels; });
 }
 
-Test scored_pixels_test(const SavedRows& saved) {
-  return value_test(saved, "pixels", "pixels", [](double pixels, double) { return pixels > 0; });
+// column: how many pixels or tokens of a row are scored.
+Test scored_test(const SavedRows& saved, const std::string& column) {
+  return value_test(saved, column, column, [](double scored, double) { return scored > 0; });
 }
 
 Test wrong_test(const SavedRows& saved, Wrong wrong) {
@@ -147,7 +148,9 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
   } else if (wanted.worst && ranking_of(saved.task()).has_classes) {
     tests.push_back(label_test(saved, false));
   }
-  if (wanted.worst && saved.has("pixels")) tests.push_back(scored_pixels_test(saved));
+  for (const char* const scored : {"pixels", "tokens"}) {
+    if (wanted.worst && saved.has(scored)) tests.push_back(scored_test(saved, scored));
+  }
   if (wanted.also) {
     tests.emplace_back([&](const Window& window, std::span<std::uint8_t> keep) {
       wanted.also(saved.read<std::int64_t>("index", window.first, window.count), keep);

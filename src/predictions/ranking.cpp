@@ -14,14 +14,23 @@ namespace {
 double large_is_bad(double value, double /*second*/) { return value; }
 double small_is_bad(double value, double /*second*/) { return -value; }
 double share_is_small(double part, double all) { return -part / all; }
+double different_is_bad(double label, double prediction) { return label == prediction ? 0 : 1; }
 
 constexpr std::string_view kLargestLoss = "largest loss first";
 
 // One line per task that is scored.
 constexpr Ranking kRankings[] = {
     {"binary", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
+    {"language-model", false, Wrong::unknown, kLargestLoss, large_is_bad, {"loss"}, {}},
     {"multiclass", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
     {"multilabel", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
+    {"multiple-choice",
+     false,
+     Wrong::prediction,
+     "wrong ones first",
+     different_is_bad,
+     {"label", "prediction"},
+     {}},
     {"question-answering",
      false,
      Wrong::exact_match,

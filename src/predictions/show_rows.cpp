@@ -20,8 +20,9 @@ using Facts = std::vector<Fact>;
 constexpr std::size_t kShownClasses = 4;  // of one row
 
 // These come first.
-constexpr std::array<std::string_view, 9> kOrder{
-    "index", "id", "label", "question", "gold answers", "prediction", "loss", "f1", "confidence"};
+constexpr std::array<std::string_view, 10> kOrder{
+    "index",        "id",         "label", "question", "choices",
+    "gold answers", "prediction", "loss",  "f1",       "confidence"};
 
 std::ptrdiff_t place_of(const Fact& fact) {
   return std::ranges::find(kOrder, fact.name) - kOrder.begin();

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import small
 import torch
+from character_model import Trained, train_character_model
 from conftest import Evaluate, Small
 from launch import Program
 from odd_models import Marking
@@ -26,6 +27,7 @@ from squad_stand_in import save_stand_in
 from tally_data import DataSetWriter
 from test_segmentation import AsTheyAre, material, write_set
 from test_squad_stand_in import prepare
+from token_models import save_bigram
 
 
 def listed(tally: Program, *words: object, says: str = "") -> list[int]:
@@ -226,6 +228,40 @@ def test_questions_with_their_answers(tally: Program, evaluate: Evaluate, tmp_pa
 def small_f1(folder: Path) -> np.ndarray:
     with h5py.File(folder / "predictions.h5") as file:
         return file["f1"][...]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return train_character_model(tmp_path_factory.mktemp("letters") / "m.pt", "abcdefgh ij" * 20)
+
+
+def test_documents_by_their_loss(tally: Program, evaluate: Evaluate, trained: Trained, tmp_path: Path) -> None:
+    texts = {"none": "", "one": "abc", "two": "hhhhhh gg", "three": "aaa", "four": "ij ij ij"}
+    data = trained.prepare(tmp_path, texts, "--max-length", 8)
+    result = evaluate(save_bigram(tmp_path / "m.pt", len(trained.characters))[1], data)
+    with h5py.File(result.folder / "predictions.h5") as file:
+        losses = file["loss"][...]
+    assert np.isnan(losses[0]) and np.isfinite(losses[1:]).all()
+    text = tally("inspect", result.folder, "--worst", 9).must_succeed().stdout
+    assert "4 of 4 matching rows (5 in all), largest loss first" in text
+    assert re.findall(r"^index (\d+)", text, re.M) == [str(i) for i in np.argsort(-losses[1:], kind="stable") + 1]
+    assert re.search(r"^ +id +three$", text, re.M)
+    tally("inspect", result.folder, "--wrong").must_fail(2, "--wrong is not for", "language-model")
+
+
+def test_choices_that_are_wrong(tally: Program, evaluate: Evaluate, trained: Trained, tmp_path: Path) -> None:
+    asked = [{"id": f"q{i}", "question": "ab" * i + "c", "choices": ["aab", "gh", "d e"], "gold": i % 3} for i in range(6)]
+    result = evaluate(save_bigram(tmp_path / "m.pt", len(trained.characters))[1], trained.prepare_choices(tmp_path, asked))
+    with h5py.File(result.folder / "predictions.h5") as file:
+        is_right = file["label"][...] == file["prediction"][...]
+    wrong, right = ([str(i) for i in np.flatnonzero(which)] for which in (~is_right, is_right))
+    assert wrong and right
+    text = tally("inspect", result.folder, "--worst", 6).must_succeed().stdout
+    assert "6 of 6 rows, wrong ones first" in text
+    assert re.findall(r"^index (\d+)", text, re.M) == [*wrong, *right]
+    text = tally("inspect", result.folder, "--wrong").must_succeed().stdout
+    assert re.findall(r"^index (\d+)", text, re.M) == wrong
+    assert re.search(r"id +q\d\n +question +[abc]+\n +choices +aab \| gh \| d e\n", text)
 
 
 def test_lines_end_at_the_edge_of_a_terminal(tally: Program, saved: Path) -> None:
