@@ -135,7 +135,7 @@ class ImageMatcher {
     const auto images = data::read_images(*job_.data.set, samples.first, samples.count);
     const auto objects = data::read_objects(*job_.data.set, samples.first, samples.count);
     std::optional<KeptWindow> kept;
-    if (!job_.detections) {
+    if (!job_.saved_detections) {
       kept.emplace(mine_.kept, samples.first - mine_.first_index, samples.count, kept_elements_);
       kept_elements_ += kept->num_elements();
     }
@@ -217,9 +217,9 @@ LoopResult pass_over_images(Job& job, evaluate::Observer& observer) {
 void match_detections(const comm::Communicator& comm, Job& job, LoopResult& mine) {
   if (job.task->detections() == nullptr) return;
   std::vector<SavedDetection> saved;
-  if (job.detections) saved = share_detections(comm, job);
-  const auto counts = comm.all_gather(job.detections ? std::ssize(saved)
-                                                     : mine.kept.num_elements(tasks::kKeptScores));
+  if (job.saved_detections) saved = share_detections(comm, job);
+  const auto counts = comm.all_gather(
+      job.saved_detections ? std::ssize(saved) : mine.kept.num_elements(tasks::kKeptScores));
   const auto before = std::span(counts).first(to_size(comm.rank()));
   const bool is_first = std::ranges::all_of(before, [](std::int64_t n) { return n == 0; });
   comm::agree_on(comm, [&] { ImageMatcher(job, mine, saved, is_first).run(); });

@@ -51,8 +51,8 @@ struct RootSide {
 };
 
 LoopResult run(Job& job, evaluate::Observer& observer, IdsFound& ids) {
-  if (job.texts) return score_texts(job, observer, ids);
-  return job.detections ? pass_over_images(job, observer) : run_loop(job, observer);
+  if (job.saved_texts) return score_texts(job, observer, ids);
+  return job.saved_detections ? pass_over_images(job, observer) : run_loop(job, observer);
 }
 
 LoopResult loop_with_progress(Job& job, RootSide* root, IdsFound& ids) {
@@ -154,8 +154,8 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
       gather_predictions(comm, job, loop, mine != nullptr ? mine->folder.predictions() : "");
   phases.done("gather");
   std::optional<report::IdMatch> ids_matched;
-  if (job.texts) ids_matched = match_ids(comm, job, ids);
-  if (job.detections) ids_matched = job.detections->ids;
+  if (job.saved_texts) ids_matched = match_ids(comm, job, ids);
+  if (job.saved_detections) ids_matched = job.saved_detections->ids;
   const Stopwatch publishing;
   auto report = make_report(comm, job, loop, figures, phases);
   report.startup_s = startup_s;

@@ -189,10 +189,10 @@ void note_balance(Job& job, int world_size) {
 
 void note_limit(Job& job) {
   const auto& info = job.data.set->info();
-  const auto all = job.texts ? info.num_units : info.num_samples;
+  const auto all = job.saved_texts ? info.num_units : info.num_samples;
   if (job.config.limit <= all) return;
   job.notes.push_back(format("--limit {} is more than the {} {} of the data set", job.config.limit,
-                             all, job.texts ? "questions" : "samples"));
+                             all, job.saved_texts ? "questions" : "samples"));
 }
 
 // What the data set alone and what the model alone cannot tell: do they fit each other?
@@ -215,7 +215,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
       check_spill_folder(job.config);
     }
   });
-  if (job.texts || job.detections) return;
+  if (job.saved_texts || job.saved_detections) return;
   settle_batch_size(comm, job);
   comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {
@@ -239,7 +239,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
 
 std::int64_t num_samples(const Job& job) {
   const auto& info = job.data.set->info();
-  const auto all = job.texts ? info.num_units : info.num_samples;
+  const auto all = job.saved_texts ? info.num_units : info.num_samples;
   return job.config.limit > 0 ? std::min(job.config.limit, all) : all;
 }
 

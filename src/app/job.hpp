@@ -45,9 +45,9 @@ struct Job {
   std::optional<device::Stream> stream;  // on which the device computes
   OpenedData data;
   LoadedModel model;
-  std::optional<SavedTexts> texts;  // answers that are scored in place of a model's
+  std::optional<SavedTexts> saved_texts;  // answers that are scored in place of a model's
   // Detections in place of a model's; they are on rank 0.
-  std::optional<SavedDetections> detections;
+  std::optional<SavedDetections> saved_detections;
   GpuVersions gpu_versions;                                   // zeros on the CPU
   metrics::OutputKind outputs = metrics::OutputKind::logits;  // in force
   std::string class_weights_digest;                           // empty without them

@@ -64,7 +64,7 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
 
 void fill_inputs(report::RunReport& report, const Job& job) {
   const auto& info = job.data.set->info();
-  report.total_samples = job.texts ? info.num_units : info.num_samples;
+  report.total_samples = job.saved_texts ? info.num_units : info.num_samples;
   report.total_units = info.num_units > 0 ? info.num_units : info.num_samples;
   report.class_names = info.class_names;
   report.batch_size = job.grid->batch_size();

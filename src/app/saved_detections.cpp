@@ -143,7 +143,7 @@ SavedDetections read_detections(const std::string& path, data::DataSet& data_set
 }
 
 std::vector<SavedDetection> share_detections(const comm::Communicator& comm, const Job& job) {
-  const std::span<const SavedDetection> all(job.detections->all);
+  const std::span<const SavedDetection> all(job.saved_detections->all);
   std::vector<std::int64_t> counts;
   std::size_t num_sent = 0;
   for (int rank = 0; rank < comm.world_size(); ++rank) {

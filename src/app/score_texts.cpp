@@ -42,7 +42,7 @@ class TextScorer {
  public:
   TextScorer(Job& job, LoopResult& result, IdsFound& ids)
       : job_(job), task_(*answers_of(job)), result_(result), ids_(ids) {
-    ids_.is_asked.assign(job.texts->size(), 0);
+    ids_.is_asked.assign(job.saved_texts->size(), 0);
   }
 
   void score(plan::SampleRange units) {
@@ -66,9 +66,9 @@ class TextScorer {
  private:
   // A question without a text counts as wrong, also one that has no answer: nobody said so.
   tasks::Answer answer_to(const tasks::Question& question) {
-    if (const auto place = place_of(*job_.texts, question.id)) {
+    if (const auto place = place_of(*job_.saved_texts, question.id)) {
       ids_.is_asked[*place] = 1;
-      return answer_of((*job_.texts)[*place].second, question, task_.policy());
+      return answer_of((*job_.saved_texts)[*place].second, question, task_.policy());
     }
     ++ids_.num_missing;
     if (ids_.first_missing.size() < kIdsListed) ids_.first_missing.emplace_back(question.id);
@@ -107,7 +107,7 @@ void check_is_scored(const std::string& task) {
 void mark_asked(Job& job, plan::SampleRange units, IdsFound& ids) {
   const auto asked = data::read_ragged(*job.data.set, "/units/id", units.first, units.count);
   for (std::int64_t i = 0; i < units.count; ++i) {
-    if (const auto place = place_of(*job.texts, asked.text(i))) ids.is_asked[*place] = 1;
+    if (const auto place = place_of(*job.saved_texts, asked.text(i))) ids.is_asked[*place] = 1;
   }
 }
 
@@ -136,15 +136,16 @@ void take_predictions(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
   const std::string task = config.task.empty() ? info.task : config.task;
   if (task == "question-answering") {
-    job.texts = share_texts(comm, config.predictions);
+    job.saved_texts = share_texts(comm, config.predictions);
     return;
   }
   if (task == "detection") {
-    job.detections.emplace();
+    job.saved_detections.emplace();
     comm::agree_on(comm, [&] {
       if (!comm.is_root()) return;
-      *job.detections = read_detections(config.predictions, *job.data.set, job.data.file.digest);
-      for (const auto& note : job.detections->notes) job.notes.push_back(note);
+      *job.saved_detections =
+          read_detections(config.predictions, *job.data.set, job.data.file.digest);
+      for (const auto& note : job.saved_detections->notes) job.notes.push_back(note);
     });
     return;
   }
@@ -182,7 +183,7 @@ report::IdMatch match_ids(const comm::Communicator& comm, Job& job, IdsFound& mi
   }
   match.first_missing.resize(std::min(match.first_missing.size(), kIdsListed));
   auto asked = mine.is_asked.begin();
-  for (const auto& [id, text] : *job.texts) {
+  for (const auto& [id, text] : *job.saved_texts) {
     if (*asked++ > 0) continue;
     ++match.num_foreign;
     if (match.first_foreign.size() < kIdsListed) match.first_foreign.push_back(id);

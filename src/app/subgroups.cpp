@@ -69,7 +69,7 @@ std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job) 
     }
     return found;
   }
-  if (job.texts) {  // groups are of samples, of which nothing was read
+  if (job.saved_texts) {  // groups are of samples, of which nothing was read
     if (!job.data.set->info().groups.empty()) {
       job.notes.emplace_back("no figures by subgroup: they need the samples that were predicted");
     }
