@@ -83,10 +83,10 @@ void ChoiceQuestions::score(std::span<const UnitPart<Records>> parts, std::int64
     const metrics::ChoiceRow row = row_of(question, chosen);
     task_.count({&row, 1}, mine_.state);
     task_.keep(row, rows);
-    append_choice(question, chosen, records);
+    if (!log.columns().empty()) append_choice(question, chosen, records);
   }
   if (rows.num_rows > 0) kept.append(rows);
-  if (!log.columns().empty()) log.append(records);
+  if (records.num_rows > 0) log.append(records);
 }
 
 }  // namespace tally::app

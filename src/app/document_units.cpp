@@ -35,10 +35,10 @@ void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
     const metrics::DocumentRow row = row_of(document, sums);
     task_.count({&row, 1}, mine_.state);
     task_.keep(row, rows);
-    append_document(document, sums, records);
+    if (!log.columns().empty()) append_document(document, sums, records);
   }
   if (rows.num_rows > 0) kept.append(rows);
-  if (!log.columns().empty()) log.append(records);
+  if (records.num_rows > 0) log.append(records);
 }
 
 }  // namespace tally::app

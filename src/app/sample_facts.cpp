@@ -23,22 +23,48 @@ std::vector<T> read(data::DataSet& data_set, const data::ColumnInfo& column, std
   return values;
 }
 
+std::int64_t num_units(const data::DataSetInfo& info) {
+  return info.num_units > 0 ? info.num_units : info.num_samples;
+}
+
+// /targets/unit, which does not descend.
+const data::ColumnInfo& unit_column(const data::DataSetInfo& info) {
+  return *std::ranges::find(info.targets, "unit", &data::ColumnInfo::name);
+}
+
+[[noreturn]] void refuse(const data::DataSetInfo& info, std::string_view what) {
+  throw Error(ErrorKind::dataset, format("data set '{}' {}", printable(info.path.string()), what),
+              "The data set or the predictions file is damaged.");
+}
+
+// Of each unit, where several samples make one.
 std::vector<std::int64_t> first_samples(data::DataSet& data_set) {
   const auto& info = data_set.info();
   std::vector<std::int64_t> samples;
-  if (info.num_units == 0) return samples;
-  const auto unit = std::ranges::find(info.targets, "unit", &data::ColumnInfo::name);
-  if (unit == info.targets.end()) return samples;
   std::int64_t last = -1;
   for (std::int64_t first = 0; first < info.num_samples; first += kRowsAtOnce) {
     const std::int64_t count = std::min(kRowsAtOnce, info.num_samples - first);
-    const auto units = read<std::int64_t>(data_set, *unit, first, count);
+    const auto units = read<std::int64_t>(data_set, unit_column(info), first, count);
     for (std::int64_t i = 0; i < count; ++i) {
       if (std::exchange(last, units[to_size(i)]) == units[to_size(i)]) continue;
       samples.push_back(first + i);
     }
   }
+  if (std::ssize(samples) != info.num_units) refuse(info, "has units without samples");
   return samples;
+}
+
+// By bisection, for a few units.
+std::int64_t first_sample(data::DataSet& data_set, std::int64_t unit) {
+  const auto& info = data_set.info();
+  std::int64_t begin = 0, end = info.num_samples;
+  while (begin < end) {
+    const std::int64_t middle = begin + (end - begin) / 2;
+    const bool is_before = read<std::int64_t>(data_set, unit_column(info), middle, 1)[0] < unit;
+    (is_before ? begin : end) = is_before ? middle + 1 : middle;
+  }
+  if (begin == info.num_samples) refuse(info, format("has no sample of unit {}", unit));
+  return begin;
 }
 
 bool has_table(const data::DataSetInfo& info, std::string_view path) {
@@ -55,19 +81,11 @@ std::string joined(const data::RaggedRows& texts) {
 
 }  // namespace
 
-SampleFacts::SampleFacts(data::DataSet data_set)
-    : data_set_(std::move(data_set)), first_samples_(first_samples(data_set_)) {}
-
-std::int64_t SampleFacts::sample_of(std::int64_t unit) const {
-  const std::int64_t units =
-      first_samples_.empty() ? info().num_samples : std::ssize(first_samples_);
-  if (unit < 0 || unit >= units) {
-    throw Error(ErrorKind::dataset,
-                format("data set '{}' has no unit {}: it has {}", printable(info().path.string()),
-                       unit, units),
-                "The predictions file is damaged: evaluate again.");
-  }
-  return first_samples_.empty() ? unit : first_samples_[to_size(unit)];
+std::int64_t SampleFacts::sample_of(std::int64_t unit) {
+  const std::int64_t units = num_units(info());
+  if (unit < 0 || unit >= units) refuse(info(), format("has no unit {}: it has {}", unit, units));
+  if (info().num_units == 0) return unit;
+  return first_samples_.empty() ? first_sample(data_set_, unit) : first_samples_[to_size(unit)];
 }
 
 std::string SampleFacts::gold_answers(std::int64_t question) {
@@ -105,6 +123,7 @@ std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
 
 void SampleFacts::keep_group(const data::ColumnInfo& group, std::int32_t value,
                              std::span<const std::int64_t> units, std::span<std::uint8_t> keep) {
+  if (info().num_units > 0 && first_samples_.empty()) first_samples_ = first_samples(data_set_);
   for (std::size_t i = 0; i < units.size();) {
     const std::int64_t first = sample_of(units[i]);
     std::size_t end = i + 1;
@@ -116,7 +135,8 @@ void SampleFacts::keep_group(const data::ColumnInfo& group, std::int32_t value,
     const auto values = read<std::int32_t>(data_set_, group, first, count);
     for (; i < end; ++i) {
       const std::int64_t place = sample_of(units[i]) - first;
-      if (place >= count || values[to_size(place)] != value) keep[i] = 0;
+      if (place < 0 || place >= count) refuse(info(), "does not have the units in their order");
+      if (values[to_size(place)] != value) keep[i] = 0;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tally/data/data_set.hpp>
@@ -13,8 +14,7 @@ namespace tally::app {
 
 class SampleFacts {
  public:
-  // Reads which samples units begin with, where units are no samples.
-  explicit SampleFacts(data::DataSet data_set);
+  explicit SampleFacts(data::DataSet data_set) : data_set_(std::move(data_set)) {}
 
   const data::DataSetInfo& info() const { return data_set_.info(); }
 
@@ -26,12 +26,12 @@ class SampleFacts {
                   std::span<const std::int64_t> units, std::span<std::uint8_t> keep);
 
  private:
-  std::int64_t sample_of(std::int64_t unit) const;
+  std::int64_t sample_of(std::int64_t unit);
   std::string gold_answers(std::int64_t question);
   std::string choices(std::int64_t question);
 
   data::DataSet data_set_;
-  std::vector<std::int64_t> first_samples_;  // of units; empty where every sample is one
+  std::vector<std::int64_t> first_samples_;  // of units; empty until all are wanted
 };
 
 }  // namespace tally::app

@@ -103,6 +103,17 @@ Test value_test(const SavedRows& saved, std::string first, std::string second, F
   };
 }
 
+// The right choice is -1 where not all choices were looked at.
+Test scored_choice_test(const SavedRows& saved) {
+  return value_test(saved, "label", "label", [](double label, double) { return label >= 0; });
+}
+
+Test wrong_choice_test(const SavedRows& saved) {
+  return value_test(saved, "label", "prediction", [](double label, double prediction) {
+    return label >= 0 && label != prediction;
+  });
+}
+
 Test exact_match_test(const SavedRows& saved) {
   return value_test(saved, "exact_match", "exact_match",
                     [](double match, double) { return match < 1; });
@@ -122,6 +133,8 @@ Test wrong_test(const SavedRows& saved, Wrong wrong) {
   switch (wrong) {
     case Wrong::prediction:
       return label_test(saved, true);
+    case Wrong::choice:
+      return wrong_choice_test(saved);
     case Wrong::exact_match:
       return exact_match_test(saved);
     case Wrong::pixels:
@@ -147,6 +160,8 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
     tests.push_back(wrong_test(saved, ranking_of(saved.task()).wrong));
   } else if (wanted.worst && ranking_of(saved.task()).has_classes) {
     tests.push_back(label_test(saved, false));
+  } else if (wanted.worst && ranking_of(saved.task()).wrong == Wrong::choice) {
+    tests.push_back(scored_choice_test(saved));
   }
   for (const char* const scored : {"pixels", "tokens"}) {
     if (wanted.worst && saved.has(scored)) tests.push_back(scored_test(saved, scored));

@@ -8,6 +8,7 @@
 #include <tally/base/printable.hpp>
 
 #include "file_layout.hpp"
+#include "text_cells.hpp"
 
 namespace tally::predictions {
 namespace {
@@ -88,8 +89,19 @@ std::vector<std::string> RaggedColumn::first_cells(std::int64_t count) const {
 std::string RaggedColumn::cell(std::int64_t row) const {
   const auto offsets = offsets_from(row, 1);
   const std::int64_t length = offsets[1] - offsets[0];
-  if (!is_text()) return format("{}", length);
+  if (!is_text())
+    return values_.info().shape.size() == 1 ? values(offsets[0], length) : format("{}", length);
   return text(offsets[0], length, kBytesOfOne) + (length > kBytesOfOne ? "…" : "");
+}
+
+// The first of them.
+std::string RaggedColumn::values(std::int64_t first, std::int64_t count) const {
+  hdf5::DatasetInfo row = values_.info();
+  row.shape = {1, count};
+  std::vector<std::byte> bytes(
+      to_size(std::min(count, kShownValues + 1) * hdf5::size_bytes(row.element)));
+  values_.read_rows(first, std::min(count, kShownValues + 1), bytes);
+  return row_text(row, bytes.data());
 }
 
 bool RaggedColumn::is_text() const {

@@ -27,12 +27,14 @@ class RaggedColumn {
   // Of up to `count` rows: bytes as quoted text, of other elements how many there are.
   // Error(dataset) for offsets that lead nowhere.
   std::vector<std::string> first_cells(std::int64_t count) const;
-  // Of one row: the begin of its text, or how many elements it has.
+  // Of one row: the begin of its text, its first numbers, or how many elements it has, which are
+  // several numbers each.
   std::string cell(std::int64_t row) const;
 
  private:
   std::vector<std::int64_t> offsets_from(std::int64_t row, std::int64_t count) const;
   std::string text(std::int64_t first, std::int64_t num_bytes, std::int64_t most) const;
+  std::string values(std::int64_t first, std::int64_t count) const;
   [[noreturn]] void refuse(std::string_view found, std::string_view expected) const;
 
   std::string file_;

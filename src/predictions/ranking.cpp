@@ -26,7 +26,7 @@ constexpr Ranking kRankings[] = {
     {"multilabel", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
     {"multiple-choice",
      false,
-     Wrong::prediction,
+     Wrong::choice,
      "wrong ones first",
      different_is_bad,
      {"label", "prediction"},

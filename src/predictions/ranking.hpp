@@ -9,7 +9,7 @@
 namespace tally::predictions {
 
 // What makes a row wrong.
-enum class Wrong { unknown, prediction, exact_match, pixels };
+enum class Wrong { unknown, prediction, choice, exact_match, pixels };
 
 // The larger of two is worse; NaN is the worst.
 using Badness = double (*)(double first, double second);
@@ -24,7 +24,7 @@ struct Ranking {
   std::string_view tie_break;  // a column, where the file has it: the smaller value is worse
 };
 
-// Null for a task whose rows are neither right nor wrong;
+// Null for a task whose rows are neither right nor wrong.
 const Ranking* find_ranking(std::string_view task);
 // Error(usage) for it.
 const Ranking& ranking_of(std::string_view task);

@@ -8,8 +8,6 @@
 namespace tally::predictions {
 namespace {
 
-constexpr std::int64_t kShownValues = 4;  // of one row
-
 using Lines = std::vector<std::string>;
 
 template <class T>

@@ -10,6 +10,8 @@
 
 namespace tally::predictions {
 
+inline constexpr std::int64_t kShownValues = 4;  // of one row
+
 // One element: "3", "0.25".
 std::string value_text(hdf5::Element element, const std::byte* at);
 

@@ -73,7 +73,7 @@ void append_choice(const ChoiceQuestion& question, const Chosen& chosen,
   std::size_t c = 0;
   append_text(question.id, c++, records);
   append_value(records.columns[c++], question.unit);
-  append_value(records.columns[c++], question.gold);
+  append_value(records.columns[c++], question.whole ? question.gold : -1);
   append_values(std::span<const double>(chosen.log_likelihoods), c++, records);
   append_value(records.columns[c++], chosen.most_likely);
   append_value(records.columns[c++], chosen.by_byte);

@@ -261,6 +261,7 @@ def test_choices_that_are_wrong(tally: Program, evaluate: Evaluate, trained: Tra
     assert re.findall(r"^index (\d+)", text, re.M) == [*wrong, *right]
     text = tally("inspect", result.folder, "--wrong").must_succeed().stdout
     assert re.findall(r"^index (\d+)", text, re.M) == wrong
+    assert re.search(r"^index \d  label \d  prediction \d  log_likelihood \[-\d+(\.\d+)?, -[\d.]+, -[\d.]+\]", text, re.M)
     assert re.search(r"id +q\d\n +question +[abc]+\n +choices +aab \| gh \| d e\n", text)
 
 

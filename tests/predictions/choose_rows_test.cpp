@@ -52,6 +52,19 @@ TEST(ChooseRows, NotANumberIsWorstAndEqualLossesGoByIndex) {
   EXPECT_THAT(choose(file, {.most = 3}).rows, ElementsAre(0, 1, 2));
 }
 
+// The ignored token is no choice; -1 stands for a question that is not scored.
+TEST(ChooseRows, ChoicesAreWrongOrRight) {
+  SavedColumns saved("multiple-choice", 6);
+  saved.set("ignore_index", "0");
+  saved.add("label", Numbers{0, 1, 0, -1, 2, 0});
+  saved.add("prediction", Numbers{0, 0, 1, 1, 2, -1});
+  const auto file = saved.close();
+  EXPECT_THAT(choose(file, {.wrong = true}).rows, ElementsAre(1, 2, 5));
+  EXPECT_THAT(worst(file, 9), ElementsAre(1, 2, 5, 0, 4));
+  EXPECT_THAT(failure(ErrorKind::usage, [&] { choose(file, {.label = 1}); }),
+              HasSubstr("--class is not for"));
+}
+
 // Windows are of 65,536 rows.
 TEST(ChooseRows, FindsTheWorstOfAllWindows) {
   constexpr std::int64_t kRows = 200000;

@@ -32,9 +32,8 @@ bool has_classes(std::string_view task);
 
 // Reads the columns it needs in windows, so that its memory does not grow with the file. Samples
 // whose label is not scored, or of whose pixels or tokens none is, are neither wrong nor among the
-// worst.
-// What is not a number comes first, equal ones by index. Error(usage) where the task has no such
-// order, classes or wrong rows.
+// worst. What is not a number comes first, equal ones by index. Error(usage) where the task has no
+// such order, classes or wrong rows.
 ChosenRows choose_rows(const SavedRows& saved, const RowsWanted& wanted);
 
 }  // namespace tally::predictions
