@@ -1,6 +1,7 @@
 #include <tally/evaluate/routes.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
@@ -118,18 +119,29 @@ std::size_t index_of_input(const data::DataSetInfo& info, const model::TensorSpe
               "See 'tally inspect' of both files.");
 }
 
-// Without a card: places of the inputs in the order of the model's first arguments, if these have
-// the inputs' names; else as they stand in the data set.
+// Without a card: places of the inputs that the model's arguments name, where its first ones name
+// all inputs, or all of them name one; else all inputs as they stand in the data set.
 std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
-                                         const std::vector<std::string>& arguments) {
-  std::vector<std::size_t> in_order, by_name;
-  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
-    in_order.push_back(i);
-    if (i >= arguments.size()) continue;
+                                         const std::vector<std::string>& arguments,
+                                         std::vector<std::string>& notes) {
+  std::vector<std::size_t> in_order(info.inputs.size()), by_name;
+  std::iota(in_order.begin(), in_order.end(), std::size_t{0});
+  bool names_some = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto found = std::ranges::find(info.inputs, arguments[i], &data::ColumnInfo::name);
-    if (found != info.inputs.end()) by_name.push_back(to_size(found - info.inputs.begin()));
+    if (found == info.inputs.end()) continue;
+    names_some = true;
+    if (by_name.size() == i) by_name.push_back(to_size(found - info.inputs.begin()));
   }
-  return by_name.size() == in_order.size() ? by_name : in_order;
+  const bool decides = by_name.size() == in_order.size() || by_name.size() == arguments.size();
+  if (decides && !by_name.empty()) return by_name;
+  if (names_some) {
+    notes.push_back(
+        format("the model has no card, and its arguments ({}) do not tell which inputs "
+               "they are: they are given in alphabetical order",
+               fmt::join(arguments, ", ")));
+  }
+  return in_order;
 }
 
 InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
@@ -157,7 +169,9 @@ Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predic
     made.routes.push_back(make_route(info, source, card, type, batch_size, device, made.notes));
   };
   if (!card) {
-    for (const std::size_t i : order_of_inputs(info, predictor.argument_names())) add(i);
+    for (const std::size_t i : order_of_inputs(info, predictor.argument_names(), made.notes)) {
+      add(i);
+    }
     return made;
   }
   check_card(info, *card, batch_size);

@@ -94,21 +94,28 @@ TEST(Routes, WithoutACardInputsGoInOrder) {
 TEST(Routes, WithoutACardTheModelsOwnNamesDecide) {
   auto info = image_set();
   info.inputs = {column_of("/inputs/a", DType::f32, {2}), column_of("/inputs/b", DType::f32, {3})};
+  std::vector<std::string> notes;
   const auto sources = [&](std::vector<std::string> arguments,
                            std::optional<model::ModelCard> card = std::nullopt) {
     CardOnly model(std::move(card));
     model.arguments = std::move(arguments);
     std::vector<std::size_t> found;
-    for (const auto& route : make_routes(info, model, kBatch, device::Device{}).routes) {
-      found.push_back(route.source);
-    }
+    const auto made = make_routes(info, model, kBatch, device::Device{});
+    for (const auto& route : made.routes) found.push_back(route.source);
+    notes = made.notes;
     return found;
   };
   EXPECT_THAT(sources({"b", "a"}), testing::ElementsAre(1, 0));
   EXPECT_THAT(sources({"b", "a", "scale"}), testing::ElementsAre(1, 0));
-  EXPECT_THAT(sources({"b", "scale", "a"}), testing::ElementsAre(0, 1));
-  EXPECT_THAT(sources({"b", "x"}), testing::ElementsAre(0, 1));
-  EXPECT_THAT(sources({"b"}), testing::ElementsAre(0, 1));
+  EXPECT_THAT(sources({"b"}), testing::ElementsAre(1));
+  EXPECT_THAT(notes, testing::IsEmpty());
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"b", "x", "a"}, {"b", "x"}}) {
+    EXPECT_THAT(sources(arguments), testing::ElementsAre(0, 1));
+    EXPECT_THAT(notes, testing::ElementsAre(testing::HasSubstr("its arguments (b, x")));
+  }
+  EXPECT_THAT(sources({"x", "y"}), testing::ElementsAre(0, 1));
+  EXPECT_THAT(sources({}), testing::ElementsAre(0, 1));
+  EXPECT_THAT(notes, testing::IsEmpty());
   model::ModelCard card;
   card.inputs = {{"a", DType::f32, {-1, 2}, ""}, {"b", DType::f32, {-1, 3}, ""}};
   EXPECT_THAT(sources({"b", "a"}, card), testing::ElementsAre(0, 1));
