@@ -8,7 +8,11 @@
 namespace tally::data {
 namespace {
 
-constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
+// Of what is added up over all units, each of them up to 255 times (resampling): the most that a
+// unit may have.
+std::int64_t most_of_a_unit(const DataSetInfo& info) {
+  return std::numeric_limits<std::int64_t>::max() / 256 / info.num_units;
+}
 
 // From 0 to the last place there is.
 void set(DataSetInfo& info, std::string_view path, std::int64_t most) {
@@ -36,8 +40,8 @@ void set_ranges(DataSetInfo& info) {
   if (has_units(rules_of(info))) set(info, "/targets/unit", info.num_units - 1);
   if (info.task == "question-answering") set_question_ranges(info);
   if (info.task == "language-model") {
-    set(info, "/units/bytes", kEndless);
-    set(info, "/units/words", kEndless);
+    set(info, "/units/bytes", most_of_a_unit(info));
+    set(info, "/units/words", most_of_a_unit(info));
   }
   if (info.task == "multiple-choice") {
     set(info, "/targets/choice", info.num_samples - 1);

@@ -158,9 +158,9 @@ TEST(TokenValues, OfDocumentsAreRefused) {
   wrong("/targets/unit[0] = 1 after -1, expected the same or the next of 3 documents",
         [](TokenFile& f) { f.rows[0].unit = 1; });
   wrong("/targets/unit ends with 1 of 3 documents", [](TokenFile& f) { f.rows[3].unit = 1; });
-  wrong("/units/bytes[1] = -1, expected 0 to 9223372036854775807",
+  wrong("/units/bytes[1] = -1, expected 0 to 12009599006321322",
         [](TokenFile& f) { f.bytes[1] = -1; });
-  wrong("/units/words[0] = -7, expected 0 to 9223372036854775807",
+  wrong("/units/words[0] = -7, expected 0 to 12009599006321322",
         [](TokenFile& f) { f.words[0] = -7; });
 }
 
