@@ -102,14 +102,6 @@ void check_task(const std::string& asked, const data::DataSetInfo& info) {
               "Leave --task out, or prepare the data for that task.");
 }
 
-// Whether a regression's values are pixels.
-bool has_maps(const std::string& task_name, const data::DataSetInfo& info) {
-  const auto is_map = [](const data::ColumnInfo& target) {
-    return target.name == "label" && target.row_shape.size() == 2;
-  };
-  return task_name == "regression" && std::ranges::any_of(info.targets, is_map);
-}
-
 std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                                        const std::string& task_name, const data::DataSetInfo& info,
                                        metrics::OutputKind outputs,
@@ -128,7 +120,7 @@ std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                      .label_smoothing = config.label_smoothing,
                      .class_weights = class_weights,
                      .threshold = config.threshold,
-                     .maps = has_maps(task_name, info),
+                     .maps = info.has_maps(),
                      .no_answer = info.no_answer,
                      .has_margins = config.predictions.empty()};
   options.answer_limits = {.max_tokens = config.max_answer_length, .num_best = config.n_best};

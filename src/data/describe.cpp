@@ -103,7 +103,7 @@ std::string integrity_line(const DataSetInfo& info) {
 }
 
 std::string_view checked_targets(const DataSetInfo& info) {
-  if (are_maps(info)) return "targets finite or NaN";
+  if (info.has_maps()) return "targets finite or NaN";
   if (rules_of(info).label == LabelForm::values) return "targets finite";
   if (!info.targets.empty()) return "labels in range";
   return info.tables.empty() ? "no targets" : "objects in range";

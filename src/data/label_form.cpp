@@ -84,8 +84,8 @@ std::string expected_label_shape(const DataSetInfo& info) {
   return {};
 }
 
-bool are_maps(const DataSetInfo& info) {
-  return rules_of(info).label == LabelForm::values && info.targets.front().row_shape.size() == 2;
+bool DataSetInfo::has_maps() const {
+  return rules_of(*this).label == LabelForm::values && targets.front().row_shape.size() == 2;
 }
 
 }  // namespace tally::data

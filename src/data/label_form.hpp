@@ -18,7 +18,4 @@ bool is_label_shape(const DataSetInfo& info, const Shape& shape);
 // "[N] or [N, 1] for 1 output".
 std::string expected_label_shape(const DataSetInfo& info);
 
-// Whether labels are maps of numbers, in which NaN stands for a pixel that is not scored.
-bool are_maps(const DataSetInfo& info);
-
 }  // namespace tally::data

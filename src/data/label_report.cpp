@@ -131,7 +131,7 @@ struct Summary {
 
 Lines report_values(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
-  const bool is_map = are_maps(info);
+  const bool is_map = info.has_maps();
   std::vector<Summary> summaries(to_size(std::min(info.num_classes, kMaxShown)));
   std::int64_t num_ignored = 0;  // pixels
   const BadValues bad = for_each_allowed<float>(data_set, [&](std::int64_t place, float value) {

@@ -38,12 +38,13 @@ bool allowed(const DataSetInfo& info, std::uint8_t flag) {
 }
 
 bool allowed(const DataSetInfo& info, float value) {
-  return std::isfinite(value) || (std::isnan(value) && are_maps(info));
+  return std::isfinite(value) || (std::isnan(value) && info.has_maps());
 }
 
 std::string expected_labels(const DataSetInfo& info) {
   const LabelForm form = rules_of(info).label;
-  if (form == LabelForm::values) return are_maps(info) ? "finite numbers or NaN" : "finite numbers";
+  if (form == LabelForm::values)
+    return info.has_maps() ? "finite numbers or NaN" : "finite numbers";
   const std::int64_t last = form == LabelForm::flags ? 1 : info.num_classes - 1;
   const std::string range = format("0..{}", last);
   return info.ignore_index ? format("{} or ignore_index {}", range, *info.ignore_index) : range;

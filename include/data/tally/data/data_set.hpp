@@ -73,6 +73,9 @@ struct DataSetInfo {
   // Whether every one of these has a checksum table.
   bool integrity_checked = false;
 
+  // Regression: whether labels are maps of numbers, in which NaN stands for a pixel that is not
+  // scored.
+  bool has_maps() const;
   // One of `tables`; Error(internal) for another.
   const ColumnInfo& table(std::string_view path) const;
 };
