@@ -5,8 +5,9 @@
 counts from 0. --tokenizer is the tokenizer.json of a Hugging Face model, or `bytes` (256 tokens), or `characters`.
 
 A row is the question, --delimiter and one choice, as the language model evaluation harness makes them: question and
-choice are encoded together, and those tokens are scored that stand behind as many as the question alone has; white
-space at the question's end goes to the choice. A row longer than --max-length is cut at its left end.
+choice are encoded together, and those tokens are scored that stand behind as many as the question alone has; before
+them the model sees the question encoded alone. White space at the question's end goes to the choice. A row longer than
+--max-length is cut at its left end.
 
 --prefix-token stands before the choice where the question is empty. For a tokenizer that puts a token in front of every
 text by itself (Llama's <s>) give --prefix-always, too: special tokens are not added otherwise.

@@ -109,8 +109,10 @@ class ChoiceRule:
         if self.always_prefix or len(context) == 0:
             if self.tokenizer.prefix is None:
                 raise UsageError(f"{where}: the question holds no token; give --prefix-token")
-            whole = np.concatenate([np.array([self.tokenizer.prefix], np.int32), whole])
-        whole = whole[-(self.length + 1) :]  # what is too long is cut at its left end
-        labels = whole[1:].copy()
+            context = np.concatenate([np.array([self.tokenizer.prefix], np.int32), context])
+        # A token of the whole may span the boundary: the model is given the question as it is when it stands alone.
+        seen = np.concatenate([context, whole[-num_scored:]])
+        seen = seen[-(self.length + 1) :]  # what is too long is cut at its left end
+        labels = seen[1:].copy()
         labels[:-num_scored] = IGNORED
-        return TokenRow(whole[:-1], labels)
+        return TokenRow(seen[:-1], labels)

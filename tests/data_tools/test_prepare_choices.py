@@ -20,6 +20,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"id": "empty", "question": "", "choices": ["the cat", "A second line."], "gold": 1},
     {"id": "blank", "question": "  ", "choices": ["a", "b"], "gold": "0"},
 ]
+MERGED = {"id": "merged", "question": "the cat, the d", "choices": ["og, and the owl", "ogs and the"], "gold": 0}
 TOKEN = "<|endoftext|>"
 Write = Callable[..., Path]
 
@@ -62,9 +63,10 @@ def harness_row(tokenizer: Tokenizer, context: str, continuation: str, length: i
 @pytest.mark.parametrize(("length", "delimiter"), [(1024, " "), (1024, ""), (1024, "\nAnswer: "), (8, " ")])
 def test_as_the_harness(write: Write, tokenizer_file: Path, length: int, delimiter: str, always: bool) -> None:
     options = ["--max-length", length, "--delimiter", delimiter, *["--prefix-always"] * always]
-    found = read_rows(write(tokenizer_file, "--prefix-token", TOKEN, *options))
+    questions = [*QUESTIONS, MERGED]
+    found = read_rows(write(tokenizer_file, "--prefix-token", TOKEN, *options, questions=questions))
     tokenizer, longest = load_tokenizer(tokenizer_file), 0
-    for question, rows in zip(QUESTIONS, found, strict=True):
+    for question, rows in zip(questions, found, strict=True):
         expected = [
             harness_row(tokenizer, question["question"], delimiter + choice, length, always)
             for choice in question["choices"]
@@ -72,6 +74,9 @@ def test_as_the_harness(write: Write, tokenizer_file: Path, length: int, delimit
         assert rows == expected
         longest = max(longest, *(len(seen) for seen, _ in rows))
     assert (longest == 8) == (length == 8)  # some are cut
+    texts_of_merged = (MERGED["question"], MERGED["question"] + delimiter + MERGED["choices"][0])
+    alone, whole = (tokenizer.encode(text, add_special_tokens=False).ids for text in texts_of_merged)
+    assert (whole[: len(alone)] != alone) == (delimiter == "")  # a token spans the boundary
 
 
 def test_bytes_by_hand(write: Write) -> None:
