@@ -13,6 +13,8 @@ from .json_form import JsonForm, parse_json_lines
 from .text_tokenizers import TextTokenizer
 from .token_rows import IGNORED, TokenRow
 
+MOST_DIGITS = 19  # of a whole number of 64 bits
+
 
 class Question(NamedTuple):
     """place: where it stands in the file; gold: the right one of the choices."""
@@ -47,9 +49,9 @@ class _Reader(JsonForm):
         """A number, or a text of one, as some sets have it."""
         key = self._args.gold_field
         gold = value.get(key)
-        gold = int(gold) if isinstance(gold, str) and gold.isdecimal() and gold.isascii() else gold
-        if isinstance(gold, bool) or not isinstance(gold, int):
-            raise self.wrong(place, f"has no '{key}' that is a whole number")
+        if isinstance(gold, str) and gold.isdecimal() and gold.isascii() and len(gold) <= MOST_DIGITS:
+            gold = int(gold)
+        gold = self.whole({key: gold}, place, key)
         if not 0 <= gold < num_choices:
             raise self.wrong(place, f"has {key} = {gold}, expected 0..{num_choices - 1}")
         return gold

@@ -156,6 +156,8 @@ BAD_QUESTIONS = [
     ([with_values(gold=-1)], f"{FORM} gold = -1, expected 0..2"),
     ([with_values(gold="A")], f"{FORM} no 'gold' that is a whole number"),
     ([with_values(gold=True)], f"{FORM} no 'gold' that is a whole number"),
+    ([with_values(gold="9" * 5000)], f"{FORM} no 'gold' that is a whole number"),
+    ([with_values(gold=10**30)], f"{FORM} no 'gold' that is a whole number"),
     ([with_values(id=1.5)], f"{FORM} no 'id' that is text or a whole number"),
     ([with_values(id=""), with_values(id="")], "line 2 has the id '' that line 1 has already"),
     ([], "holds no question"),
