@@ -21,9 +21,17 @@ class Document(NamedTuple):
         return len(self.text.split())
 
 
+def _read(file: Path, name: str) -> Document:
+    """Of a file that has its name as its id."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"the name of '{file}' is not text in UTF-8; rename the file") from error
+    return Document(name, read_text(file))
+
+
 def _folder(path: Path) -> Iterator[Document]:
-    for file in sorted(path.rglob("*.txt")):
-        yield Document(file.relative_to(path).as_posix(), read_text(file))
+    return (_read(file, file.relative_to(path).as_posix()) for file in sorted(path.rglob("*.txt")))
 
 
 def _json_lines(path: Path, id_field: str, text_field: str) -> Iterator[Document]:
@@ -42,7 +50,7 @@ def read_documents(path: Path, id_field: str, text_field: str) -> list[Document]
     elif path.suffix in JSON_LINES:
         found, what = list(_json_lines(path, id_field, text_field)), "document"
     else:
-        return [Document(path.name, read_text(path))]
+        return [_read(path, path.name)]
     if not found:
         raise DataError(f"'{path}' holds no {what}")
     return found

@@ -1,6 +1,7 @@
 """prepare_text: windows beside plain re-implementations of the two well-known loops, each token once, and refusals."""
 
 import importlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -202,6 +203,16 @@ def test_bad_files(tmp_path: Path, fail: Tool) -> None:
     fail(NAME, *words, code=3, says="a.txt' is not text in UTF-8")
     (tmp_path / "empty").mkdir()
     fail(NAME, "--input", tmp_path / "empty", "--tokenizer", "bytes", code=3, says="empty' holds no .txt file")
+
+
+def test_names_that_are_not_utf8(tmp_path: Path, fail: Tool) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    file = folder / os.fsdecode(b"gr\xfc.txt")
+    file.write_text("abc")
+    for source in (folder, file):
+        says = f"the name of '{file}' is not text in UTF-8; rename the file"
+        fail(NAME, "--input", source, "--tokenizer", "bytes", code=3, says=says)
 
 
 def test_usage_faults(tmp_path: Path, fail: Tool) -> None:
