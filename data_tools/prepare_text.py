@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,33 +39,46 @@ ROWS_PER_PIECE = 1024
 
 @dataclass(frozen=True)
 class TextSet:
-    """tokens and windows: of each document."""
+    """tokens: of each document. Windows are not kept, for with a small stride they are as many as the tokens."""
 
     documents: list[Document]
     tokenizer: TextTokenizer
     tokens: list[np.ndarray]
-    windows: list[list[Window]]
+    rule: RollingRule
 
-    @property
-    def num_rows(self) -> int:
-        return sum(max(1, len(windows)) for windows in self.windows)
-
-    @property
-    def num_scored(self) -> int:
-        return sum(window.num_scored for windows in self.windows for window in windows)
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest row."""
-        return max(window.num_seen for windows in self.windows for window in windows)
+    def windows(self) -> Iterator[tuple[int, Window | None]]:
+        """With the document's number, row by row; None for one without a token to score."""
+        for unit, tokens in enumerate(self.tokens):
+            window = None
+            for window in self.rule.windows(len(tokens)):
+                yield unit, window
+            if window is None:
+                yield unit, None
 
     def rows(self) -> Iterator[tuple[int, TokenRow]]:
         """With the document's number."""
         prefix = self.tokenizer.prefix
-        for unit, (tokens, windows) in enumerate(zip(self.tokens, self.windows, strict=True)):
-            if not windows:
-                yield unit, empty_row(tokens, prefix)
-            yield from ((unit, make_row(tokens, prefix, window)) for window in windows)
+        for unit, window in self.windows():
+            tokens = self.tokens[unit]
+            yield unit, empty_row(tokens, prefix) if window is None else make_row(tokens, prefix, window)
+
+
+class Extent(NamedTuple):
+    """longest: how many tokens the longest row has."""
+
+    num_rows: int
+    num_scored: int
+    longest: int
+
+
+def extent_of(source: TextSet) -> Extent:
+    num_rows = num_scored = longest = 0
+    for _, window in source.windows():
+        num_rows += 1
+        if window is not None:
+            num_scored += window.num_scored
+            longest = max(longest, window.num_seen)
+    return Extent(num_rows, num_scored, longest)
 
 
 def make_text_set(args: argparse.Namespace) -> TextSet:
@@ -73,11 +87,7 @@ def make_text_set(args: argparse.Namespace) -> TextSet:
     tokenizer = find_tokenizer(args, texts)
     stride = args.stride or args.max_length
     rule = RollingRule(args.max_length, stride, tokenizer.prefix is not None, args.full_last_window)
-    tokens = tokenizer.ids(texts)
-    found = TextSet(documents, tokenizer, tokens, [rule.windows(len(one)) for one in tokens])
-    if found.num_scored == 0:
-        raise DataError(f"'{args.input}' holds no token to score")
-    return found
+    return TextSet(documents, tokenizer, tokenizer.ids(texts), rule)
 
 
 def write_units(file: SetFile, documents: list[Document]) -> None:
@@ -88,14 +98,13 @@ def write_units(file: SetFile, documents: list[Document]) -> None:
     file.add_column("/units/words", "int64", len(documents)).append(num_words)
 
 
-def write_text_set(source: TextSet, output: Path, overwrite: bool) -> None:
-    num_rows = source.num_rows
-    with SetFile(output, overwrite=overwrite) as file, progress_bar(num_rows, "row", output.name) as bar:
+def write_text_set(source: TextSet, extent: Extent, output: Path, overwrite: bool) -> None:
+    with SetFile(output, overwrite=overwrite) as file, progress_bar(extent.num_rows, "row", output.name) as bar:
         file.set_attribute("task", "language-model")
         file.set_attribute("num_classes", source.tokenizer.num_tokens)
         file.set_attribute("ignore_index", IGNORED)
         write_units(file, source.documents)
-        out, rows = TokenRowWriter(file, num_rows, source.longest), source.rows()
+        out, rows = TokenRowWriter(file, extent.num_rows, extent.longest), source.rows()
         while piece := list(islice(rows, ROWS_PER_PIECE)):
             units, token_rows = zip(*piece, strict=True)
             out.append(token_rows, units)
@@ -132,11 +141,14 @@ def main() -> None:
         raise UsageError(f"--stride {args.stride} would skip tokens: give at most --max-length {args.max_length}")
     check_output(args.output, args.overwrite)
     source = make_text_set(args)
-    write_text_set(source, args.output, args.overwrite)
+    extent = extent_of(source)
+    if extent.num_scored == 0:
+        raise DataError(f"'{args.input}' holds no token to score")
+    write_text_set(source, extent, args.output, args.overwrite)
     num_tokens = sum(map(len, source.tokens))
     print(
         f"wrote {args.output}: {len(source.documents)} documents, {num_tokens} tokens of {source.tokenizer.num_tokens} "
-        f"kinds, {source.num_scored} scored, {source.num_rows} rows of up to {source.longest} tokens, "
+        f"kinds, {extent.num_scored} scored, {extent.num_rows} rows of up to {extent.longest} tokens, "
         f"{args.output.stat().st_size / 1e6:.1f} MB"
     )
 

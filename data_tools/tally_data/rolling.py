@@ -1,5 +1,6 @@
 """Windows that roll over a document, so that a language model scores each of its tokens once."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,21 +40,20 @@ class RollingRule:
     has_prefix: bool
     full_last: bool
 
-    def windows(self, num_tokens: int) -> list[Window]:
+    def windows(self, num_tokens: int) -> Iterator[Window]:
         """None where there is nothing to score: the first token is scored with a prefix only."""
         first_place = PREFIX_PLACE if self.has_prefix else 0
-        scored, found = first_place + 1, []
+        scored = first_place + 1
         for begin in range(0, num_tokens, self.stride):
             end = min(begin + self.length, num_tokens)
             seen_from = begin if begin < scored else begin - 1
             if self.full_last and end == num_tokens:
                 seen_from = max(first_place, end - 1 - self.length)
             if scored < end:
-                found.append(Window(seen_from, scored, end))
+                yield Window(seen_from, scored, end)
                 scored = end
             if end == num_tokens:
-                break
-        return found
+                return
 
 
 def make_row(tokens: np.ndarray, prefix: int | None, window: Window) -> TokenRow:

@@ -1,13 +1,16 @@
 """From texts to tokens, for language models: a tokenizer.json, bytes or characters."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
 from .errors import DataError, EnvironmentFault, UsageError, reading
+
+TEXTS_PER_BATCH = 512
+CHARACTERS_PER_BATCH = 1_000_000
 
 
 class TextTokenizer(Protocol):
@@ -19,6 +22,18 @@ class TextTokenizer(Protocol):
     def ids(self, texts: Sequence[str]) -> list[np.ndarray]:
         """int32 [n] for each text; no special token is added."""
         ...
+
+
+def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """At least a text at a time: while the tokenizers library encodes it holds some hundred bytes for each token."""
+    first = num_characters = 0
+    for at, text in enumerate(texts):
+        if at > first and (at - first == TEXTS_PER_BATCH or num_characters + len(text) > CHARACTERS_PER_BATCH):
+            yield texts[first:at]
+            first, num_characters = at, 0
+        num_characters += len(text)
+    if texts:
+        yield texts[first:]
 
 
 class _FileTokenizer:
@@ -43,8 +58,11 @@ class _FileTokenizer:
             raise UsageError(f"--prefix-token: '{path}' has no token '{prefix}'")
 
     def ids(self, texts: Sequence[str]) -> list[np.ndarray]:
-        found = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        return [np.array(one.ids, np.int32) for one in found]
+        found: list[np.ndarray] = []
+        for batch in batches(texts):
+            encoded = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            found += [np.array(one.ids, np.int32) for one in encoded]
+        return found
 
 
 class _UnitTokenizer:

@@ -1,11 +1,14 @@
 """The tokenizers of the tools for language models, by what prepare_text writes; and each refusal."""
 
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
 import h5py
 import pytest
+from tally_data import text_tokenizers
 from token_sets import DOCUMENTS, IGNORED, load_tokenizer, read_rows, save_tokenizer, write_documents
+from tokenizers import Encoding, Tokenizer
 
 from conftest import Tool
 
@@ -46,6 +49,34 @@ def test_tokenizer_file(write: Write, tokenizer_file: Path) -> None:
     assert num_classes(path) == tokenizer.get_vocab_size()
     with h5py.File(path) as file:
         assert file["units/bytes"][0] == len(documents["b"].encode())
+
+
+class Recorder:
+    """Keeps what the tokenizer is given at once."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer, self.batches = tokenizer, []
+
+    def encode_batch_fast(self, texts: list[str], add_special_tokens: bool) -> list[Encoding]:
+        self.batches.append(texts)
+        return self.tokenizer.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
+
+
+def test_few_texts_at_once(tokenizer_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_tokenizers, "TEXTS_PER_BATCH", 3)
+    monkeypatch.setattr(text_tokenizers, "CHARACTERS_PER_BATCH", 10)
+    args = Namespace(tokenizer=str(tokenizer_file), vocab=None, prefix_token=None)
+    found = text_tokenizers.find_tokenizer(args, [])
+    recorder = Recorder(load_tokenizer(tokenizer_file))
+    monkeypatch.setattr(found, "_tokenizer", recorder)
+    texts = ["a", "b", "c", "d", "x" * 11, "the cat,", "the", "", "the dog"]
+    ids = found.ids(texts)
+    assert recorder.batches == [["a", "b", "c"], ["d"], ["x" * 11], ["the cat,"], ["the", "", "the dog"]]
+    assert [one.tolist() for one in ids] == [
+        recorder.tokenizer.encode(text, add_special_tokens=False).ids for text in texts
+    ]
+    assert {one.dtype.name for one in ids} == {"int32"}
+    assert found.ids([]) == []
 
 
 def test_characters(tmp_path: Path, write: Write) -> None:
