@@ -107,7 +107,7 @@ def check_class_names(names: list[str], num_classes: int | None, task: Task) -> 
 def check_labels(
     labels: np.ndarray, first_index: int, task: Task, num_classes: int, ignore_index: int | None
 ) -> None:
-    """labels: [n], [n, num_classes] or [n, height, width] of the task's type, the rows from first_index on."""
+    """labels: [n], [n, num_classes] or masks [n, height, width] of the task's type, the rows from first_index on."""
     if task.label_dtype == "float32":
         bad, expected = ~np.isfinite(labels), "finite numbers"
     else:
@@ -116,6 +116,16 @@ def check_labels(
         if ignore_index is not None:
             bad &= labels != ignore_index
             expected += f" or ignore_index {ignore_index}"
+    _refuse_labels(labels, first_index, bad, expected)
+
+
+def check_map(labels: np.ndarray, first_index: int) -> None:
+    """labels: float32 [n, height, width], the rows from first_index on."""
+    _refuse_labels(labels, first_index, np.isinf(labels), "finite numbers, or NaN where a pixel is not scored")
+
+
+def _refuse_labels(labels: np.ndarray, first_index: int, bad: np.ndarray, expected: str) -> None:
+    """Names the first of the bad ones, if there are any."""
     if bad.any():
         at = tuple(map(int, np.unravel_index(np.argmax(bad), bad.shape)))
         place = ", ".join(map(str, (first_index + at[0], *at[1:])))

@@ -71,7 +71,7 @@ class DataSetWriter(SetFile):
 
         binary, multiclass: int64 [N], 0..C-1 or ignore_index
         multilabel: uint8 [N, C], each 0, 1 or ignore_index
-        regression: float32 [N, C], or [N] where C is 1; finite
+        regression: float32 [N, C], or [N] where C is 1; finite; of each pixel: see add_map
         segmentation: see add_mask
         predict: has none
         """
@@ -96,6 +96,19 @@ class DataSetWriter(SetFile):
         if dtype not in schema.MASK_DTYPES:
             raise UsageError(f"masks have dtype {dtype}, expected one of {', '.join(schema.MASK_DTYPES)}")
         return self._filled(self._add_samples("/targets/label", dtype, (height, width), self._label_check()), data)
+
+    def add_map(self, *, height: int, width: int, data: Any = None) -> Column:
+        """/targets/label of a regression whose values are pixels: float32 [N, height, width], NaN: not scored.
+
+        num_classes is 1.
+        """
+        if self._task.name != "regression":
+            raise UsageError(f"the task {self._task.name} has no maps: use add_target")
+        if self._num_classes != 1:
+            raise UsageError(f"num_classes is {self._num_classes}, expected 1 for a regression's maps")
+        return self._filled(
+            self._add_samples("/targets/label", "float32", (height, width), schema.check_map), data
+        )
 
     def _label_check(self) -> RowCheck:
         return partial(

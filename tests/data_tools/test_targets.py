@@ -1,4 +1,4 @@
-"""DataSetWriter: targets of binary, multilabel and regression."""
+"""DataSetWriter: targets of binary, multilabel and regression, masks and maps."""
 
 from pathlib import Path
 
@@ -84,6 +84,40 @@ def test_bad_masks_are_refused(tmp_path: Path, task: str, call: object, error: t
         DataSetWriter(tmp_path / "a.h5", task=task, num_classes=3, num_samples=2) as out,
     ):
         call(out)
+
+
+MAPS = np.array([[[0.5, NAN]], [[NAN, NAN]], [[-3e38, 1e-45]]], np.float32)
+
+
+def write_maps(path: Path, rows: object, **options: object) -> None:
+    with DataSetWriter(path, num_samples=3, **{"task": "regression", "num_classes": 1} | options) as out:
+        out.add_input("x", dtype="float32", data=np.zeros(3, np.float32))
+        label = out.add_map(height=1, width=2)
+        label.append(rows[:1])
+        label.append(rows[1:])
+
+
+def test_maps_read_back(tmp_path: Path) -> None:
+    write_maps(tmp_path / "a.h5", MAPS)
+    with h5py.File(tmp_path / "a.h5") as file:
+        label = file["targets/label"]
+        assert label.dtype == np.dtype("<f4") and "checksums/targets/label" in file
+        assert np.array_equal(label[...], MAPS, equal_nan=True) and label.shape == (3, 1, 2)
+        assert file.attrs["num_classes"] == 1 and "ignore_index" not in file.attrs
+
+
+@pytest.mark.parametrize(("options", "rows", "error", "says"), [
+    ({}, np.where(MAPS == 0.5, MAPS, INF), DataError, r"label\[0, 0, 1\] = inf, expected finite numbers, or NaN"),
+    ({}, np.where(MAPS < 0, -INF, MAPS), DataError, r"label\[2, 0, 0\] = -inf, expected finite numbers, or NaN"),
+    ({}, MAPS.astype(np.float64), DataError, "float64, expected float32"),
+    ({}, MAPS[:, 0], DataError, r"shape \[1, 2\], expected \[n, 1, 2\]"),
+    ({"num_classes": 2}, MAPS, UsageError, "num_classes is 2, expected 1 for a regression's maps"),
+    ({"task": "segmentation", "num_classes": 2}, MAPS, UsageError, "the task segmentation has no maps"),
+])  # fmt: skip
+def test_bad_maps_are_refused(tmp_path: Path, options: dict, rows: object, error: type, says: str) -> None:
+    with pytest.raises(error, match=says):
+        write_maps(tmp_path / "a.h5", rows, **options)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_target_of_predict_is_refused(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import itertools
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 import small
@@ -19,14 +18,11 @@ OPTIONS = ("--batch-size", 4, "--metrics", "all", "--intervals", "bootstrap", "-
 
 
 def write_maps(path: Path, values: np.ndarray, labels: np.ndarray) -> Path:
-    samples = len(values)
-    with DataSetWriter(path, task="regression", num_classes=1, num_samples=samples, checksums=False) as out:
+    samples, height, width = labels.shape
+    with DataSetWriter(path, task="regression", num_classes=1, num_samples=samples) as out:
         out.add_input("x", dtype="float32", shape=values.shape[1:], data=values)
-        out.add_target("label", np.zeros(samples, np.float32))
+        out.add_map(height=height, width=width, data=labels)
         out.add_group("site", np.arange(samples, dtype=np.int32) % 2)
-    with h5py.File(path, "r+") as file:
-        del file["targets/label"]
-        file["targets/label"] = labels
     return path
 
 
