@@ -1,6 +1,5 @@
 """Documents from the text to perplexity: windows over the ranks, against PyTorch's own loop over each document."""
 
-import itertools
 import math
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from character_model import Trained, documentation, train_character_model
 from conftest import ROOT, Evaluate, Result
 from launch import Program
 from ragged import texts
+from same_results import check_same
 from token_models import Bigram, losses_of, save, save_bigram
 from token_sets import load_tokenizer, save_tokenizer, write_documents
 
@@ -32,13 +32,6 @@ def documents() -> dict[str, str]:
     text = documentation()
     pieces = {"none": "", "one": text[:1], "two": text[7:9], "short": text[20:50], "long": text[1000:4000], "empty": ""}
     return pieces | {f"page {i}": text[5000 + 100 * i :][: 7 * i + 3] for i in range(20)} | {"last": text[-700:]}
-
-
-def check_same(results: list[Result]) -> None:
-    for one, other in itertools.pairwise(results):
-        assert one.report["digests"] == other.report["digests"]
-        assert one.report["metrics"] == other.report["metrics"]
-        assert (one.folder / "predictions.h5").read_bytes() == (other.folder / "predictions.h5").read_bytes()
 
 
 def check_documents(result: Result, losses: list[np.ndarray], documents: dict[str, str], relative: float) -> None:

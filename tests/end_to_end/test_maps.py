@@ -1,6 +1,5 @@
 """A regression whose values are pixels: figures of 1, 2, 3 and 5 ranks, equal to torchmetrics' over the scored ones."""
 
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +7,9 @@ import pytest
 import small
 import torch
 import torchmetrics.functional as tm
-from conftest import Evaluate, Result
+from conftest import Evaluate
 from launch import Program
+from same_results import check_same
 from tally_data import DataSetWriter
 from test_segmentation import AsTheyAre, Halved
 
@@ -58,14 +58,6 @@ def check(figures: dict, values: np.ndarray, labels: np.ndarray) -> None:
     assert figures.keys() == wanted.keys()
     for name, value in wanted.items():
         assert figures[name]["value"] == pytest.approx(float(value), rel=1e-12), name
-
-
-def check_same(results: list[Result]) -> None:
-    for one, other in itertools.pairwise(results):
-        assert one.report["digests"] == other.report["digests"]
-        assert one.report["metrics"] == other.report["metrics"]
-        assert one.report["groups"] == other.report["groups"]
-        assert (one.folder / "predictions.h5").read_bytes() == (other.folder / "predictions.h5").read_bytes()
 
 
 @pytest.mark.parametrize("channel", [False, True])

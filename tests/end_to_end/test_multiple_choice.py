@@ -1,6 +1,5 @@
 """Questions with choices: choices of a question over the ranks, against the harness's rules in plain Python."""
 
-import itertools
 from pathlib import Path
 
 import h5py
@@ -8,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 from character_model import Trained, documentation, train_character_model
-from conftest import Evaluate, Result
+from conftest import Evaluate
 from launch import Program
 from ragged import ragged, texts
+from same_results import check_same
 from token_models import losses_of, save, save_bigram
 
 RANKS = (1, 2, 3, 5)
@@ -35,13 +35,6 @@ def questions() -> list[dict]:
     wide = {"id": "wide", "question": "Which?", "choices": ["ääää", "éé", "data"], "gold": 0}
     many = {"id": "many", "question": "Of many", "choices": list("abcdefghijklmnopqrst"), "gold": 4}
     return [*found, same, wide, many]
-
-
-def check_same(results: list[Result]) -> None:
-    for one, other in itertools.pairwise(results):
-        assert one.report["digests"] == other.report["digests"]
-        assert one.report["metrics"] == other.report["metrics"]
-        assert (one.folder / "predictions.h5").read_bytes() == (other.folder / "predictions.h5").read_bytes()
 
 
 def losses_by_choice(module: torch.nn.Module, data: Path, folder: Path) -> list[float]:

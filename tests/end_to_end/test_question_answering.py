@@ -1,6 +1,5 @@
 """Questions from the text to the figures: windows, spans over the ranks, answers, official scores."""
 
-import itertools
 import json
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import torch
 from conftest import Evaluate, Result
 from launch import Program
 from ragged import ragged, texts
+from same_results import check_same
 from small_squad import V11, V20
 from squad_files import SquadFiles, golds_of, official_f1
 from squad_stand_in import INPUTS, save_stand_in
@@ -21,14 +21,6 @@ from test_squad_stand_in import prepare
 @pytest.fixture(scope="module")
 def squad(data_dir: Path, cache_dir: Path) -> SquadFiles:
     return SquadFiles(data_dir, cache_dir)
-
-
-def check_same(results: list[Result]) -> None:
-    for one, other in itertools.pairwise(results):
-        assert one.report["digests"] == other.report["digests"]
-        assert one.report["metrics"] == other.report["metrics"]
-        for name in ("predictions.h5", "predictions.json", "nbest.json"):
-            assert (one.folder / name).read_bytes() == (other.folder / name).read_bytes(), name
 
 
 def read(result: Result, name: str) -> dict:
