@@ -93,7 +93,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", type=size, metavar="HxW", help="height and width of what the model is given")
     parser.add_argument("--fit", choices=FITS, default="pad", help="into that size, default %(default)s")
     parser.add_argument(
-        "--pad", type=levels, default=(0,), metavar="X,...", help="stored value there, or one per channel, default 0"
+        "--pad", type=levels, default=(0,), metavar="X,...", help="stored value there, or one for each of --channels, default 0"
     )
     parser.add_argument(
         "--interpolation", choices=tuple(FILTERS), default="bilinear", help="default %(default)s, antialiased"

@@ -103,7 +103,8 @@ class _Reader(JsonForm):
             if identity not in known:
                 raise self.wrong(place, f"is of {what} {identity}, which the file does not hold")
         box = self._box(self.field(value, place, "bbox", list), place)
-        area = self.number(value.get("area", box[2] * box[3]), place, "an 'area'")
+        area = value.get("area")
+        area = box[2] * box[3] if area is None else self.number(area, place, "an 'area'")
         if area < 0:
             raise self.wrong(place, f"has the area {area:g}")
         return image, CocoObject(box, label_of[category], self._crowd(value, place), area)

@@ -81,6 +81,13 @@ def test_objects_are_those_of_the_file(write: Write) -> None:
         assert offsets.tolist() == [0, 1, 1, 4] and file["objects/area"][2] == 30  # missing in the file
 
 
+def test_area_may_be_null(tmp_path: Path, succeed: Tool) -> None:
+    (tmp_path / "in.json").write_text(json.dumps(with_object(area=None)))
+    succeed(NAME, "--input", tmp_path / "in.json", "--no-images", "--output", tmp_path / "set.h5")
+    with h5py.File(tmp_path / "set.h5") as file:
+        assert file["objects/area"][2] == 30
+
+
 def read_images(path: Path) -> tuple[np.ndarray, np.ndarray]:
     with h5py.File(path) as file:
         return file["inputs/image"][...], file["images/placement"][...]
