@@ -231,8 +231,11 @@ void add_average_precisions(const comm::Communicator& comm, const Job& job, cons
   const bool wants_any =
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("ap"); });
   if (job.task->detections() == nullptr || !wants_any) return;
-  const auto objects = mine.state.of(job.task->detections()->objects(mine.state.layout()));
-  const auto found = exchange::average_precisions(comm, rows_of(mine), objects);
+  const auto& task = *job.task->detections();
+  const auto& layout = mine.state.layout();
+  const auto found = exchange::average_precisions(
+      comm, rows_of(mine),
+      {mine.state.of(task.objects(layout)), mine.state.of(task.predicted(layout))});
   digest.update(std::as_bytes(std::span(found.evidence)));
   std::vector<metrics::MetricValue> values{{"ap", found.ap},
                                            {"ap50", found.ap50},

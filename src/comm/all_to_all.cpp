@@ -15,6 +15,9 @@ namespace {
 
 using Counts = std::span<const std::int64_t>;
 
+// What a rank sends, and what it receives, in a round; a single row may be larger.
+constexpr std::int64_t kRoundBytes = std::int64_t{64} << 20;
+
 std::int64_t total(Counts rows) {
   return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
 }
@@ -65,7 +68,8 @@ std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> 
   body_->check(MPI_Alltoall(rows_to_rank.data(), 1, MPI_INT64_T, rows_from_rank.data(), 1,
                             MPI_INT64_T, body_->comm.get()),
                "MPI_Alltoall");
-  const std::int64_t max_rows = std::max<std::int64_t>(1, body_->max_piece / world_size());
+  const std::int64_t max_rows =
+      std::max<std::int64_t>(1, std::min(body_->max_piece, kRoundBytes / row_bytes) / world_size());
   std::vector<std::byte> received, sent_now, received_now;
   agree_on(*this, [&] {
     received.resize(to_size(total(rows_from_rank) * row_bytes));

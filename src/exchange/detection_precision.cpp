@@ -37,21 +37,6 @@ constexpr std::array<FigureRange, 6> kFigures{{{metrics::kAllAreas, kAllThreshol
 // Of each class: a mean for each area range and threshold, and its ap.
 constexpr std::int64_t kMeansPerClass = kNumAreaRanges * kNumIouThresholds + 1;
 
-std::vector<std::int64_t> rows_per_class(const comm::Communicator& comm, const DetectionRows& rows,
-                                         std::int64_t window, std::size_t num_classes) {
-  std::vector<std::int64_t> counts(num_classes, 0);
-  comm::agree_on(comm, [&] {
-    Rows some;
-    for (std::int64_t first = 0; first < rows.num_rows; first += window) {
-      some.resize(to_size(std::min(window, rows.num_rows - first)));
-      rows.read(first, std::ssize(some), some);
-      for (const DetectionRow& row : some) ++counts.at(to_size(row.label));
-    }
-  });
-  comm.sum_in_place(counts);
-  return counts;
-}
-
 // A window of this rank's rows, in the order of the ranks that they go to.
 struct Parcel {
   Rows rows;
@@ -60,17 +45,27 @@ struct Parcel {
 
 Parcel packed(Rows rows, const std::vector<int>& owners, int num_ranks) {
   Parcel parcel{std::move(rows), std::vector<std::int64_t>(to_size(num_ranks), 0)};
-  const auto owner = [&](const DetectionRow& row) { return owners[to_size(row.label)]; };
+  const auto owner = [&](const DetectionRow& row) { return owners.at(to_size(row.label)); };
   for (const DetectionRow& row : parcel.rows) ++parcel.rows_to_rank[to_size(owner(row))];
   std::ranges::stable_sort(parcel.rows, {}, owner);
   return parcel;
 }
 
+// Of the classes of one rank.
+std::size_t num_owned(std::span<const std::int64_t> rows_per_class, const std::vector<int>& owners,
+                      int rank) {
+  std::int64_t rows = 0;
+  for (std::size_t c = 0; c < owners.size(); ++c) rows += owners[c] == rank ? rows_per_class[c] : 0;
+  return to_size(rows);
+}
+
 // Collective. The rows of all ranks whose classes are this rank's, class by class, ranked: by
-// score, equal ones by the order of the images.
-Rows exchanged(const comm::Communicator& comm, const DetectionRows& rows, std::int64_t window,
-               const std::vector<int>& owners) {
-  Rows mine;
+// score, equal ones by the order of the images. It appends them to `mine`.
+void exchange_rows(const comm::Communicator& comm, const DetectionRows& rows,
+                   const std::vector<int>& owners, Rows& mine) {
+  // All ranks may send all of a window to the same one.
+  const std::int64_t window = std::max<std::int64_t>(
+      1, rows.window_bytes / std::int64_t{sizeof(DetectionRow)} / comm.world_size());
   const std::int64_t most = comm.max(rows.num_rows);
   for (std::int64_t first = 0; first < most; first += window) {
     Parcel parcel;
@@ -90,7 +85,6 @@ Rows exchanged(const comm::Communicator& comm, const DetectionRows& rows, std::i
   std::ranges::sort(mine, {}, [](const DetectionRow& row) {
     return std::tuple(row.label, -row.score, row.image, row.place);
   });
-  return mine;
 }
 
 // What the classes of one rank give; of several ranks it is added up.
@@ -181,16 +175,14 @@ class Sums {
 }  // namespace
 
 AveragePrecisions average_precisions(const comm::Communicator& comm, const DetectionRows& rows,
-                                     std::span<const std::int64_t> num_objects) {
-  const std::int64_t window =
-      std::max<std::int64_t>(1, rows.window_bytes / std::int64_t{sizeof(DetectionRow)});
-  const std::size_t num_classes = num_objects.size() / kNumAreaRanges;
-  const auto owners =
-      owners_of_classes(rows_per_class(comm, rows, window, num_classes), comm.world_size());
-  const Rows mine = exchanged(comm, rows, window, owners);
-  Sums sums(num_objects);
+                                     const ClassTotals& totals) {
+  const auto owners = owners_of_classes(totals.rows, comm.world_size());
+  Rows mine;
+  comm::agree_on(comm, [&] { mine.reserve(num_owned(totals.rows, owners, comm.rank())); });
+  exchange_rows(comm, rows, owners, mine);
+  Sums sums(totals.objects);
   comm::agree_on(comm, [&] {
-    for (std::size_t c = 0; c < num_classes; ++c) {
+    for (std::size_t c = 0; c < owners.size(); ++c) {
       if (owners[c] != comm.rank()) continue;
       const auto label = static_cast<std::int32_t>(c);
       const auto begin = std::ranges::lower_bound(mine, label, {}, &DetectionRow::label);

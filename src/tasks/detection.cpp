@@ -233,6 +233,9 @@ class DetectionOfObjects : public CountingTask<Rules>, public DetectionTask {
   exact::StateSpan objects(const exact::StateLayout& layout) const override {
     return layout.find("detections.objects");
   }
+  exact::StateSpan predicted(const exact::StateLayout& layout) const override {
+    return layout.find("detections.predicted");
+  }
 };
 
 }  // namespace

@@ -44,6 +44,19 @@ TEST_F(AllToAllTest, OneRankMayHaveThemAll) {
   EXPECT_EQ(received, Bytes(all.begin() + 3 * rank(), all.begin() + 3 * (rank() + 1)));
 }
 
+// Of five ranks not all may send one of these in a round.
+TEST_F(AllToAllTest, LargeRowsTravelOneByOne) {
+  constexpr std::int64_t kRowBytes = std::int64_t{14} << 20;
+  Bytes expected;
+  for (std::int64_t from = 0; rank() == 0 && from < size(); ++from) {
+    append(pattern(from, 2 * kRowBytes), expected);
+  }
+  Counts rows_to_rank(static_cast<std::size_t>(size()), 0);
+  rows_to_rank[0] = 2;
+  const Bytes mine = pattern(rank(), 2 * kRowBytes);
+  EXPECT_TRUE(world().all_to_all_rows(mine, kRowBytes, rows_to_rank) == expected);
+}
+
 TEST_F(AllToAllTest, RefusesABufferOfAnotherSize) {
   const Counts one_each(static_cast<std::size_t>(size()), 1);
   const Bytes mine(static_cast<std::size_t>(4 * size() - 1));

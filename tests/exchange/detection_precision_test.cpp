@@ -57,7 +57,13 @@ class DetectionPrecisionTest : public comm::CommTest {
                std::copy_n(all_.begin() + slice.first + first, count, rows.begin());
              },
          .window_bytes = window_bytes},
-        objects_);
+        {objects_, rows_per_class()});
+  }
+
+  std::vector<std::int64_t> rows_per_class() const {
+    std::vector<std::int64_t> rows(kClasses, 0);
+    for (const DetectionRow& row : all_) ++rows.at(static_cast<std::size_t>(row.label));
+    return rows;
   }
 
   // Of one area range; of all thresholds or one.
@@ -128,6 +134,7 @@ TEST_F(DetectionPrecisionTest, EvidenceTellsOrdersApart) {
 
 TEST_F(DetectionPrecisionTest, IsUndefinedWithoutObjects) {
   std::ranges::fill(objects_, 0);
+  all_.clear();
   const auto found = of_slice({}, 1 << 20);
   EXPECT_FALSE(found.ap);
   EXPECT_FALSE(found.ap_large);
@@ -140,7 +147,7 @@ TEST_F(DetectionPrecisionTest, WhatReadingThrowsIsAgreedOn) {
                    world(),
                    {.num_rows = rank() == 0 ? 1 : 0,
                     .read = [](auto, auto, auto) { throw Error(ErrorKind::output, "planted"); }},
-                   objects_),
+                   {objects_, rows_per_class()}),
                comm::AgreedFailure);
   EXPECT_EQ(testing::internal::GetCapturedStderr().empty(), rank() != 0);
 }

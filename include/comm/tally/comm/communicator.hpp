@@ -52,8 +52,9 @@ class Communicator {
                        std::span<const std::int64_t> rows_per_rank,
                        std::span<std::byte> received) const;
   // Collective. The first rows_to_rank[0] rows of `mine` go to rank 0, those behind them to rank 1,
-  // and so on; what came, in the order of the ranks that sent it. Any number of rows, in pieces.
-  // Throws AgreedFailure where a rank lacks the memory.
+  // and so on; what came, in the order of the ranks that sent it. Any number of rows, in pieces:
+  // beside `mine` and what came a rank holds up to 128 MiB, or a row to and from each rank. Throws
+  // AgreedFailure where a rank lacks the memory.
   std::vector<std::byte> all_to_all_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
                                          std::span<const std::int64_t> rows_to_rank) const;
   void barrier() const;

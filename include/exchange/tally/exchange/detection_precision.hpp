@@ -32,7 +32,14 @@ struct DetectionRows {
   std::int64_t num_rows = 0;
   std::function<void(std::int64_t first, std::int64_t count, std::span<metrics::DetectionRow> rows)>
       read;
-  std::int64_t window_bytes = std::int64_t{16} << 20;  // sent at a time; no result depends on it
+  // Received at a time, at most; no result depends on it.
+  std::int64_t window_bytes = std::int64_t{16} << 20;
+};
+
+// Of all ranks, the same on every rank.
+struct ClassTotals {
+  std::span<const std::int64_t> objects;  // [classes, area ranges], those that count
+  std::span<const std::int64_t> rows;     // [classes], detections
 };
 
 // Means of precision at all recall points. They are made of exact sums, rounded once; none where no
@@ -49,11 +56,11 @@ struct AveragePrecisions {
   std::vector<std::int64_t> evidence;
 };
 
-// Collective. num_objects: [classes, area ranges], those of all ranks that count, the same on every
-// rank; all detections have one of these classes. The same on every rank, for any distribution of
-// the rows. A rank holds the rows of its classes, 40 bytes each, twice while they arrive. What
-// `read` throws is agreed on: then every rank throws AgreedFailure.
+// Collective. All detections have one of the classes. The same on every rank, for any distribution
+// of the rows. A rank holds the rows of its classes, 40 bytes each, once, and while they arrive up
+// to five times window_bytes. What `read` throws is agreed on: then every rank throws
+// AgreedFailure.
 AveragePrecisions average_precisions(const comm::Communicator& comm, const DetectionRows& rows,
-                                     std::span<const std::int64_t> num_objects);
+                                     const ClassTotals& totals);
 
 }  // namespace tally::exchange

@@ -73,6 +73,8 @@ class DetectionTask {
   virtual void count(const ImageMatch& match, exact::State& state) const = 0;
   // Where a state holds how many objects count, [classes, area ranges].
   virtual exact::StateSpan objects(const exact::StateLayout& layout) const = 0;
+  // And how many detections take part, [classes].
+  virtual exact::StateSpan predicted(const exact::StateLayout& layout) const = 0;
 
  protected:
   ~DetectionTask() = default;
