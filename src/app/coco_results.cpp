@@ -39,6 +39,7 @@ class ResultReader : public nlohmann::json_sax<json> {
   bool start_object(std::size_t /*size*/) override {
     if (depth_ == 0) refuse_form();
     if (depth_ == kInList) begin_entry();
+    if (depth_ >= kInEntry && key_ == kBox) refuse_box();
     ++depth_;
     return true;
   }
@@ -52,7 +53,8 @@ class ResultReader : public nlohmann::json_sax<json> {
   }
   bool start_array(std::size_t /*size*/) override {
     if (depth_ == kInList) refuse_form();
-    if (depth_ == kInEntry && key_ == "bbox") numbers_in_box_ = 0;
+    if (depth_ > kInEntry && key_ == kBox) refuse_box();
+    if (depth_ == kInEntry && key_ == kBox) numbers_in_box_ = 0;
     ++depth_;
     return true;
   }
@@ -61,13 +63,17 @@ class ResultReader : public nlohmann::json_sax<json> {
     return true;
   }
   bool parse_error(std::size_t position, const std::string& /*token*/,
-                   const nlohmann::detail::exception& /*error*/) override {
-    refuse(format("is no JSON at byte {}", position));
+                   const nlohmann::detail::exception& error) override {
+    refuse(error.id == kNumberTooLarge
+               ? format("has at byte {} a number that no double can hold", position)
+               : format("is no JSON at byte {}", position));
   }
 
  private:
   // Of the list, of an entry of it, of a list in an entry.
   static constexpr int kInList = 1, kInEntry = 2, kInBox = 3;
+  static constexpr std::string_view kBox = "bbox";
+  static constexpr int kNumberTooLarge = 406;  // nlohmann's out_of_range
 
   [[noreturn]] void refuse(const std::string& problem) const {
     throw Error(ErrorKind::dataset, format("predictions file '{}' {}", printable(path_), problem),
@@ -78,6 +84,8 @@ class ResultReader : public nlohmann::json_sax<json> {
   [[noreturn]] void refuse_entry(std::string_view problem) const {
     refuse(format("has at entry {} {}", num_entries_, problem));
   }
+
+  [[noreturn]] void refuse_box() const { refuse_entry("no bbox of four numbers"); }
 
   void begin_entry() {
     image_id_.reset();
@@ -90,7 +98,7 @@ class ResultReader : public nlohmann::json_sax<json> {
   void end_entry() {
     if (!image_id_) refuse_entry("no image_id");
     if (!category_id_) refuse_entry("no category_id");
-    if (numbers_in_box_ != box_.size()) refuse_entry("no bbox of four numbers");
+    if (numbers_in_box_ != box_.size()) refuse_box();
     if (!score_) refuse_entry("no score");
     take_({*image_id_, *category_id_, box_, *score_});
     ++num_entries_;
@@ -110,8 +118,8 @@ class ResultReader : public nlohmann::json_sax<json> {
       if (!is_finite) refuse_entry("a score that is no number");
       score_ = number;
     }
-    if (depth_ != kInBox || key_ != "bbox") return true;
-    if (!is_finite || numbers_in_box_ == box_.size()) refuse_entry("no bbox of four numbers");
+    if (key_ != kBox) return true;
+    if (depth_ != kInBox || !is_finite || numbers_in_box_ == box_.size()) refuse_box();
     box_[numbers_in_box_++] = *number;
     return true;
   }

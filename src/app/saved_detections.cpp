@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
@@ -13,15 +14,15 @@
 #include <tally/comm/agree.hpp>
 #include <tally/data/objects.hpp>
 #include <tally/hdf5/reader.hpp>
+#include <tally/predictions/open_predictions.hpp>
 
 #include "coco_results.hpp"
 #include "job.hpp"
+#include "listed_ids.hpp"
 #include "saved_scores.hpp"
 
 namespace tally::app {
 namespace {
-
-constexpr std::size_t kIdsListed = 10;
 
 // Places of numbers that are all different.
 std::unordered_map<std::int64_t, std::int64_t> places_of(const std::vector<std::int64_t>& ids) {
@@ -59,67 +60,109 @@ SavedDetections of_json(const std::string& path, data::DataSet& data_set) {
 // predictions.h5 of the task.
 class DetectionFile {
  public:
-  explicit DetectionFile(const std::string& path) : file_(open_predictions(path)) {
-    for (const char* name :
-         {"/index", "/box/offsets", "/box/values", "/label/values", "/score/values"}) {
+  DetectionFile(const std::string& path, const data::DataSetInfo& info)
+      : file_(predictions::open_predictions(path)),
+        info_(info),
+        index_expected_(format("ascending ones of 0 to {}", info.num_samples - 1)),
+        label_expected_(format("0 to {}", info.num_classes - 1)) {
+    for (const char* name : {"/index", "/box/offsets", "/box/values", "/label/offsets",
+                             "/label/values", "/score/offsets", "/score/values"}) {
       if (!file_.exists(name)) refuse(format("has no column {} to score for detection", name));
     }
   }
 
-  SavedDetections read(const data::DataSetInfo& info) const {
-    const auto indices = file_.dataset("/index").read_all<std::int64_t>();
+  SavedDetections read() {
     const auto offsets = file_.dataset("/box/offsets").read_all<std::int64_t>();
-    const auto boxes = file_.dataset("/box/values").read_all<double>();
-    const auto labels = file_.dataset("/label/values").read_all<std::int32_t>();
-    const auto scores = file_.dataset("/score/values").read_all<double>();
-    if (offsets.size() != indices.size() + 1 || labels.size() != scores.size() ||
-        boxes.size() != 4 * scores.size()) {
-      refuse("has columns that do not fit each other");
+    boxes_ = file_.dataset("/box/values").read_all<double>();
+    labels_ = file_.dataset("/label/values").read_all<std::int32_t>();
+    scores_ = file_.dataset("/score/values").read_all<double>();
+    indices_ = file_.dataset("/index").read_all<std::int64_t>();
+    const bool fit = offsets.size() == indices_.size() + 1 && labels_.size() == scores_.size() &&
+                     boxes_.size() == 4 * scores_.size();
+    if (!fit) refuse("has columns that do not fit each other");
+    for (const char* name : {"/label/offsets", "/score/offsets"}) {
+      if (file_.dataset(name).read_all<std::int64_t>() == offsets) continue;
+      refuse(format("has other numbers at {} than at /box/offsets", name));
     }
     SavedDetections saved;
-    for (std::size_t row = 0; row < indices.size(); ++row) {
-      check(indices[row] >= 0 && indices[row] < info.num_samples, "/index", row);
+    std::int64_t before = -1;
+    for (std::size_t row = 0; row < indices_.size(); ++row) {
+      const std::int64_t index = indices_[row];
+      check(index > before && index < info_.num_samples, "/index", row, index, index_expected_);
+      before = index;
       check(offsets[row] >= 0 && offsets[row] <= offsets[row + 1] &&
-                std::cmp_less_equal(offsets[row + 1], scores.size()),
-            "/box/offsets", row);
+                std::cmp_less_equal(offsets[row + 1], scores_.size()),
+            "/box/offsets", row, offsets[row], "ascending places of /box/values");
       for (auto i = to_size(offsets[row]); i < to_size(offsets[row + 1]); ++i) {
-        tasks::Box box{};
-        std::copy_n(boxes.begin() + 4 * static_cast<std::ptrdiff_t>(i), 4, box.begin());
-        check(labels[i] >= 0 && labels[i] < info.num_classes, "/label/values", i);
-        check(std::isfinite(scores[i]), "/score/values", i);
-        check(std::ranges::all_of(box, [](double x) { return std::isfinite(x); }), "/box/values",
-              i);
-        saved.all.push_back({indices[row], {box, scores[i], labels[i]}});
+        saved.all.push_back({index, detection(i)});
       }
     }
     return saved;
   }
 
-  std::string attribute(std::string_view name) const {
-    return file_.has_attribute("/", name) ? file_.string_attribute("/", name) : std::string();
-  }
+  // Of each row, after read().
+  const std::vector<std::int64_t>& indices() const { return indices_; }
+  std::string text(std::string_view name) const { return root_text(file_, name); }
 
  private:
+  tasks::Detection detection(std::size_t place) const {
+    tasks::Box box{};
+    std::copy_n(boxes_.begin() + 4 * static_cast<std::ptrdiff_t>(place), 4, box.begin());
+    for (const double x : box) check(std::isfinite(x), "/box/values", place, x, kFinite);
+    const double score = scores_[place];
+    check(std::isfinite(score), "/score/values", place, score, kFinite);
+    const std::int32_t label = labels_[place];
+    check(label >= 0 && label < info_.num_classes, "/label/values", place, label, label_expected_);
+    return {box, score, label};
+  }
+
   [[noreturn]] void refuse(const std::string& problem) const {
     throw Error(ErrorKind::dataset,
                 format("predictions file '{}' {}", printable(file_.path().string()), problem),
                 "Name a predictions.h5 that 'tally evaluate' made of this data set with --save "
                 "labels.");
   }
-  void check(bool is_right, std::string_view column, std::size_t place) const {
-    if (!is_right) refuse(format("has at {}[{}] what the data set does not know", column, place));
+  template <class T>
+  void check(bool is_right, std::string_view column, std::size_t place, T found,
+             std::string_view expected) const {
+    if (!is_right) {
+      refuse(format("has at {}[{}] {}, expected {}", column, place, found, expected));
+    }
   }
 
+  static constexpr std::string_view kFinite = "a finite number";
+
   hdf5::Reader file_;
+  const data::DataSetInfo& info_;
+  std::string index_expected_, label_expected_;
+  std::vector<std::int64_t> indices_;
+  std::vector<double> boxes_, scores_;
+  std::vector<std::int32_t> labels_;
 };
 
-SavedDetections of_hdf5(const std::string& path, const data::DataSetInfo& info,
+// indices: ascending, each once.
+void add_missing(std::span<const std::int64_t> indices, std::int64_t num_scored,
+                 data::DataSet& data_set, report::IdMatch& ids) {
+  auto next = indices.begin();
+  for (std::int64_t image = 0; image < num_scored; ++image) {
+    if (next != indices.end() && *next == image) {
+      ++next;
+      continue;
+    }
+    ++ids.num_missing;
+    if (ids.first_missing.size() >= kIdsListed) continue;
+    ids.first_missing.push_back(format("image {}", data::read_images(data_set, image, 1).id[0]));
+  }
+}
+
+SavedDetections of_hdf5(const std::string& path, data::DataSet& data_set, std::int64_t num_scored,
                         const std::string& data_identity) {
-  const DetectionFile file(path);
-  SavedDetections saved = file.read(info);
-  const std::string predicted = file.attribute("data_identity");
+  DetectionFile file(path, data_set.info());
+  SavedDetections saved = file.read();
+  add_missing(file.indices(), num_scored, data_set, saved.ids);
+  const std::string predicted = file.text("data_identity");
   if (!predicted.empty() && predicted != data_identity) {
-    saved.notes.push_back(other_data_note(file.attribute("data")));
+    saved.notes.push_back(other_data_note(file.text("data")));
   }
   return saved;
 }
@@ -127,23 +170,28 @@ SavedDetections of_hdf5(const std::string& path, const data::DataSetInfo& info,
 }  // namespace
 
 SavedDetections read_detections(const std::string& path, data::DataSet& data_set,
-                                const std::string& data_identity) {
+                                std::int64_t num_scored, const std::string& data_identity) {
   SavedDetections saved =
-      is_hdf5(path) ? of_hdf5(path, data_set.info(), data_identity) : of_json(path, data_set);
+      is_hdf5(path) ? of_hdf5(path, data_set, num_scored, data_identity) : of_json(path, data_set);
   std::ranges::stable_sort(saved.all, {}, &SavedDetection::image);
   const auto& ids = saved.ids;
   if (ids.num_foreign > 0) {
-    const bool lists_all = ids.first_foreign.size() < kIdsListed;
     saved.notes.push_back(
         format("{} detections are of images or categories that the data set does "
-               "not have, and do not count: {}{}",
-               ids.num_foreign, fmt::join(ids.first_foreign, ", "), lists_all ? "" : ", …"));
+               "not have, and do not count: {}",
+               ids.num_foreign, listed(ids.first_foreign, ids.first_foreign.size() < kIdsListed)));
+  }
+  if (ids.num_missing > 0) {
+    saved.notes.push_back(
+        format("{} images have no row, and count as images without detections: {}", ids.num_missing,
+               listed(ids.first_missing, std::ssize(ids.first_missing) == ids.num_missing)));
   }
   return saved;
 }
 
-std::vector<SavedDetection> share_detections(const comm::Communicator& comm, const Job& job) {
-  const std::span<const SavedDetection> all(job.saved_detections->all);
+std::vector<SavedDetection> share_detections(const comm::Communicator& comm, Job& job) {
+  const std::vector<SavedDetection> held = std::exchange(job.saved_detections->all, {});
+  const std::span<const SavedDetection> all(held);
   std::vector<std::int64_t> counts;
   std::size_t num_sent = 0;
   for (int rank = 0; rank < comm.world_size(); ++rank) {

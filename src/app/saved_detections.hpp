@@ -21,16 +21,20 @@ struct SavedDetection {
 
 struct SavedDetections {
   std::vector<SavedDetection> all;  // by image; of one image in the order of the file
-  report::IdMatch ids;              // foreign: images and classes that the data set does not have
-  std::vector<std::string> notes;   // what the user should know
+  // foreign: images and classes that the data set does not have; missing: images of which a
+  // predictions.h5 has no row.
+  report::IdMatch ids;
+  std::vector<std::string> notes;  // what the user should know
 };
 
 // Of COCO's results, a JSON list of {"image_id", "category_id", "bbox", "score"}, or of a
-// predictions.h5; data_identity says of which data set it may be. Throws Error(dataset).
+// predictions.h5; data_identity says of which data set it may be. Of the images, num_scored are
+// scored. Throws Error(dataset).
 SavedDetections read_detections(const std::string& path, data::DataSet& data_set,
-                                const std::string& data_identity);
+                                std::int64_t num_scored, const std::string& data_identity);
 
-// Collective. Those of this rank's images, of what rank 0 has read. Throws comm::AgreedFailure.
-std::vector<SavedDetection> share_detections(const comm::Communicator& comm, const Job& job);
+// Collective. Those of this rank's images, of what rank 0 has read and holds no longer. Throws
+// comm::AgreedFailure.
+std::vector<SavedDetection> share_detections(const comm::Communicator& comm, Job& job);
 
 }  // namespace tally::app

@@ -17,6 +17,7 @@
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/model/model_file.hpp>
+#include <tally/predictions/open_predictions.hpp>
 
 namespace tally::app {
 namespace {
@@ -25,10 +26,6 @@ using nlohmann::json;
 using TextsById = std::map<std::string, std::string>;
 
 constexpr const char* kWhat = "predictions file";
-
-std::string attribute(const hdf5::Reader& file, std::string_view name) {
-  return file.has_attribute("/", name) ? file.string_attribute("/", name) : std::string();
-}
 
 // A model that returns probabilities has no logits, and regression has no scores but its values.
 std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
@@ -92,7 +89,7 @@ std::vector<std::string> texts_in(const hdf5::Reader& file, const std::string& n
 }
 
 TextsById texts_of_hdf5(const std::string& path) {
-  const hdf5::Reader file = open_predictions(path);
+  const hdf5::Reader file = predictions::open_predictions(path);
   for (const char* name : {"/id/offsets", "/id/values", "/prediction/offsets"}) {
     if (!file.exists(name)) refuse_column(path, {"id", "prediction"}, "question-answering");
   }
@@ -109,9 +106,8 @@ TextsById texts_of_hdf5(const std::string& path) {
 
 }  // namespace
 
-hdf5::Reader open_predictions(const std::string& path) {
-  return hdf5::Reader(path, ErrorKind::dataset, kWhat,
-                      "Name a predictions.h5 of 'tally evaluate'.");
+std::string root_text(const hdf5::Reader& file, std::string_view name) {
+  return file.has_attribute("/", name) ? file.string_attribute("/", name) : std::string();
 }
 
 bool is_hdf5(const std::string& path) {
@@ -129,16 +125,16 @@ std::string other_data_note(const std::string& other) {
 
 SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
                         const std::string& data_identity) {
-  const hdf5::Reader file = open_predictions(path);
+  const hdf5::Reader file = predictions::open_predictions(path);
   const auto wanted = columns_for(task, outputs);
   const auto found = std::ranges::find_if(
       wanted, [&](const std::string& name) { return file.exists("/" + name); });
   if (found == wanted.end()) refuse_column(path, wanted, task);
   SavedScores scores{
-      {path, "/" + *found}, kind_of(*found, outputs, attribute(file, "outputs")), {}};
-  const std::string predicted = attribute(file, "data_identity");
+      {path, "/" + *found}, kind_of(*found, outputs, root_text(file, "outputs")), {}};
+  const std::string predicted = root_text(file, "data_identity");
   if (!predicted.empty() && predicted != data_identity) {
-    scores.notes.push_back(other_data_note(attribute(file, "data")));
+    scores.notes.push_back(other_data_note(root_text(file, "data")));
   }
   return scores;
 }

@@ -43,8 +43,8 @@ SavedTexts read_texts(const std::string& path);
 // Collective. The same on all ranks; rank 0 reads. Throws comm::AgreedFailure.
 SavedTexts share_texts(const comm::Communicator& comm, const std::string& path);
 
-// A predictions.h5. Throws Error(dataset).
-hdf5::Reader open_predictions(const std::string& path);
+// A text of its root; empty if it has none of that name.
+std::string root_text(const hdf5::Reader& file, std::string_view name);
 // Whether a file that can be read is HDF5.
 bool is_hdf5(const std::string& path);
 // What a user should know whose predictions were made of the data set `other`.

@@ -15,6 +15,7 @@
 #include <tally/data/ragged.hpp>
 #include <tally/model/fake_predictors.hpp>
 
+#include "listed_ids.hpp"
 #include "question_texts.hpp"
 #include "questions.hpp"
 #include "run_loop.hpp"
@@ -23,13 +24,8 @@
 namespace tally::app {
 namespace {
 
-constexpr std::size_t kIdsListed = 10;
-
-std::string listed(const std::vector<std::string>& ids, std::int64_t count) {
-  const bool lists_all = std::ssize(ids) == count;
-  std::vector<std::string> shown;
-  for (const std::string& id : ids) shown.push_back(printable(id));
-  return format("{}{}", fmt::join(shown, ", "), lists_all ? "" : ", …");
+std::string listed_of(const std::vector<std::string>& ids, std::int64_t count) {
+  return listed(ids, std::ssize(ids) == count);
 }
 
 void add_note(Job& job, std::string note) {
@@ -143,8 +139,8 @@ void take_predictions(const comm::Communicator& comm, Job& job) {
     job.saved_detections.emplace();
     comm::agree_on(comm, [&] {
       if (!comm.is_root()) return;
-      *job.saved_detections =
-          read_detections(config.predictions, *job.data.set, job.data.file.digest);
+      *job.saved_detections = read_detections(config.predictions, *job.data.set, num_samples(job),
+                                              job.data.file.digest);
       for (const auto& note : job.saved_detections->notes) job.notes.push_back(note);
     });
     return;
@@ -192,11 +188,11 @@ report::IdMatch match_ids(const comm::Communicator& comm, Job& job, IdsFound& mi
   if (match.num_foreign > 0) {
     add_note(job, format("{} predictions are for ids that the data set does not have, and do not "
                          "count: {}",
-                         match.num_foreign, listed(match.first_foreign, match.num_foreign)));
+                         match.num_foreign, listed_of(match.first_foreign, match.num_foreign)));
   }
   if (match.num_missing > 0) {
     add_note(job, format("{} questions have no prediction, and count as wrong: {}",
-                         match.num_missing, listed(match.first_missing, match.num_missing)));
+                         match.num_missing, listed_of(match.first_missing, match.num_missing)));
   }
   return match;
 }

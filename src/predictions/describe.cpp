@@ -6,9 +6,9 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/hdf5/reader.hpp>
+#include <tally/predictions/open_predictions.hpp>
 
 #include "file_layout.hpp"
-#include "open_predictions.hpp"
 #include "ragged_cells.hpp"
 #include "text_cells.hpp"
 

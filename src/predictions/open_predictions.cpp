@@ -1,4 +1,4 @@
-#include "open_predictions.hpp"
+#include <tally/predictions/open_predictions.hpp>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>

@@ -7,8 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-
-#include "open_predictions.hpp"
+#include <tally/predictions/open_predictions.hpp>
 
 namespace tally::predictions {
 namespace {

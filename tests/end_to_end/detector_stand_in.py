@@ -121,13 +121,14 @@ def _normalised(file: h5py.File) -> torch.Tensor:
 
 def save_detector(
     data: Path, found: Mapping[int, Found], model: Path, *, with_counts: bool = True,
-    label_dtype: torch.dtype = torch.int64, places: int = 1,
+    label_dtype: torch.dtype = torch.int64, places: int = 1, kind: str | None = None,
 ) -> Path:  # fmt: skip
     """Writes `model`, a TorchScript with card that returns for each image of `data` what is `found` in it.
 
     found: by /images/id; images that are missing have nothing. It takes the data set's `index` or its `image`, and
     returns boxes, scores and labels, filled up to the most detections of an image, at least to `places`; behind an
-    image's own there is a detection that must not count: with num_detections, or with a label of -1.
+    image's own there is a detection that must not count: with num_detections, or with a label of -1. kind: what the
+    card says that its outputs are.
     """
     with h5py.File(data) as file:
         tables = _fill([found.get(identity, NOTHING) for identity in file["images/id"][...]], places, with_counts)
@@ -139,10 +140,12 @@ def save_detector(
         else:
             module = (ByIndexCounted if with_counts else ByIndex)(rows)
             taken = {"name": "index", "dtype": "int64", "shape": ["batch"]}
-    return small.save_model(module, model, json.dumps(_card(taken, tables, with_counts, label_dtype)))
+    return small.save_model(module, model, json.dumps(_card(taken, tables, with_counts, label_dtype, kind)))
 
 
-def _card(taken: dict[str, Any], tables: Tables, with_counts: bool, label_dtype: torch.dtype) -> dict[str, Any]:
+def _card(
+    taken: dict[str, Any], tables: Tables, with_counts: bool, label_dtype: torch.dtype, kind: str | None
+) -> dict[str, Any]:
     places, whole = tables.scores.shape[1], str(label_dtype).removeprefix("torch.")
     returned = [
         {"name": "boxes", "dtype": "float32", "shape": ["batch", places, 4]},
@@ -150,6 +153,8 @@ def _card(taken: dict[str, Any], tables: Tables, with_counts: bool, label_dtype:
         {"name": "labels", "dtype": whole, "shape": ["batch", places]},
         {"name": "num_detections", "dtype": whole, "shape": ["batch"]},
     ]
+    if kind is not None:
+        returned[0]["kind"] = kind
     return {
         "tally_card": 1,
         "inputs": [taken],

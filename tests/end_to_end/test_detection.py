@@ -2,57 +2,34 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import coco_reference
 import h5py
 import numpy as np
 import pytest
-from coco_reference import CATEGORIES, METRICS, Case, Figures, random_case, reference, results_of
-from conftest import ROOT, Evaluate, Result
+from coco_reference import CATEGORIES, METRICS, Case, random_case, reference, results_of
+from conftest import Evaluate
+from corrupt import replace
+from detection_runs import OPTIONS, check_figures, prepare, state_of
 from detector_stand_in import Found, save_detector
 from launch import Program
 from PIL import Image
 
-OPTIONS = ("--batch-size", 4)
-TOLERANCE = 1e-12
 
-
-def prepare(case: Case, folder: Path, *options: object) -> Path:
-    data = folder / "set.h5"
-    words = ["--input", case.write(folder / "in.json"), "--output", data, *(options or ["--no-images"])]
-    command = [sys.executable, ROOT / "data_tools" / "prepare_coco.py", *words]
-    subprocess.run(list(map(str, command)), check=True, capture_output=True)
-    return data
-
-
-def check_figures(result: Result, expected: Figures) -> float:
-    """The largest difference."""
-    rows = [(result.value(name), expected.metrics[name]) for name in METRICS]
-    for row, of_class in zip(result.report["per_class"], expected.classes, strict=True):
-        rows += [(row[name], value) for name, value in of_class.items()]
-    for found, value in rows:
-        assert (found is None) == (value is None), rows
-        assert found is None or abs(found - value) <= TOLERANCE, rows
-    return max(abs(found - value) for found, value in rows if value is not None)
-
-
-def state_of(result: Result) -> tuple:
-    return result.report["digests"]["state"], result.report["metrics"], result.report["per_class"]
-
-
-@pytest.mark.parametrize(("seed", "all_ranks"), [(1, (1, 2, 3, 5)), (2, (3,)), (3, (2,))])
+# 150 images: each of two ranks reads its objects in several windows.
+@pytest.mark.parametrize(
+    ("seed", "num_images", "all_ranks"), [(1, 41, (1, 2, 3, 5)), (2, 41, (3,)), (3, 41, (2,)), (4, 150, (2,))]
+)
 def test_figures_are_those_of_pycocotools(
-    seed: int, all_ranks: tuple[int, ...], evaluate: Evaluate, score: Evaluate, tmp_path: Path
+    seed: int, num_images: int, all_ranks: tuple[int, ...], evaluate: Evaluate, score: Evaluate, tmp_path: Path
 ) -> None:
-    case = random_case(seed)
+    case = random_case(seed, num_images)
     data = prepare(case, tmp_path)
     model = save_detector(data, case.found, tmp_path / "m.pt", with_counts=seed != 2)
     expected = reference(case.annotations, results_of(case.found))
     alone = evaluate(model, data, *OPTIONS)
     print("largest difference", check_figures(alone, expected))
+    assert "match_s" in alone.report["timing"]["phases"]
     saved = json.loads((alone.folder / "detections.json").read_text())
     assert saved == results_of(case.found)
     for ranks in all_ranks:
@@ -108,33 +85,6 @@ def test_records_are_in_pixels_of_the_annotated_image(evaluate: Evaluate, tmp_pa
         counts = [len(case.found[i].scores) if i in case.found else 0 for i in sorted(placements)]
         for name in ("box", "score", "label"):
             assert np.diff(file[name]["offsets"][...]).tolist() == counts
-
-
-def test_results_of_somebody_else(case: Case, data: Path, score: Evaluate, tmp_path: Path) -> None:
-    """In any order, with scores in double precision, other fields, and images and categories that are not there."""
-    random = np.random.default_rng(2)
-    results = results_of(case.found)
-    for number, result in enumerate(results):
-        result["score"] = float(result["score"] + random.random() * 1e-12)
-        result["segmentation"] = {"size": [1, 2], "counts": "abc", "bbox": [1]}
-        result["id"] = number
-    expected = reference(case.annotations, json.loads(json.dumps(results)))
-    results = [results[i] for i in random.permutation(len(results))]
-    foreign = [
-        {"image_id": 5, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 1},
-        {"image_id": 7, "category_id": 2, "bbox": [0, 0, 1, 1], "score": 1},
-        {"image_id": 5, "category_id": 2, "bbox": [0, 0, 1, 1], "score": -2e-3},
-    ]
-    (tmp_path / "r.json").write_text(json.dumps(foreign[:1] + results + foreign[1:]))
-    states = []
-    for ranks in (1, 3, 11):
-        scored = score(tmp_path / "r.json", data, ranks=ranks)
-        check_figures(scored, expected)
-        states.append(state_of(scored))
-        assert scored.report["ids"]["foreign"] == {"count": 3, "first": ["image 5", "category 2"]}
-        assert scored.report["ids"]["missing"] == {"count": 0, "first": []}
-        assert "3 detections are of images or categories that the data set does not have" in scored.run.stderr
-    assert states[1:] == states[:1] * 2
 
 
 def test_limit(case: Case, data: Path, model: Path, evaluate: Evaluate, score: Evaluate) -> None:
@@ -207,48 +157,38 @@ def test_what_is_not_there_is_said(case: Case, data: Path, model: Path, evaluate
     tally("compare", *runs).must_fail(2, "results of the task detection cannot be compared")
     plan = tally("check", *words).must_succeed().stdout
     assert "detection, 5 classes" in plan
+    assert "kept           0 B, and rows of any length per rank until the end" in plan
+    unwritable = ("--save", "none", "--spill-dir", tmp_path / "none")
+    tally("evaluate", *words, *unwritable, ranks=2).must_fail(6, "none")
 
 
-GOOD = {"image_id": 7, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 1}
+def test_boxes_that_a_placement_leads_out_of_range(case: Case, data: Path, tally: Program, tmp_path: Path) -> None:
+    shutil.copy(data, tmp_path / "set.h5")
+    with h5py.File(tmp_path / "set.h5", "r+") as file:
+        placement = file["images/placement"][...]
+        placement[1] = [1e300, 1, 0, 0]
+        replace(file, "/images/placement", placement)
+    found = {10: Found(np.array([[0, 0, 1e10, 1]]), np.array([1]), np.array([0]))}
+    model = save_detector(tmp_path / "set.h5", found, tmp_path / "m.pt")
+    words = ["--model", model, "--data", tmp_path / "set.h5", "--output", tmp_path / "no"]
+    tally("evaluate", *words, ranks=2).must_fail(3, "/images/placement[1]", "not finite")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{}", "is no list of results"),
-        ("3", "is no list of results"),
-        ("[[]]", "is no list of results"),
-        ("[3]", "is no list of results"),
-        ("[", "is no JSON at byte"),
-        (json.dumps([GOOD, GOOD | {"image_id": 7.5}]), "has at entry 1 no image_id"),
-        (json.dumps([GOOD | {"category_id": "1"}]), "has at entry 0 no category_id"),
-        (json.dumps([GOOD | {"bbox": [1, 2, 3]}]), "has at entry 0 no bbox of four numbers"),
-        (json.dumps([GOOD | {"bbox": [1, 2, 3, None]}]), "has at entry 0 no bbox of four numbers"),
-        (json.dumps([GOOD | {"bbox": [1, 2, 3, 4, 5]}]), "has at entry 0 no bbox of four numbers"),
-        (json.dumps([GOOD | {"score": None}]), "has at entry 0 a score that is no number"),
-        (json.dumps([{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]), "has at entry 0 no score"),
-        ("[" + json.dumps(GOOD).replace(" 1}", " 1e999}") + "]", "predictions file"),
-    ],
-)
-def test_refused_results(text: str, said: str, data: Path, tally: Program, tmp_path: Path) -> None:
-    (tmp_path / "r.json").write_text(text)
-    words = ["--predictions", tmp_path / "r.json", "--data", data, "--output", tmp_path / "no"]
-    tally("score", *words, ranks=2).must_fail(3, said)
+def test_what_the_card_says_of_scores(case: Case, data: Path, model: Path, evaluate: Evaluate, tally: Program,
+                                      tmp_path: Path) -> None:  # fmt: skip
+    """They are ranked as they are, whatever they are; nobody may ask for something else."""
+    other = save_detector(data, case.found, tmp_path / "m.pt", kind="probabilities")
+    assert state_of(evaluate(other, data, *OPTIONS)) == state_of(evaluate(model, data, *OPTIONS))
+    words = ["--model", other, "--data", data, "--output", tmp_path / "no"]
+    tally("evaluate", *words, "--outputs", "probabilities").must_fail(2, "scores of detections are ranked as they are")
 
 
-def test_refused_columns(data: Path, model: Path, evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
-    saved = evaluate(model, data, *OPTIONS).folder / "predictions.h5"
-    for name, value, said in (
-        ("index", 9, "/index[2]"), ("label/values", 5, "/label/values[2]"), ("score/values", np.nan, "/score/values[2]"),
-        ("box/values", np.inf, "/box/values[2]"), ("box/offsets", -1, "/box/offsets[1]"),
-        ("box/offsets", 10**9, "/box/offsets[1]"),
-    ):  # fmt: skip
-        other = tmp_path / "other.h5"
-        shutil.copy(saved, other)
-        with h5py.File(other, "r+") as file:
-            file[name][2] = value
-        words = ["--predictions", other, "--data", data, "--output", tmp_path / "no"]
-        tally("score", *words, ranks=2).must_fail(3, said)
+@pytest.mark.parametrize("option", [("--threshold", 0.3), ("--label-smoothing", 0.1), ("--class-weights",)])
+def test_options_of_other_tasks(option: tuple, data: Path, model: Path, tally: Program, tmp_path: Path) -> None:
+    (tmp_path / "weights.txt").write_text("1 2 3 4 5")
+    option = (*option, tmp_path / "weights.txt") if len(option) == 1 else option
+    words = ["--model", model, "--data", data, "--output", tmp_path / "no"]
+    tally("evaluate", *words, *option, ranks=2).must_fail(2, "the task detection knows no")
 
 
 def test_labels_that_the_data_set_lacks(case: Case, data: Path, tally: Program, tmp_path: Path) -> None:

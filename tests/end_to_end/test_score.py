@@ -58,11 +58,13 @@ def test_what_cannot_be_scored(small_case: Small, evaluate: Evaluate, tally: Pro
         texts[name].write_text(text)
     other = tmp_path / "other.h5"
     with h5py.File(other, "w") as file:
+        file.attrs["tally_predictions"] = 1
         file["logits"] = [[0.0, 1.0]]
     for predictions, data, code, words in (
         (labels_only, small_case.data, 3, "has no column logits or probabilities to score for multiclass. Evaluate with --save logits"),
         (labels_only, squad, 3, "has no column id or prediction"),
         (other, small_case.data, 3, "has 103 samples, but /logits of"),
+        (small_case.data, small_case.data, 3, "holds no predictions"),
         (tmp_path / "missing.h5", small_case.data, 3, "missing.h5' cannot be read"),
         (tmp_path, small_case.data, 3, "cannot be read"),
         (texts["no.json"], squad, 3, "is no JSON object"),
