@@ -1,9 +1,11 @@
 #include "detections.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/objects.hpp>
@@ -120,6 +122,8 @@ class ImageMatcher {
     for (std::int64_t first = samples.first; first < samples.end(); first += kImagesAtATime) {
       take({first, std::min(kImagesAtATime, samples.end() - first)});
     }
+    // Of no use any more, and large.
+    mine_.kept = PredictionLog({}, spill_folder(job_.config), 0);
     mine_.log = std::move(log_);
     mine_.detections.emplace(std::move(rows_));
     mine_.texts.emplace(std::move(texts_));
@@ -142,10 +146,23 @@ class ImageMatcher {
     for (std::int64_t i = 0; i < samples.count; ++i) {
       const auto found = kept ? kept->next(placement_of(images.placement[to_size(i)]))
                               : saved_.of_image(samples.first + i);
+      require_finite(found, samples.first + i);
       const auto matched = tasks::match(samples.first + i, objects_of(objects, i), found);
       task_.count(matched, mine_.state);
       keep(matched);
       record(samples.first + i, images.id[to_size(i)], found);
+    }
+  }
+
+  // What the model returned and what was saved is; a placement may lead it out of range.
+  static void require_finite(std::span<const Detection> found, std::int64_t image) {
+    const auto is_finite = [](double x) { return std::isfinite(x); };
+    for (const Detection& one : found) {
+      if (std::ranges::all_of(one.box, is_finite)) continue;
+      throw Error(
+          ErrorKind::dataset,
+          format("/images/placement[{}] makes a box of the model that is not finite", image),
+          "Prepare the data set again (data_tools/SCHEMA.md).");
     }
   }
 

@@ -145,6 +145,7 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
   phases.done("wait_for_ranks");
   join_units(comm, job, loop);
   match_detections(comm, job, loop);
+  if (job.task->has_units() || job.task->detections() != nullptr) phases.done("match");
   auto figures = merge_results(comm, job, loop);
   phases.done("reduce");
   add_figures_of_kept(comm, job, loop, figures);

@@ -80,10 +80,11 @@ tasks::SaveColumns save_columns(const std::string& word) {
   return word == "logits" ? tasks::SaveColumns::logits : tasks::SaveColumns::labels;
 }
 
-// --outputs, else the card's, else logits.
-metrics::OutputKind output_kind(const config::RunConfig& config,
+// --outputs, else the card's, else logits. What a detector's scores are makes no difference.
+metrics::OutputKind output_kind(const config::RunConfig& config, const std::string& task_name,
                                 const std::optional<model::ModelCard>& card) {
   if (!config.outputs.empty()) return metrics::output_kind_from_name(config.outputs);
+  if (task_name == "detection") return metrics::OutputKind::logits;
   if (card && !card->outputs.empty() && !card->outputs[0].kind.empty()) {
     return metrics::output_kind_from_name(card->outputs[0].kind);
   }
@@ -198,12 +199,13 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   comm::agree_on(comm, [&] {
     job.task_name = job.config.task.empty() ? info.task : job.config.task;
     check_task(job.task_name, info);
-    job.outputs = output_kind(job.config, predictor.card());
+    job.outputs = output_kind(job.config, job.task_name, predictor.card());
     job.task =
         make_task(job.config, job.task_name, info, job.outputs, class_weights, predictor.card());
     check_state_size(*job.task->layout());
     check_intervals(job);
-    if (!job.task->columns().empty() || !job.task->kept_columns().empty()) {
+    if (!job.task->columns().empty() || !job.task->sample_columns().empty() ||
+        !job.task->kept_columns().empty()) {
       check_spill_folder(job.config);
     }
   });

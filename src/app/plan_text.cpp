@@ -48,12 +48,16 @@ std::string column_names(const tasks::Task& task) {
   return names.empty() ? "none" : format("{}", fmt::join(names, ", "));
 }
 
+// Behind the bytes of those that are of fixed size.
+std::string_view ragged_text(const std::vector<predictions::ColumnSpec>& columns) {
+  const bool has_ragged = std::ranges::any_of(columns, &predictions::ColumnSpec::ragged);
+  return has_ragged ? ", and rows of any length" : "";
+}
+
 std::string predictions_text(const Job& job) {
   const auto columns = job.task->columns();
-  const bool has_texts = std::ranges::any_of(columns, &predictions::ColumnSpec::ragged);
   return format("{}: {} in all{}", column_names(*job.task),
-                human_bytes(row_bytes_of(columns) * job.num_units),
-                has_texts ? ", and rows of any length" : "");
+                human_bytes(row_bytes_of(columns) * job.num_units), ragged_text(columns));
 }
 
 }  // namespace
@@ -102,9 +106,10 @@ std::string plan_text(const Job& job, int world_size) {
                                    job.config.check_reduction ? ", checked" : "",
                                    human_bytes(job.task->layout()->num_bytes())));
   text += line("predictions", predictions_text(job));
-  if (const std::int64_t kept = row_bytes_of(job.task->sample_columns()); kept > 0) {
-    text += line("kept", format("{} per rank until the end, beyond 64 MiB on disk",
-                                human_bytes(kept * grid.samples_of(job.slice).count)));
+  if (const auto kept = job.task->sample_columns(); !kept.empty()) {
+    const std::int64_t bytes = row_bytes_of(kept) * grid.samples_of(job.slice).count;
+    text += line("kept", format("{}{} per rank until the end, beyond 64 MiB on disk",
+                                human_bytes(bytes), ragged_text(kept)));
   }
   text += line("output", job.output);
   if (!job.config.trace.empty()) text += line("trace", job.config.trace);

@@ -9,6 +9,7 @@
 #include <tally/base/format.hpp>
 #include <tally/tasks/detections.hpp>
 
+#include "append.hpp"
 #include "host_tensors.hpp"
 #include "scoring.hpp"
 
@@ -168,18 +169,11 @@ class DetectionScorer : public BatchScorer {
     if (!finite) found_.clear();
     for (auto& lengths : kept.lengths) lengths.push_back(std::ssize(found_));
     for (const std::int64_t i : found_) {
-      const auto label = static_cast<std::int32_t>(label_of(outputs, row, i));
-      append(std::span(boxes + 4 * i, 4), kept.columns[kKeptBoxes]);
-      append(std::span(&label, 1), kept.columns[kKeptLabels]);
-      append(std::span(scores + i, 1), kept.columns[kKeptScores]);
+      for (const float x : std::span(boxes + 4 * i, 4)) append_value(kept.columns[kKeptBoxes], x);
+      append_value(kept.columns[kKeptLabels], static_cast<std::int32_t>(label_of(outputs, row, i)));
+      append_value(kept.columns[kKeptScores], scores[i]);
     }
     return finite;
-  }
-
-  template <class Values>
-  static void append(const Values& values, std::vector<std::byte>& column) {
-    const auto bytes = std::as_bytes(values);
-    column.insert(column.end(), bytes.begin(), bytes.end());
   }
 
   const Rules& rules_;

@@ -7,6 +7,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
+#include "append.hpp"
+
 namespace tally::tasks {
 namespace {
 
@@ -119,12 +121,6 @@ metrics::ObjectRow row_of(const ImageObject& object) {
   return row;
 }
 
-template <class T>
-void append_value(const T& value, std::vector<std::byte>& column) {
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  column.insert(column.end(), bytes.begin(), bytes.end());
-}
-
 }  // namespace
 
 Box placed(std::span<const float, 4> corners, const Placement& placement) {
@@ -188,14 +184,14 @@ void append_detections(std::int64_t index, std::span<const Detection> detections
   records.columns.resize(4);
   records.lengths.resize(4);
   ++records.num_rows;
-  append_value(index, records.columns[1]);
+  append_value(records.columns[1], index);
   for (const std::size_t column : {0U, 2U, 3U}) {
     records.lengths[column].push_back(std::ssize(detections));
   }
   for (const Detection& one : detections) {
-    append_value(one.box, records.columns[0]);
-    append_value(one.label, records.columns[2]);
-    append_value(one.score, records.columns[3]);
+    append_value(records.columns[0], one.box);
+    append_value(records.columns[2], one.label);
+    append_value(records.columns[3], one.score);
   }
 }
 
