@@ -131,12 +131,17 @@ def _character_tokenizer(args: argparse.Namespace, texts: Iterable[str]) -> _Cha
             raise DataError(f"{origin} has the character {twice!r} twice, expected each once")
     if not characters:
         raise DataError(f"{origin} hold{'s' * (args.vocab is not None)} no character")
+    if args.vocab is None:
+        print(
+            f"note: {len(characters)} kinds of characters, numbered as these texts have them; other texts number them "
+            "otherwise, unless both are given the same --vocab"
+        )
     return _CharacterTokenizer(characters, args.prefix_token, origin)
 
 
 def add_tokenizer_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--tokenizer", required=True, metavar="NAME", help="the model's tokenizer.json, or bytes, or characters"
+        "--tokenizer", required=True, metavar="NAME", help="the model's tokenizer.json or its folder, or bytes, or characters"
     )
     parser.add_argument(
         "--vocab", type=Path, metavar="FILE",
@@ -155,4 +160,5 @@ def find_tokenizer(args: argparse.Namespace, texts: Iterable[str]) -> TextTokeni
         return _ByteTokenizer(args.prefix_token)
     if args.tokenizer == "characters":
         return _character_tokenizer(args, texts)
-    return _FileTokenizer(Path(args.tokenizer), args.prefix_token)
+    path = Path(args.tokenizer)
+    return _FileTokenizer(path / "tokenizer.json" if path.is_dir() else path, args.prefix_token)

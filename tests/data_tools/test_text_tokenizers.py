@@ -98,6 +98,25 @@ def test_prefix_of_bytes(write: Write, prefix: str, token: int, count: int) -> N
     assert read_rows(path) == [[([token, 97], [97, 98])]] and num_classes(path) == count
 
 
+def test_folder_of_a_model(write: Write, tokenizer_file: Path) -> None:
+    from_file = read_rows(write(tokenizer_file, DOCUMENTS))
+    assert read_rows(write(tokenizer_file.parent, DOCUMENTS)) == from_file
+
+
+@pytest.mark.parametrize("with_vocabulary", [False, True])
+def test_note_on_characters(tmp_path: Path, succeed: Tool, with_vocabulary: bool) -> None:
+    source, vocabulary = tmp_path / "a.txt", tmp_path / "vocab"
+    source.write_text("abba c")
+    vocabulary.write_text("abc xyz")
+    words = ["--input", source, "--tokenizer", "characters", "--output", tmp_path / "a.h5"]
+    done = succeed(NAME, *words, *(["--vocab", vocabulary] if with_vocabulary else []))
+    first, *others = done.stdout.splitlines()
+    if with_vocabulary:
+        assert first.startswith("wrote ") and others == []
+    else:
+        assert first.startswith("note: 4 kinds of characters") and "--vocab" in first and len(others) == 1
+
+
 def test_bad_files(tmp_path: Path, fail: Tool) -> None:
     text, vocabulary = tmp_path / "a.txt", tmp_path / "vocab"
     words = ["--input", text, "--tokenizer"]
@@ -105,6 +124,7 @@ def test_bad_files(tmp_path: Path, fail: Tool) -> None:
     fail(NAME, *words, "characters", code=3, says="the texts hold no character")
     text.write_text("abc")
     fail(NAME, *words, tmp_path / "none.json", code=3, says="none.json' does not exist")
+    fail(NAME, *words, tmp_path, code=3, says="tokenizer.json' does not exist")
     fail(NAME, *words, text, code=3, says="a.txt' is no tokenizer.json")
     words += ["characters", "--vocab", vocabulary]
     for content, says in (("", "holds no character"), ("aba", "has the character 'a' twice"),
