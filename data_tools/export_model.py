@@ -24,10 +24,11 @@ import torch
 from tally_data.atomic import atomic_path, check_output
 from tally_data.errors import ModelError, UsageError, run_tool
 from tally_data.options import ToolParser, add_image_options, add_output_options, positive
-from tally_export.card import KINDS, Description, describe, make_card, take_own_card
+from tally_export.card import Description, describe, make_card, take_own_card
 from tally_export.hugging_face import PREFIX, find_hugging_face
+from tally_export.outputs import KINDS, check_outputs, num_classes_of, return_only
 from tally_export.quiet import quiet_compiler
-from tally_export.reproduce import Batch, Outputs, check_kind, one_row_each, run_module
+from tally_export.reproduce import Outputs, run_module
 from tally_export.resolve import find_model
 from tally_export.sequences import UNLIMITED, SequenceForm
 from tally_export.torchscript import (
@@ -50,6 +51,13 @@ def sizes(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"'{text}' is not of the form C,H,W, such as 3,224,224") from None
 
 
+def words(text: str) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in text.split(","))
+    if not all(found) or len(set(found)) != len(found):
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form A,B,... with different names")
+    return found
+
+
 def make_parser() -> argparse.ArgumentParser:
     parser = ToolParser(__doc__)
     parser.add_argument("--model", required=True, metavar="NAME", help="library name, module:function or hf:FOLDER")
@@ -69,6 +77,10 @@ def make_parser() -> argparse.ArgumentParser:
         help="of one sample; default: what the model says, or found by trying",
     )
     parser.add_argument("--outputs", choices=KINDS, help="what the model returns, default logits")
+    parser.add_argument(
+        "--output-names", type=words, metavar="A,B,...",
+        help="where it returns a tuple, of its first tensors; where a dict, which of its tensors are wanted",
+    )  # fmt: skip
     parser.add_argument(
         "--precision", choices=tuple(DTYPES), default="fp32", help="of weights and input, default %(default)s"
     )
@@ -108,7 +120,7 @@ class Subject:
     weights: Path | None
     note: str | None
 
-    def card(self, outputs: Outputs, facts: dict[str, Any]) -> dict[str, Any]:
+    def card(self, outputs: list[Outputs], facts: dict[str, Any]) -> dict[str, Any]:
         weights = self.weights and {"path": self.weights.name, "sha256": file_sha256(self.weights)}
         source = {"model": self.name, "torch": torch.__version__, "weights": weights}
         return make_card(self.form.card_entries(outputs, self.dtype), facts, source)
@@ -120,6 +132,7 @@ def from_library(args: argparse.Namespace) -> Subject:
     form = describe(args, take_own_card(found.module), found)
     if args.format == "pt2":
         form = replace(form, any_size=False)
+        return_only(found.module, form.names)
     return Subject(found.module, found.name, form, DTYPES[args.precision], None, None)
 
 
@@ -137,19 +150,20 @@ def find_subject(args: argparse.Namespace) -> Subject:
     return replace(found, module=found.module.eval().to(found.dtype), weights=args.weights or found.weights)
 
 
-def write_torchscript(args: argparse.Namespace, subject: Subject, outputs: Outputs) -> str:
+def write_torchscript(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> str:
     """Returns how it was made."""
-    module, others = subject.module, subject.form.others(subject.dtype)
-    exported, how = make_torchscript(module, subject.form.example(subject.dtype), others, args.script)
+    module, form = subject.module, subject.form
+    others = form.others(subject.dtype)
+    exported, how = make_torchscript(module, form.example(subject.dtype), others, form.names, args.script)
     facts: dict[str, Any] = {"weights": "swappable" if keeps_weights(exported, module) else "frozen"}
     if buffers := fixed_buffers(exported, module):
         facts["fixed_buffers"] = buffers
     with atomic_path(args.output, args.overwrite) as temporary:
-        save_and_verify(exported, temporary, subject.card(outputs, facts), module, others)
+        save_and_verify(exported, temporary, subject.card(outputs, facts), module, others, form.names)
     return how
 
 
-def write_package(args: argparse.Namespace, subject: Subject, outputs: Outputs) -> str:
+def write_package(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> str:
     """Returns how it was made."""
     with quiet_compiler():
         from tally_export import package  # loads the compiler, which takes seconds
@@ -174,32 +188,42 @@ def write_package(args: argparse.Namespace, subject: Subject, outputs: Outputs) 
     return f"compiled for {args.device}"
 
 
-WRITERS: dict[str, Callable[[argparse.Namespace, Subject, Outputs], str]] = {
+WRITERS: dict[str, Callable[[argparse.Namespace, Subject, list[Outputs]], str]] = {
     "torchscript": write_torchscript,
     "pt2": write_package,
 }
 
 
-def check_outputs(args: argparse.Namespace, form: Description, output: torch.Tensor) -> str | None:
+def run_examples(args: argparse.Namespace, subject: Subject) -> list[Outputs]:
+    """What the module returns, first for the example; for others, too, where shapes may differ in more than the batch."""
+    form = subject.form
+    batches = [form.example(subject.dtype)]
+    if isinstance(form, Description) and args.batch_size is None:
+        batches += form.others(subject.dtype)
+    return [run_module(subject.module, batch, form.names) for batch in batches]
+
+
+def check_scores(args: argparse.Namespace, form: Description, outputs: Outputs) -> str | None:
     """A sentence of warning, where the scores look like others than they are said to be."""
-    num_classes = output[0].numel()
-    if args.num_classes not in (None, num_classes):
+    note = check_outputs(outputs, form.outputs)
+    num_classes = num_classes_of(outputs)
+    if num_classes is not None and args.num_classes not in (None, num_classes):
         raise ModelError(f"the model returns {num_classes} classes, --num-classes is {args.num_classes}")
-    return check_kind(output, form.kind)
+    return note
 
 
 def export(args: argparse.Namespace) -> str:
     """Writes the file; returns the line that says so."""
     subject = find_subject(args)
-    outputs = run_module(subject.module, subject.form.example(subject.dtype))
+    outputs = run_examples(args, subject)
     note = subject.note
     if isinstance(subject.form, Description):
-        note = check_outputs(args, subject.form, one_row_each(outputs))
+        note = check_scores(args, subject.form, outputs[0])
     how = WRITERS[args.format](args, subject, outputs)
     if note is not None:
         print(f"note: {note}")
     origin = f"weights {subject.weights.name}" if subject.weights else f"weights not loaded (seed {args.seed})"
-    what = f"{args.precision} {subject.form.summary(outputs)}"
+    what = f"{args.precision} {subject.form.summary(outputs[0])}"
     return f"wrote {args.output}: {subject.name} {how}, {what}, {origin}"
 
 
@@ -208,7 +232,8 @@ def check_model_options(args: argparse.Namespace) -> None:
         if args.hf_class is not None:
             raise UsageError("--hf-class is for --model hf:FOLDER")
         return
-    for name in ("num_classes", "input_shape", "outputs", "script", "channels", "scale", "mean", "std"):
+    of_images = ("input_shape", "channels", "scale", "mean", "std")
+    for name in ("num_classes", "outputs", "output_names", "script", *of_images):
         if getattr(args, name):
             raise UsageError(f"--{name.replace('_', '-')} is not for models of transformers, whose config.json says it")
 

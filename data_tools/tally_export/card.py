@@ -10,8 +10,9 @@ from tally_data.encoding import IMAGENET, ImageEncoding
 from tally_data.errors import ModelError, UsageError
 from tally_data.options import image_encoding
 
+from .outputs import OutputNames, find_output_names, num_classes_of, shapes_in_words
 from .probe import try_image_shapes
-from .reproduce import Batch, Outputs, one_row_each, random_batch
+from .reproduce import Batch, Names, Outputs, random_batch
 from .resolve import FoundModel
 
 CARD_NAME = "tally.json"
@@ -19,7 +20,6 @@ CARD_VERSION = 1
 EXAMPLE_ROWS = 4  # of the batch that TorchScript is traced with
 # An example of one row, or of few, would leave its mark on what a compiler assumes of all batches.
 PACKAGE_ROWS = 16
-KINDS = ("logits", "log-probabilities", "probabilities")
 _OWN_KEYS = {"normalisation", "inputs", "outputs"}
 
 
@@ -30,9 +30,12 @@ class Description:
     input_name: str
     input_shape: tuple[int, ...]
     any_size: bool  # images of any height and width
-    output_name: str
-    kind: str
+    outputs: OutputNames
     normalisation: ImageEncoding | None
+
+    @property
+    def names(self) -> Names:
+        return self.outputs.names
 
     def batch(self, size: int, dtype: torch.dtype, shape: tuple[int, ...] | None = None) -> Batch:
         return (random_batch(size, shape or self.input_shape, dtype, self.normalisation),)
@@ -53,16 +56,16 @@ class Description:
         sizes = [fixed_batch] if fixed_batch else [PACKAGE_ROWS, PACKAGE_ROWS + 3, 1]
         return [self.batch(size, dtype) for size in sizes]
 
-    def card_entries(self, outputs: Outputs, dtype: torch.dtype) -> dict[str, Any]:
-        """outputs: what the model returned for an example, one of [batch, num_classes] or [batch]."""
-        output = one_row_each(outputs)
+    def card_entries(self, all_outputs: list[Outputs], dtype: torch.dtype) -> dict[str, Any]:
+        """all_outputs: what the model returned for the example and for other batches."""
         shape = [self.input_shape[0], "height", "width"] if self.any_size else list(self.input_shape)
-        scores = {"name": self.output_name, "kind": self.kind, "dtype": dtype_name(output.dtype)}
+        example = all_outputs[0]
         entries: dict[str, Any] = {
             "inputs": [{"name": self.input_name, "dtype": dtype_name(dtype), "shape": ["batch", *shape]}],
-            "outputs": [scores | {"shape": ["batch", *output.shape[1:]]}],
-            "num_classes": output[0].numel(),
+            "outputs": self.outputs.card_entries(example, shapes_in_words(all_outputs, self.any_size)),
         }
+        if (num_classes := num_classes_of(example)) is not None:
+            entries["num_classes"] = num_classes
         if self.normalisation is not None:
             encoding = self.normalisation
             entries["normalisation"] = {
@@ -75,7 +78,7 @@ class Description:
 
     def summary(self, outputs: Outputs) -> str:
         shape = "any size" if self.any_size else "x".join(map(str, self.input_shape))
-        return f"{shape} to {outputs[0][0].numel()} {self.kind}"
+        return f"{shape} to {self.outputs.summary(outputs)}"
 
 
 def take_own_card(module: torch.nn.Module) -> dict[str, Any]:
@@ -92,10 +95,10 @@ def take_own_card(module: torch.nn.Module) -> dict[str, Any]:
     return own
 
 
-def _only_entry(own: dict[str, Any], key: str) -> dict[str, Any]:
-    entries = own.get(key, [{}])
+def _only_input(own: dict[str, Any]) -> dict[str, Any]:
+    entries = own.get("inputs", [{}])
     if not isinstance(entries, list) or len(entries) != 1 or not isinstance(entries[0], dict):
-        raise ModelError(f"'{key}' of the module's tally_card must be a list of one dict")
+        raise ModelError("'inputs' of the module's tally_card must be a list of one dict")
     return entries[0]
 
 
@@ -144,21 +147,15 @@ def _input_shape(
 
 def describe(args: argparse.Namespace, own: dict[str, Any], found: FoundModel) -> Description:
     """Options win over the module's own card, then what the library says, then what trying shows."""
-    given, returned = _only_entry(own, "inputs"), _only_entry(own, "outputs")
+    given, outputs = _only_input(own), find_output_names(args, own)
     shape, any_size = _input_shape(args, given, found)
-    kind = args.outputs or returned.get("kind", "logits")
-    if kind not in KINDS:
-        raise ModelError(
-            f"the module's tally_card says that it returns '{kind}', expected {', '.join(KINDS)}"
-        )
     own_normalisation = _own_normalisation(own)
     normalisation = _asked_normalisation(args, own_normalisation, shape[0])
     if normalisation is not None and (len(shape) != 3 or normalisation.num_channels != shape[0]):
         raise UsageError(
             f"channels {normalisation.channels} do not fit the input shape {','.join(map(str, shape))}"
         )
-    name = returned.get("name", kind.replace("-", "_"))
-    return Description(given.get("name", "image"), shape, any_size, name, kind, normalisation)
+    return Description(given.get("name", "image"), shape, any_size, outputs, normalisation)
 
 
 def make_card(entries: dict[str, Any], facts: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:

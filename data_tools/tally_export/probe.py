@@ -43,7 +43,8 @@ def _takes(module: nn.Module, shape: tuple[int, ...]) -> bool:
             output = module(torch.zeros((2, *shape)))
     except Exception:
         return False
-    return isinstance(output, torch.Tensor) and output.ndim == 2
+    # What else it returns is looked at later, which says more clearly what is wrong with it.
+    return not isinstance(output, torch.Tensor) or (output.ndim > 0 and len(output) == 2)
 
 
 def try_image_shapes(module: nn.Module) -> tuple[tuple[int, int, int], bool]:

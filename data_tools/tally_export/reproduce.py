@@ -1,6 +1,7 @@
 """Does an exported model give what the module gives?"""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -9,10 +10,12 @@ from tally_data.errors import ModelError
 
 Batch = tuple[torch.Tensor, ...]  # the arguments of forward; each [batch, ...]
 Outputs = tuple[torch.Tensor, ...]  # each [batch, ...]
-Forward = Callable[..., torch.Tensor | Outputs]
+Names = tuple[str, ...] | None  # of the outputs that are wanted; None: all of them
+Forward = Callable[..., Any]
 
 # Largest difference allowed, as a part of the largest output: kernels may be fused or chosen otherwise.
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
+INTEGERS = (torch.int64, torch.int32)
 
 
 def random_batch(
@@ -27,8 +30,54 @@ def random_batch(
     return ((pixels * encoding.scale - mean) / std).to(dtype)
 
 
-def run_module(module: Forward, batch: Batch) -> Outputs:
-    """What the module returns, a tensor as a tuple of one; finite. Raises ModelError for anything else."""
+def _kind_of(returned: object) -> str:
+    """For messages: "a tuple of 3 tensors", "a list of dict"."""
+    if not isinstance(returned, (tuple, list)):
+        return f"a {type(returned).__name__}"
+    parts = {"tensors" if isinstance(part, torch.Tensor) else type(part).__name__ for part in returned}
+    many = str(len(returned)) if isinstance(returned, tuple) else ""
+    return " ".join(["a", type(returned).__name__, "of", *filter(None, [many]), *sorted(parts)])
+
+
+def _from_dict(returned: dict[Any, Any], names: Names) -> tuple[Any, ...]:
+    if names is None:
+        keys = ",".join(map(str, returned))
+        raise ModelError(f"the model returns a dict: name what is wanted of it, as in --output-names {keys}")
+    if missing := [name for name in names if name not in returned]:
+        keys = ", ".join(map(str, returned))
+        raise ModelError(f"the model returns a dict without the output '{missing[0]}'; it has {keys}")
+    return tuple(returned[name] for name in names)
+
+
+def wanted_of(returned: Any, names: Names) -> Outputs:
+    """The tensors that are wanted: of a tuple or list its first ones, of a dict by name. Raises ModelError."""
+    if isinstance(returned, torch.Tensor):
+        found: tuple[Any, ...] = (returned,)
+    elif isinstance(returned, dict):
+        found = _from_dict(returned, names)
+    elif isinstance(returned, (tuple, list)):
+        found = tuple(returned) if names is None else tuple(returned[: len(names)])
+    else:
+        found = ()
+    if not found or not all(isinstance(output, torch.Tensor) for output in found):
+        raise ModelError(f"the model returns {_kind_of(returned)}, expected tensors; wrap it in a module of yours")
+    if names is not None and len(found) < len(names):
+        raise ModelError(f"the number of tensors that the model returns is {len(found)}, that of the names {len(names)}")
+    return found
+
+
+def _check(output: torch.Tensor, batch_shape: list[int]) -> None:
+    if output.dtype not in (*TOLERANCE, *INTEGERS):
+        names = [str(dtype).removeprefix("torch.") for dtype in (output.dtype, *TOLERANCE, *INTEGERS)]
+        raise ModelError(f"the model returns a tensor of {names[0]}, expected {', '.join(names[1:])}")
+    if output.ndim == 0 or len(output) != batch_shape[0]:
+        raise ModelError(f"the model returns the shape {list(output.shape)} for {batch_shape[0]} samples")
+    if not output.isfinite().all():
+        raise ModelError(f"the model returns NaN or Inf for a random batch {batch_shape}")
+
+
+def run_module(module: Forward, batch: Batch, names: Names = None) -> Outputs:
+    """The tensors that are wanted of what the module returns; finite. Raises ModelError for anything else."""
     shape = list(batch[0].shape)
     try:
         with torch.inference_mode():
@@ -38,65 +87,21 @@ def run_module(module: Forward, batch: Batch) -> Outputs:
     except Exception as error:
         reason = str(error).strip().splitlines() or [""]
         raise ModelError(f"the model fails on a batch {shape}: {type(error).__name__}: {reason[-1]}") from error
-    outputs = (returned,) if isinstance(returned, torch.Tensor) else returned
-    if not isinstance(outputs, tuple) or not all(isinstance(output, torch.Tensor) for output in outputs):
-        raise ModelError(
-            f"the model returns a {type(returned).__name__}, expected tensors; wrap it in a module of yours"
-        )
+    outputs = wanted_of(returned, names)
     for output in outputs:
-        if output.ndim == 0 or len(output) != shape[0]:
-            raise ModelError(f"the model returns the shape {list(output.shape)} for {shape[0]} samples")
-        if not output.isfinite().all():
-            raise ModelError(f"the model returns NaN or Inf for a random batch {shape}")
+        _check(output, shape)
     return outputs
 
 
-def one_row_each(outputs: Outputs) -> torch.Tensor:
-    """Scores [batch, num_classes] or [batch]. Raises ModelError for anything else."""
-    if len(outputs) != 1:
-        raise ModelError(
-            f"the model returns a tuple of {len(outputs)}, expected one tensor; wrap it in a module of yours"
-        )
-    if outputs[0].ndim > 2:
-        raise ModelError(
-            f"the model returns the shape {list(outputs[0].shape)} for {len(outputs[0])} samples, "
-            "expected [batch, classes] or [batch]"
-        )
-    return outputs[0]
-
-
-def check_kind(output: torch.Tensor, kind: str) -> str | None:
-    """Raises ModelError if the scores are not of the kind; a sentence of warning if they look like another.
-
-    Rows of class scores sum to 1; those of labels that are judged one by one need not.
-    """
-    scores = output.double().reshape(len(output), -1)
-    tolerance = 1e-3 if output.dtype == torch.float32 else 5e-2
-    in_range = {
-        "probabilities": bool(((scores >= 0) & (scores <= 1 + tolerance)).all()),
-        "log-probabilities": bool((scores <= tolerance).all()),
-    }
-    is_probability = in_range["probabilities"] and bool(((scores.sum(1) - 1).abs() < tolerance).all())
-    is_log_probability = bool((scores.logsumexp(1).abs() < tolerance).all())
-    if not in_range.get(kind, True):
-        bounds = "between 0 and 1" if kind == "probabilities" else "at most 0"
-        raise ModelError(f"the model does not return {kind}: they would be {bounds}; see --outputs")
-    if scores.shape[1] > 1 and (
-        (kind == "probabilities" and not is_probability)
-        or (kind == "log-probabilities" and not is_log_probability)
-    ):
-        return f"the {kind} of a row do not sum to 1: they fit the task multilabel only"
-    is_log_probability = is_log_probability and scores.shape[1] > 1
-    if kind == "logits" and (in_range["probabilities"] or is_log_probability):
-        looks = "probabilities" if in_range["probabilities"] else "log-probabilities"
-        return f"the outputs look like {looks}, exported as logits; perhaps --outputs {looks} is meant"
-    return None
-
-
 def _same(found: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Of one shape. Integers are the very same."""
+    if found.dtype != expected.dtype:
+        return False
+    if expected.dtype in INTEGERS or expected.numel() == 0:
+        return torch.equal(found, expected)
     largest = expected.double().abs().max().clamp_min(1e-6)
     difference = (found.double() - expected.double()).abs().max()
-    return found.dtype == expected.dtype and bool(difference <= TOLERANCE[expected.dtype] * largest)
+    return bool(difference <= TOLERANCE[expected.dtype] * largest)
 
 
 def _differs(found: Outputs, expected: Outputs) -> bool:
@@ -105,12 +110,12 @@ def _differs(found: Outputs, expected: Outputs) -> bool:
     )
 
 
-def reproduces(exported: Forward, module: Forward, batches: list[Batch]) -> str | None:
+def reproduces(exported: Forward, module: Forward, batches: list[Batch], names: Names = None) -> str | None:
     """None, or what differs."""
     for batch in batches:
-        expected = run_module(module, batch)
+        expected = run_module(module, batch, names)
         try:
-            found = run_module(exported, batch)
+            found = run_module(exported, batch, names)
         except ModelError as error:
             return str(error)
         if _differs(found, expected):

@@ -1,14 +1,14 @@
 """What a model of token sequences takes and returns, and random batches for it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
 from tally_data.errors import ModelError
 
 from .card import dtype_name
-from .reproduce import Batch, Outputs
+from .reproduce import Batch, Names, Outputs
 
 # Rows and tokens of the example that is traced, and of those that must come out alike.
 EXAMPLE = (4, 16)
@@ -28,6 +28,7 @@ class SequenceForm:
     num_tokens: int
     pad: int
     longest: int | None
+    names: ClassVar[Names] = None  # the forward that it is given returns no more than is wanted
 
     def batch(self, size: int, length: int) -> Batch:
         """int64 [size, length] each. Rows get shorter one by one; the first has padding where the length is even."""
@@ -55,8 +56,9 @@ class SequenceForm:
         """The example that a package is compiled for, and batches that it must get right, too."""
         return [self.batch(fixed_batch or size, length) for size, length in (PACKAGE_EXAMPLE, *OTHERS)]
 
-    def card_entries(self, outputs: Outputs, _dtype: torch.dtype) -> dict[str, Any]:
-        """inputs, outputs and, for whole texts, num_classes. outputs: what the model returned for the example."""
+    def card_entries(self, all_outputs: list[Outputs], _dtype: torch.dtype) -> dict[str, Any]:
+        """inputs, outputs and, for whole texts, num_classes. all_outputs: the first are those of the example."""
+        outputs = all_outputs[0]
         inputs = [{"name": name, "dtype": "int64", "shape": ["batch", "sequence"]} for name in self.input_names]
         if any(scores.ndim != 2 for scores in outputs) and (len(outputs) == 2 or outputs[0].ndim != 3):
             shapes = ", ".join(str(list(scores.shape)) for scores in outputs)

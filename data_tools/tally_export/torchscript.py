@@ -11,11 +11,11 @@ from torch import nn
 from tally_data.errors import ModelError, OutputError
 
 from .card import CARD_NAME
-from .reproduce import Batch, reproduces
+from .reproduce import Batch, Names, reproduces
 
 
 def make_torchscript(
-    module: nn.Module, example: Batch, others: list[Batch], script: bool
+    module: nn.Module, example: Batch, others: list[Batch], names: Names, script: bool
 ) -> tuple[torch.jit.ScriptModule, str]:
     """Traces, or scripts where tracing fails or does not carry over to other batches. Returns also which of them."""
     if isinstance(module, torch.jit.ScriptModule):
@@ -24,8 +24,8 @@ def make_torchscript(
     if not script:
         try:
             with torch.no_grad():
-                traced = torch.jit.trace(module, example, check_trace=False)
-            reason = reproduces(traced, module, others)
+                traced = torch.jit.trace(module, example, check_trace=False, strict=False)  # dicts and lists, too
+            reason = reproduces(traced, module, others, names)
             if reason is None:
                 return traced, "traced"
         except Exception as error:
@@ -54,6 +54,7 @@ def save_and_verify(
     card: dict[str, Any],
     module: nn.Module,
     batches: list[Batch],
+    names: Names,
 ) -> None:
     """Writes `path`, reads it back and compares it with the module. Raises ModelError if they differ."""
     try:
@@ -64,7 +65,7 @@ def save_and_verify(
     reloaded = torch.jit.load(str(path), map_location="cpu", _extra_files=extra)
     if json.loads(extra[CARD_NAME]) != card:
         raise ModelError("the model card does not come back from the written file")
-    wrong = reproduces(reloaded, module, batches)
+    wrong = reproduces(reloaded, module, batches, names)
     if wrong is not None:
         raise ModelError(f"the written TorchScript does not reproduce the model: {wrong}")
 
