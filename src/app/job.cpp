@@ -219,7 +219,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
                         *job.stream);
     });
   });
-  for (const auto& notes : {job.routes.notes, predictor.notes()}) {
+  for (const auto& notes : {job.routes.notes, predictor.notes(), job.task->notes()}) {
     job.notes.insert(job.notes.end(), notes.begin(), notes.end());
   }
   const bool has_classes = job.task->num_score_classes() > 0;

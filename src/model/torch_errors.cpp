@@ -50,6 +50,12 @@ Error from_text(std::string_view what, std::string_view text, std::string_view n
   if (says("CUDA error") || says("NVIDIA driver")) {
     return {ErrorKind::environment, problem, "See 'nvidia-smi', or use '--device cpu'."};
   }
+  if (says("index out of range in self")) {
+    return {
+        ErrorKind::model, problem,
+        "Rows may be longer than the model takes (--max-length of the tool that prepared them), "
+        "or hold numbers that its tables lack."};
+  }
   return {ErrorKind::model, problem, next_step};
 }
 

@@ -116,6 +116,15 @@ void check_token_scores(std::span<const TensorView> outputs, const TokenRules& r
               "Check that model and tokenizer belong together.");
 }
 
+std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenRules& rules) {
+  const std::int64_t vocabulary = rules.options.metrics.num_classes;
+  if (num_scores <= vocabulary) return {};
+  return {
+      format("the model scores {} tokens, the data set's vocabulary has {}: figures mean "
+             "something only if both number the same tokens alike",
+             num_scores, vocabulary)};
+}
+
 std::unique_ptr<BatchScorer> make_token_scorer(const TokenRules& rules,
                                                const device::Device& device) {
   return std::make_unique<TokenScorer>(rules, device);

@@ -33,6 +33,8 @@ struct TokenRules {
 
 // Error(model) if they are not scores of the vocabulary's tokens, at least, at each place.
 void check_token_scores(std::span<const TensorView> outputs, const TokenRules& rules);
+// num_scores: at each place, as many as there are tokens or more.
+std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenRules& rules);
 std::unique_ptr<BatchScorer> make_token_scorer(const TokenRules& rules,
                                                const device::Device& device);
 
@@ -49,10 +51,20 @@ class TokenTask : public UnitCountingTask<Rules, Row> {
   void check_outputs(std::span<const TensorView> outputs) const override {
     check_token_scores(outputs, this->rules_);
   }
+  void settle(std::span<const TensorView> outputs) override {
+    check_outputs(outputs);
+    num_scores_ = outputs[0].shape[2];
+  }
+  std::vector<std::string> notes() const override {
+    return vocabulary_notes(num_scores_, this->rules_);
+  }
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
     return make_token_scorer(this->rules_, device);
   }
+
+ private:
+  std::int64_t num_scores_ = 0;  // at each place
 };
 
 }  // namespace tally::tasks

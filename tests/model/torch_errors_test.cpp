@@ -3,7 +3,7 @@
 #include <new>
 #include <stdexcept>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace tally::model {
 namespace {
@@ -48,6 +48,9 @@ TEST(TorchErrorsTest, KindsAreKept) {
                            "Found no NVIDIA driver on your system."}) {
     EXPECT_EQ(translated(std::runtime_error(text)).kind(), ErrorKind::environment) << text;
   }
+  EXPECT_THAT(
+      translated(std::runtime_error("index out of range in self")).what(),
+      testing::HasSubstr("(index out of range in self). Rows may be longer than the model"));
   EXPECT_STREQ(translated(Error(ErrorKind::usage, "mine")).what(), "mine");
 }
 

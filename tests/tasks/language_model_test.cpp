@@ -147,6 +147,18 @@ TEST(LanguageModel, RefusesOtherOutputs) {
   expect_error(ErrorKind::model, {"1 rows for a batch of 2"}, [&] { score(*choices, view); });
 }
 
+TEST(LanguageModel, NotesAVocabularyThatIsNotTheModels) {
+  const auto task = make_task(options("language-model"));
+  task->settle(outputs_of({2, 4, 3}));
+  EXPECT_TRUE(task->notes().empty());
+  task->settle(outputs_of({2, 4, 5}));
+  ASSERT_EQ(task->notes().size(), 1u);
+  EXPECT_TRUE(
+      task->notes()[0].starts_with("the model scores 5 tokens, the data set's vocabulary "
+                                   "has 3"));
+  expect_error(ErrorKind::model, {"3 or more"}, [&] { task->settle(outputs_of({2, 4, 2})); });
+}
+
 TEST(LanguageModel, NamesTheSampleOfAnotherKind) {
   Batch batch;
   for (float& logit : batch.logits) logit = -1;

@@ -96,6 +96,8 @@ class Task {
   virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
   // The same, and what depends on the shapes of these outputs is settled: before scorers are made.
   virtual void settle(std::span<const TensorView> outputs) { check_outputs(outputs); }
+  // What the user should know of these outputs, once they are settled.
+  virtual std::vector<std::string> notes() const { return {}; }
   // For batches of at most `max_samples` on this device; the task outlives it.
   virtual std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                                    const device::Device& device) const = 0;
