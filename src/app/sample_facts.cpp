@@ -8,6 +8,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/data/choices.hpp>
+#include <tally/data/objects.hpp>
 #include <tally/data/ragged.hpp>
 
 namespace tally::app {
@@ -96,6 +97,24 @@ std::string SampleFacts::gold_answers(std::int64_t question) {
   return answers.num_rows() == 0 ? "(none)" : joined(answers);
 }
 
+void SampleFacts::add_objects(std::int64_t image, std::vector<predictions::Fact>& facts) {
+  const auto objects = data::read_objects(data_set_, image, 1);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < objects.box.size(); ++i) {
+    const auto& names = info().class_names;
+    const std::int32_t label = objects.label[i];
+    const data::Box& box = objects.box[i];
+    texts.push_back(format("{}{} [{:.6g}, {:.6g}, {:.6g}, {:.6g}]",
+                           names.empty() ? format("{}", label) : printable(names[to_size(label)]),
+                           objects.crowd[i] != 0 ? " (crowd)" : "", box.x, box.y, box.width,
+                           box.height));
+  }
+  const auto id = data::read_images(data_set_, image, 1).id[0];
+  facts.push_back({"image", format("{}", id), true});
+  facts.push_back(
+      {"objects", texts.empty() ? "(none)" : format("{}", fmt::join(texts, " | ")), true});
+}
+
 std::string SampleFacts::choices(std::int64_t question) {
   const auto places = data::read_choices(data_set_, question, 1).first_choice;
   return joined(data::read_ragged(data_set_, "/choices/text", places[0], places[1] - places[0]));
@@ -108,6 +127,7 @@ std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
     const auto value = read<std::int32_t>(data_set_, group, sample, 1);
     facts.push_back({printable(group.name), format("{}", value[0])});
   }
+  if (has_table(info(), "/objects/box")) add_objects(index, facts);
   if (has_table(info(), "/units/question/values")) {
     const auto question = data::read_ragged(data_set_, "/units/question", index, 1);
     facts.push_back({"question", printable(question.text(0)), true});

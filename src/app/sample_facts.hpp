@@ -18,7 +18,8 @@ class SampleFacts {
 
   const data::DataSetInfo& info() const { return data_set_.info(); }
 
-  // Groups, and of a question its text, its choices or its gold answers. Error(dataset) for a unit
+  // Groups, of a question its text, its choices or its gold answers, of an image with objects these
+  // and its number. Error(dataset) for a unit
   // that the data set does not have.
   std::vector<predictions::Fact> of(std::int64_t index);
   // Clears the marks of units whose group (one of info().groups) is another. Units ascend.
@@ -29,6 +30,7 @@ class SampleFacts {
   std::int64_t sample_of(std::int64_t unit);
   std::string gold_answers(std::int64_t question);
   std::string choices(std::int64_t question);
+  void add_objects(std::int64_t image, std::vector<predictions::Fact>& facts);
 
   data::DataSet data_set_;
   std::vector<std::int64_t> first_samples_;  // of units; empty until all are wanted

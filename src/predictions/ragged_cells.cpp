@@ -89,19 +89,26 @@ std::vector<std::string> RaggedColumn::first_cells(std::int64_t count) const {
 std::string RaggedColumn::cell(std::int64_t row) const {
   const auto offsets = offsets_from(row, 1);
   const std::int64_t length = offsets[1] - offsets[0];
-  if (!is_text())
-    return values_.info().shape.size() == 1 ? values(offsets[0], length) : format("{}", length);
+  if (!is_text()) return values(offsets[0], length);
   return text(offsets[0], length, kBytesOfOne) + (length > kBytesOfOne ? "…" : "");
 }
 
-// The first of them.
+// The first of them, of which each may be several numbers.
 std::string RaggedColumn::values(std::int64_t first, std::int64_t count) const {
-  hdf5::DatasetInfo row = values_.info();
-  row.shape = {1, count};
-  std::vector<std::byte> bytes(
-      to_size(std::min(count, kShownValues + 1) * hdf5::size_bytes(row.element)));
-  values_.read_rows(first, std::min(count, kShownValues + 1), bytes);
-  return row_text(row, bytes.data());
+  const bool are_rows = values_.info().shape.size() > 1;
+  const std::int64_t num_read = std::min(count, kShownValues);
+  std::vector<std::byte> bytes(to_size(num_read * values_.info().row_bytes()));
+  values_.read_rows(first, num_read, bytes);
+  if (!are_rows) {
+    hdf5::DatasetInfo row = values_.info();
+    row.shape = {1, count};
+    return row_text(row, bytes.data());
+  }
+  std::vector<std::string> texts;
+  for (std::int64_t i = 0; i < num_read; ++i) {
+    texts.push_back(row_text(values_.info(), bytes.data() + i * values_.info().row_bytes()));
+  }
+  return format("{}{}", fmt::join(texts, " "), count > num_read ? " …" : "");
 }
 
 bool RaggedColumn::is_text() const {

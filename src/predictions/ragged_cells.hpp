@@ -27,8 +27,7 @@ class RaggedColumn {
   // Of up to `count` rows: bytes as quoted text, of other elements how many there are.
   // Error(dataset) for offsets that lead nowhere.
   std::vector<std::string> first_cells(std::int64_t count) const;
-  // Of one row: the begin of its text, its first numbers, or how many elements it has, which are
-  // several numbers each.
+  // Of one row: the begin of its text, or its first elements.
   std::string cell(std::int64_t row) const;
 
  private:
