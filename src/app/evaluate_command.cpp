@@ -100,7 +100,10 @@ void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions
     const trace::Span span(trace::Kind::step, "publish_predictions");
     report.predictions_digest = predictions->digest;
     predictions->writer.publish(prediction_attributes(job, predictions->digest));
-    for (const auto& text : predictions->texts) publish_file(partial_path(text), text);
+    for (const auto& text : predictions->texts) {
+      publish_file(partial_path(text), text);
+      report.text_files.push_back(text.filename().string());
+    }
   }
   {
     const trace::Span span(trace::Kind::step, "write_metrics");

@@ -104,8 +104,9 @@ std::string command_help(std::string_view command) {
     return evaluate_help(
         "[mpirun -n P] tally score --predictions P --data D [options]",
         "Scores predictions that were saved, with the same metrics and digests as 'evaluate':\n"
-        "the logits or probabilities in a predictions.h5, or answers to questions, also in\n"
-        "SQuAD's form {\"question id\": \"answer\", …}. Runs no model.",
+        "the logits or probabilities in a predictions.h5, answers to questions, also in SQuAD's\n"
+        "form {\"question id\": \"answer\", …}, or detections, also in COCO's form of results.\n"
+        "Runs no model.",
         config::RunKind::predictions);
   }
   if (command == "inspect") {

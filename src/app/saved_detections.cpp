@@ -177,13 +177,14 @@ SavedDetections read_detections(const std::string& path, data::DataSet& data_set
   const auto& ids = saved.ids;
   if (ids.num_foreign > 0) {
     saved.notes.push_back(
-        format("{} detections are of images or categories that the data set does "
-               "not have, and do not count: {}",
+        format("detections of images or categories that the data set does not have do not "
+               "count; there are {}: {}",
                ids.num_foreign, listed(ids.first_foreign, ids.first_foreign.size() < kIdsListed)));
   }
   if (ids.num_missing > 0) {
     saved.notes.push_back(
-        format("{} images have no row, and count as images without detections: {}", ids.num_missing,
+        format("images without a row count as images without detections; there are {}: {}",
+               ids.num_missing,
                listed(ids.first_missing, std::ssize(ids.first_missing) == ids.num_missing)));
   }
   return saved;

@@ -187,8 +187,11 @@ std::string digest_line(const RunReport& report) {
 }
 
 std::string result_lines(const RunReport& report, const std::filesystem::path& folder) {
-  return format("Results   {}\n          report.json, metrics.h5, {}events.jsonl\n",
-                printable(folder.string()), report.predictions_digest ? "predictions.h5, " : "");
+  std::vector<std::string> files{"report.json", "metrics.h5"};
+  if (report.predictions_digest) files.emplace_back("predictions.h5");
+  files.insert(files.end(), report.text_files.begin(), report.text_files.end());
+  return format("Results   {}\n          {}, events.jsonl\n", printable(folder.string()),
+                fmt::join(files, ", "));
 }
 
 }  // namespace

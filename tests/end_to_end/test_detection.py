@@ -1,6 +1,7 @@
 """Detection: figures of 1, 2, 3 and 5 ranks, equal to pycocotools', of a model and of saved results."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -147,6 +148,25 @@ def test_replaces_an_earlier_result(data: Path, model: Path, tally: Program, tmp
     tally(*words).must_succeed()
     tally(*words, "--overwrite", "--save", "none").must_succeed()
     assert not (tmp_path / "run" / "detections.json").exists()
+
+
+def test_inspect_shows_objects_beside_detections(case: Case, data: Path, model: Path, evaluate: Evaluate,
+                                                  tally: Program) -> None:  # fmt: skip
+    run = evaluate(model, data, *OPTIONS)
+    assert "report.json, metrics.h5, predictions.h5, detections.json, events.jsonl" in run.run.stdout
+    text = tally("inspect", run.folder, "--show", 9).must_succeed().stdout
+    names = {one["id"]: one["name"] for one in case.annotations["categories"]}
+    for image in case.annotations["images"]:
+        objects = [one for one in case.annotations["annotations"] if one["image_id"] == image["id"]]
+        shown = " | ".join(
+            f"{names[one['category_id']]}{' (crowd)' if one['iscrowd'] else ''} [{', '.join(f'{x:.6g}' for x in one['bbox'])}]"
+            for one in objects
+        )
+        assert re.search(rf"^ +image +{image['id']}\n +objects +{re.escape(shown or '(none)')}$", text, re.M), image
+    with h5py.File(run.folder / "predictions.h5") as file:
+        first = file["box/values"][0]
+    assert f"box [{', '.join(f'{x:.6g}' for x in first)}]" in text, text[:600]
+    tally("inspect", run.folder, "--worst", 1).must_fail(2, "neither right nor wrong")
 
 
 def test_what_is_not_there_is_said(case: Case, data: Path, model: Path, evaluate: Evaluate, tally: Program,

@@ -52,7 +52,7 @@ def test_results_of_somebody_else(case: Case, data: Path, score: Evaluate, tmp_p
         states.append(state_of(scored))
         assert scored.report["ids"]["foreign"] == {"count": 3, "first": ["image 5", "category 2"]}
         assert scored.report["ids"]["missing"] == {"count": 0, "first": []}
-        assert "3 detections are of images or categories that the data set does not have" in scored.run.stderr
+        assert "that the data set does not have do not count; there are 3: image 5, category 2" in scored.run.stderr
     assert states[1:] == states[:1] * 2
 
 
@@ -131,7 +131,7 @@ def test_images_without_a_row_are_told(case: Case, data: Path, model: Path, eval
     check_figures(scored, reference(case.annotations, [r for r in results_of(case.found) if r["image_id"] in ids[:5]]))
     names = [f"image {identity}" for identity in ids[5:]]
     assert scored.report["ids"]["missing"] == {"count": 4, "first": names}
-    note = f"4 images have no row, and count as images without detections: {', '.join(names)}"
+    note = f"images without a row count as images without detections; there are 4: {', '.join(names)}"
     assert note in scored.run.stderr and note in scored.report["notes"]
     limited = score(part.folder / "predictions.h5", data, "--limit", 5)
     assert limited.report["ids"]["missing"] == {"count": 0, "first": []}

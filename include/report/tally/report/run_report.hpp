@@ -106,6 +106,7 @@ struct RunReport {
 
   std::string state_digest;
   std::optional<std::string> predictions_digest;
+  std::vector<std::string> text_files;  // written beside predictions.h5: "detections.json"
   std::string digest_class;
   bool comparable = true;
 
