@@ -69,6 +69,7 @@ MapRow MapSums::count(std::uint64_t index, std::span<const float> predictions,
   }
   MapRow row = kept_map_row(sums, finite);
   row.index = index;
+  row.predictions = predictions;
   const bool has_loss = finite && row.num_pixels > 0;
   row.loss = has_loss ? squared_error / static_cast<double>(row.num_pixels)
                       : std::numeric_limits<double>::quiet_NaN();

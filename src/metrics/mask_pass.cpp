@@ -42,35 +42,45 @@ void predict_run(const float* scores, std::size_t plane, std::int64_t num_classe
   }
 }
 
-// -1 for what is not scored.
-template <class T>
-void read_labels(const TensorView& labels, std::int64_t num_classes,
-                 std::optional<std::int64_t> ignore_index, std::span<std::int32_t> out) {
-  const T* const values = labels.as<const T>();
+// Of pixels, -1 where they are `none`; refuse(pixel, value) throws for what is no class.
+template <class T, class Refuse>
+void read_classes(const TensorView& view, std::int64_t num_classes,
+                  std::optional<std::int64_t> none, const Refuse& refuse,
+                  std::span<std::int32_t> out) {
+  const T* const values = view.as<const T>();
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto label = static_cast<std::int64_t>(values[i]);
-    const bool is_ignored = label == ignore_index;
-    if (!is_ignored && (label < 0 || label >= num_classes)) {
-      throw Error(ErrorKind::internal, format("pixel {} has the label {}", i, label));
-    }
-    out[i] = is_ignored ? -1 : static_cast<std::int32_t>(label);
+    const auto value = static_cast<std::int64_t>(values[i]);
+    const bool is_none = value == none;
+    if (!is_none && (value < 0 || value >= num_classes)) refuse(i, value);
+    out[i] = is_none ? -1 : static_cast<std::int32_t>(value);
   }
 }
 
-void read_any_labels(const TensorView& labels, std::int64_t num_classes,
-                     std::optional<std::int64_t> ignore_index, std::span<std::int32_t> out) {
-  switch (labels.dtype) {
+template <class Refuse>
+void read_any_classes(const TensorView& view, std::int64_t num_classes,
+                      std::optional<std::int64_t> none, const Refuse& refuse,
+                      std::span<std::int32_t> out) {
+  switch (view.dtype) {
     case DType::u8:
-      return read_labels<std::uint8_t>(labels, num_classes, ignore_index, out);
+      return read_classes<std::uint8_t>(view, num_classes, none, refuse, out);
     case DType::i16:
-      return read_labels<std::int16_t>(labels, num_classes, ignore_index, out);
+      return read_classes<std::int16_t>(view, num_classes, none, refuse, out);
     case DType::i32:
-      return read_labels<std::int32_t>(labels, num_classes, ignore_index, out);
+      return read_classes<std::int32_t>(view, num_classes, none, refuse, out);
     case DType::i64:
-      return read_labels<std::int64_t>(labels, num_classes, ignore_index, out);
+      return read_classes<std::int64_t>(view, num_classes, none, refuse, out);
     default:
-      throw Error(ErrorKind::internal, format("labels of pixels are {}", name(labels.dtype)));
+      throw Error(ErrorKind::internal, format("classes of pixels are {}", name(view.dtype)));
   }
+}
+
+[[noreturn]] void refuse_label(std::size_t pixel, std::int64_t label) {
+  throw Error(ErrorKind::internal, format("pixel {} has the label {}", pixel, label));
+}
+
+// As predictions.h5 has it, of the pixels of an image.
+std::int64_t no_prediction(DType dtype, std::int64_t num_classes) {
+  return dtype == DType::u8 && num_classes <= 255 ? 255 : -1;
 }
 
 }  // namespace
@@ -94,11 +104,29 @@ MaskCounts::MaskCounts(std::int64_t num_classes)
 
 MaskRow MaskCounts::count(std::uint64_t index, std::span<const float> scores,
                           const TensorView& labels, std::optional<std::int64_t> ignore_index) {
-  const std::size_t pixels = to_size(num_elements(labels.shape));
-  labels_.resize(pixels);
-  predictions_.resize(pixels);
+  predictions_.resize(to_size(num_elements(labels.shape)));
   predict_pixels(scores, num_classes_, predictions_);
-  read_any_labels(labels, num_classes_, ignore_index, labels_);
+  return count(index, labels, ignore_index);
+}
+
+MaskRow MaskCounts::count_decided(std::uint64_t index, const TensorView& classes,
+                                  const TensorView& labels,
+                                  std::optional<std::int64_t> ignore_index) {
+  predictions_.resize(to_size(num_elements(labels.shape)));
+  const std::int64_t none = no_prediction(classes.dtype, num_classes_);
+  const auto refuse = [&](std::size_t pixel, std::int64_t value) {
+    throw Error(ErrorKind::model, format("sample {} has at pixel {} the class {}, expected 0 to {}",
+                                         index, pixel, value, num_classes_ - 1));
+  };
+  read_any_classes(classes, num_classes_, none, refuse, predictions_);
+  return count(index, labels, ignore_index);
+}
+
+MaskRow MaskCounts::count(std::uint64_t index, const TensorView& labels,
+                          std::optional<std::int64_t> ignore_index) {
+  const std::size_t pixels = predictions_.size();
+  labels_.resize(pixels);
+  read_any_classes(labels, num_classes_, ignore_index, refuse_label, labels_);
   std::ranges::fill(counts_, 0);
   const std::size_t classes = to_size(num_classes_);
   for (std::size_t i = 0; i < pixels; ++i) {

@@ -7,9 +7,14 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/tensor_view.hpp>
+#include <tally/device/device.hpp>
+#include <tally/metrics/device_counts.hpp>
 #include <tally/predictions/columns.hpp>
+#include <tally/tasks/task.hpp>
 
 #include "column.hpp"
+#include "host_tensors.hpp"
+#include "scoring.hpp"
 
 namespace tally::tasks {
 
@@ -38,5 +43,51 @@ void clear(const std::vector<Column<Row>>& columns, predictions::RecordBatch& re
   records.columns.resize(columns.size());
   for (auto& column : records.columns) column.clear();
 }
+
+// A model's one output against the label. Rules has `options`, `label_position`, `metrics`,
+// `columns` and `kept`; Counter, made of them:
+//   check(output, labels)             Error(model) where the two of a batch do not fit
+//   count(index, output, label)       of one sample: its row, which may point into the counter
+template <class Rules, class Counter>
+class SampleScorer : public BatchScorer {
+ public:
+  SampleScorer(const Rules& rules, const device::Device& device)
+      : rules_(rules), outputs_(device), labels_(device), counter_(rules) {}
+
+  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+    const TensorView& output = only_output(batch.outputs);
+    const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
+    counter_.check(output, labels);
+    check_rows(batch);
+    first_index_ = batch.first_index;
+    num_samples_ = batch.num_samples;
+    counts_ = &counts;
+    outputs_.fetch({&output, 1}, counts.stream());
+    labels_.fetch({&labels, 1}, counts.stream());
+  }
+
+  void collect(CollectedBatch& collected) override {
+    collected.not_finite.clear();
+    clear(rules_.columns, collected.records);
+    clear(rules_.kept, collected.kept);
+    for (std::int64_t row = 0; row < num_samples_; ++row) {
+      const auto found =
+          counter_.count(static_cast<std::uint64_t>(first_index_ + row),
+                         row_of(outputs_.views()[0], row), row_of(labels_.views()[0], row));
+      rules_.metrics.update(std::span(&found, 1), counts_->on_host());
+      if (!found.finite) collected.not_finite.push_back(first_index_ + row);
+      append(found, rules_.columns, collected.records);
+      append(found, rules_.kept, collected.kept);
+    }
+  }
+
+ private:
+  const Rules& rules_;
+  HostTensors outputs_, labels_;
+  Counter counter_;
+  std::int64_t first_index_ = 0;
+  std::int64_t num_samples_ = 0;
+  metrics::DeviceCounts* counts_ = nullptr;
+};
 
 }  // namespace tally::tasks

@@ -27,13 +27,15 @@ const TensorView& label_of(const ScoredBatch& batch, const TaskOptions& options,
   return batch.targets[position];
 }
 
+const TensorView& only_output(std::span<const TensorView> outputs) {
+  if (outputs.size() == 1) return outputs.front();
+  throw Error(ErrorKind::model,
+              format("the model returned {} tensors, expected one: the scores", outputs.size()),
+              "Name the scores alone under outputs in its card (docs/model-card.md).");
+}
+
 const TensorView& scores_in(std::span<const TensorView> outputs) {
-  if (outputs.size() != 1) {
-    throw Error(ErrorKind::model,
-                format("the model returned {} tensors, expected one: the scores", outputs.size()),
-                "Name the scores alone under outputs in its card (docs/model-card.md).");
-  }
-  const TensorView& scores = outputs.front();
+  const TensorView& scores = only_output(outputs);
   if (scores.dtype == DType::f32) return scores;
   throw Error(ErrorKind::model,
               format("the model returned {}, expected floating-point scores", name(scores.dtype)));

@@ -27,8 +27,9 @@ std::size_t position_of_label(const TaskOptions& options);
 const TensorView& label_of(const ScoredBatch& batch, const TaskOptions& options,
                            std::size_t position);
 
-// The scores, of a model that returns nothing else. Error(model) if there are several outputs, or
-// other values than float32.
+// Of a model that returns nothing else. Error(model) if there are several outputs.
+const TensorView& only_output(std::span<const TensorView> outputs);
+// The same of scores. Error(model) also for other values than float32.
 const TensorView& scores_in(std::span<const TensorView> outputs);
 // Error(model) if an output has too few rows for the batch.
 void check_rows(const ScoredBatch& batch);

@@ -8,7 +8,6 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/mask_pass.hpp>
 
-#include "host_tensors.hpp"
 #include "per_sample.hpp"
 #include "scoring.hpp"
 
@@ -82,65 +81,54 @@ struct Rules {
   std::vector<MaskColumn> kept;
 };
 
-void check_scores(const TensorView& scores, std::int64_t num_classes) {
-  if (scores.shape.size() == 4 && scores.shape[1] == num_classes) return;
-  throw Error(ErrorKind::model,
-              format("the model returned {}, expected [rows, {}, height, width]: a score for each "
-                     "class of each pixel",
-                     to_string(scores.shape), num_classes));
+// Which labels may be of, too.
+bool are_classes(DType dtype) {
+  return dtype == DType::u8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
 }
 
-void check_size(const TensorView& scores, const TensorView& labels) {
-  if (scores.shape[2] == labels.shape.at(1) && scores.shape[3] == labels.shape.at(2)) return;
+// Height and width, of scores [rows, classes, height, width], or of classes that the model has
+// decided, [rows, height, width].
+Shape image_shape(const TensorView& output, std::int64_t num_classes) {
+  const Shape& shape = output.shape;
+  const bool is_decided = are_classes(output.dtype);
+  if (is_decided && shape.size() == 3) return {shape[1], shape[2]};
+  const bool is_scores = output.dtype == DType::f32 && shape.size() == 4 && shape[1] == num_classes;
+  if (is_scores) return {shape[2], shape[3]};
   throw Error(ErrorKind::model,
-              format("the model returned scores of {} x {} pixels, /targets/label has {} x {}",
-                     scores.shape[2], scores.shape[3], labels.shape[1], labels.shape[2]),
-              "Export a model that returns scores of the labels' size, or prepare labels of its "
-              "size.");
+              format("the model returned {} {}, expected [rows, {}, height, width], a score for "
+                     "each class of each pixel, or integers [rows, height, width], its class",
+                     name(output.dtype), to_string(shape), num_classes));
 }
 
-class MaskScorer : public BatchScorer {
+class MaskCounter {
  public:
-  MaskScorer(const Rules& rules, const device::Device& device)
-      : rules_(rules), scores_(device), labels_(device), image_(rules.num_classes()) {}
+  explicit MaskCounter(const Rules& rules)
+      : num_classes_(rules.num_classes()),
+        ignore_index_(rules.options.metrics.ignore_index),
+        image_(num_classes_) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
-    const TensorView& scores = scores_in(batch.outputs);
-    const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
-    check_scores(scores, rules_.num_classes());
-    check_size(scores, labels);
-    check_rows(batch);
-    first_index_ = batch.first_index;
-    num_samples_ = batch.num_samples;
-    counts_ = &counts;
-    scores_.fetch({&scores, 1}, counts.stream());
-    labels_.fetch({&labels, 1}, counts.stream());
+  void check(const TensorView& output, const TensorView& labels) const {
+    const Shape found = image_shape(output, num_classes_);
+    if (found[0] == labels.shape.at(1) && found[1] == labels.shape.at(2)) return;
+    throw Error(ErrorKind::model,
+                format("the model returned scores of {} x {} pixels, /targets/label has {} x {}",
+                       found[0], found[1], labels.shape[1], labels.shape[2]),
+                "Export a model that returns scores of the labels' size, or prepare labels of its "
+                "size.");
   }
 
-  void collect(CollectedBatch& collected) override {
-    collected.not_finite.clear();
-    clear(rules_.columns, collected.records);
-    clear(rules_.kept, collected.kept);
-    for (std::int64_t row = 0; row < num_samples_; ++row) {
-      const TensorView scores = row_of(scores_.views()[0], row);
-      const MaskRow found =
-          image_.count(static_cast<std::uint64_t>(first_index_ + row),
-                       {scores.as<const float>(), to_size(num_elements(scores.shape))},
-                       row_of(labels_.views()[0], row), rules_.options.metrics.ignore_index);
-      rules_.metrics.update(std::span(&found, 1), counts_->on_host());
-      if (!found.finite) collected.not_finite.push_back(first_index_ + row);
-      append(found, rules_.columns, collected.records);
-      append(found, rules_.kept, collected.kept);
+  MaskRow count(std::uint64_t index, const TensorView& output, const TensorView& labels) {
+    if (are_classes(output.dtype)) {
+      return image_.count_decided(index, output, labels, ignore_index_);
     }
+    return image_.count(index, {output.as<const float>(), to_size(num_elements(output.shape))},
+                        labels, ignore_index_);
   }
 
  private:
-  const Rules& rules_;
-  HostTensors scores_, labels_;
+  std::int64_t num_classes_;
+  std::optional<std::int64_t> ignore_index_;
   metrics::MaskCounts image_;
-  std::int64_t first_index_ = 0;
-  std::int64_t num_samples_ = 0;
-  metrics::DeviceCounts* counts_ = nullptr;
 };
 
 class Segmentation : public CountingTask<Rules> {
@@ -155,20 +143,20 @@ class Segmentation : public CountingTask<Rules> {
   }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
-    check_scores(scores_in(outputs), rules_.num_classes());
+    image_shape(only_output(outputs), rules_.num_classes());
   }
 
   void settle(std::span<const TensorView> outputs) override {
-    check_outputs(outputs);
+    const Shape shape = image_shape(only_output(outputs), rules_.num_classes());
     const auto mask = std::ranges::find(rules_.columns, "prediction",
                                         [](const MaskColumn& column) { return column.spec.name; });
     if (mask == rules_.columns.end()) return;
-    mask->spec.row_shape = {outputs[0].shape[2], outputs[0].shape[3]};
+    mask->spec.row_shape = shape;
   }
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<MaskScorer>(rules_, device);
+    return std::make_unique<SampleScorer<Rules, MaskCounter>>(rules_, device);
   }
 
   metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {

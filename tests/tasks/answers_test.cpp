@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include "expect_error.hpp"
+#include "values_of.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -159,13 +159,6 @@ TEST(Answers, HaveBytesOfTheContext) {
   Asked asked;
   asked.tokens[3] = {22, 22};
   EXPECT_EQ(asked.answer(candidates(3, 3), kV1).text, "") << "no bytes, but in the context";
-}
-
-template <class T>
-std::vector<T> values_of(const std::vector<std::byte>& column) {
-  std::vector<T> values(column.size() / sizeof(T));
-  std::memcpy(values.data(), column.data(), column.size());
-  return values;
 }
 
 std::string text_of(const std::vector<std::byte>& column) {

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <limits>
 
 #include <tally/base/error.hpp>
@@ -9,6 +8,7 @@
 #include <tally/tasks/task.hpp>
 
 #include "expect_error.hpp"
+#include "values_of.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -24,13 +24,6 @@ TaskOptions options(std::vector<std::string> names = {}) {
           .save = {SaveColumns::labels},
           .targets = {},
           .output_names = std::move(names)};
-}
-
-template <class T>
-std::vector<T> values_of(const std::vector<std::byte>& column) {
-  std::vector<T> values(column.size() / sizeof(T));
-  std::memcpy(values.data(), column.data(), column.size());
-  return values;
 }
 
 // Three images with room for two detections, from index 40 on.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <tally/base/error.hpp>
@@ -11,6 +10,8 @@
 
 #include "expect_error.hpp"
 #include "outputs_of.hpp"
+#include "score_twice.hpp"
+#include "values_of.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -37,13 +38,6 @@ struct Batch {
   ScoredBatch view{.first_index = 40, .num_samples = 3, .outputs = outputs, .targets = targets};
 };
 
-template <class T>
-std::vector<T> values_of(const std::vector<std::byte>& column) {
-  std::vector<T> values(column.size() / sizeof(T));
-  std::memcpy(values.data(), column.data(), column.size());
-  return values;
-}
-
 void check_counts(Batch& batch) {
   const auto task = make_task(options());
   task->settle(batch.outputs);
@@ -52,14 +46,7 @@ void check_counts(Batch& batch) {
                           ColumnSpec{"pixels", DType::i64, {}},
                           ColumnSpec{"prediction", DType::f32, {1, 3}}));
   exact::State state(task->layout());
-  const device::Stream stream{device::Device{}};
-  metrics::DeviceCounts counts(state, stream);
-  const auto scorer = task->make_scorer(3, {});
-  CollectedBatch collected;
-  for (int i = 0; i < 2; ++i) {  // what is left of the batch before does not matter
-    scorer->enqueue(batch.view, counts);
-    scorer->collect(collected);
-  }
+  const CollectedBatch collected = score_twice(*task, batch.view, state);
   EXPECT_EQ(collected.records.num_rows, 3);
   EXPECT_THAT(values_of<std::int64_t>(collected.records.columns[0]), ElementsAre(40, 41, 42));
   const auto losses = values_of<float>(collected.records.columns[1]);
@@ -99,10 +86,8 @@ TEST(MapRegression, RefusesOtherShapes) {
   batch.outputs = {contiguous_view(batch.values.data(), DType::f32, {4, 3, 1})};
   batch.view.outputs = batch.outputs;
   exact::State state(task->layout());
-  const device::Stream stream{device::Device{}};
-  metrics::DeviceCounts counts(state, stream);
   expect_error(ErrorKind::model, {"values of 3 x 1 pixels, /targets/label has 1 x 3"},
-               [&] { task->make_scorer(3, {})->enqueue(batch.view, counts); });
+               [&] { score_twice(*task, batch.view, state); });
 }
 
 TEST(MapRegression, SavesWhatItHas) {

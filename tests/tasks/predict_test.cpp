@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <limits>
 
 #include <tally/base/error.hpp>
@@ -9,6 +8,7 @@
 
 #include "expect_error.hpp"
 #include "outputs_of.hpp"
+#include "values_of.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -35,13 +35,6 @@ struct Batch {
                                   contiguous_view(numbers.data(), DType::i16, {3})};
   ScoredBatch view{.first_index = 40, .num_samples = 2, .outputs = outputs, .targets = {}};
 };
-
-template <class T>
-std::vector<T> values_of(const std::vector<std::byte>& column) {
-  std::vector<T> values(column.size() / sizeof(T));
-  std::memcpy(values.data(), column.data(), column.size());
-  return values;
-}
 
 TEST(Predict, RecordsEveryOutputAndCountsEverySample) {
   Batch batch;

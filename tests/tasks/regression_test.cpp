@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
@@ -11,6 +10,7 @@
 
 #include "expect_error.hpp"
 #include "outputs_of.hpp"
+#include "values_of.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -61,13 +61,6 @@ Scored score(const Task& task, const ScoredBatch& batch) {
   scorer->collect(scored.collected);
   scored.results = task.finalize(state);
   return scored;
-}
-
-template <class T>
-std::vector<T> values_of(const std::vector<std::byte>& column) {
-  std::vector<T> values(column.size() / sizeof(T));
-  std::memcpy(values.data(), column.data(), column.size());
-  return values;
 }
 
 TEST(Regression, RecordsPredictionsAndTargets) {

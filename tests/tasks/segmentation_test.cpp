@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <limits>
 
 #include <tally/base/error.hpp>
@@ -9,6 +8,8 @@
 
 #include "expect_error.hpp"
 #include "outputs_of.hpp"
+#include "score_twice.hpp"
+#include "values_of.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -37,13 +38,6 @@ struct Batch {
   ScoredBatch view{.first_index = 40, .num_samples = 2, .outputs = outputs, .targets = targets};
 };
 
-template <class T>
-std::vector<T> values_of(const std::vector<std::byte>& column) {
-  std::vector<T> values(column.size() / sizeof(T));
-  std::memcpy(values.data(), column.data(), column.size());
-  return values;
-}
-
 TEST(Segmentation, CountsAndRecordsPixels) {
   Batch batch;
   const auto task = make_task(options());
@@ -53,14 +47,7 @@ TEST(Segmentation, CountsAndRecordsPixels) {
                           ColumnSpec{"index", DType::i64, {}}, ColumnSpec{"pixels", DType::i64, {}},
                           ColumnSpec{"prediction", DType::u8, {1, 3}}));
   exact::State state(task->layout());
-  const device::Stream stream{device::Device{}};
-  metrics::DeviceCounts counts(state, stream);
-  const auto scorer = task->make_scorer(3, {});
-  CollectedBatch collected;
-  for (int i = 0; i < 2; ++i) {  // what is left of the batch before does not matter
-    scorer->enqueue(batch.view, counts);
-    scorer->collect(collected);
-  }
+  const CollectedBatch collected = score_twice(*task, batch.view, state);
   EXPECT_EQ(collected.records.num_rows, 2);
   EXPECT_THAT(values_of<std::int64_t>(collected.records.columns[0]), ElementsAre(1, 1));
   EXPECT_THAT(values_of<std::int64_t>(collected.records.columns[1]), ElementsAre(40, 41));
@@ -78,6 +65,38 @@ TEST(Segmentation, CountsAndRecordsPixels) {
   EXPECT_EQ(once.scored, 2);
   EXPECT_DOUBLE_EQ(*once.find("accuracy")->value, 2.0 / 5);
   EXPECT_EQ(once.not_finite, 1);
+}
+
+template <class T>
+void check_decided(DType dtype, T none) {
+  Batch batch;
+  std::vector<T> classes{0, 1, 0, 1, none, 1, 9, 9, 9};
+  batch.outputs = {contiguous_view(classes.data(), dtype, {3, 1, 3})};
+  batch.view.outputs = batch.outputs;
+  const auto task = make_task(options());
+  task->settle(batch.outputs);
+  exact::State state(task->layout());
+  const CollectedBatch collected = score_twice(*task, batch.view, state);
+  EXPECT_THAT(values_of<std::int64_t>(collected.records.columns[0]), ElementsAre(1, 1));
+  EXPECT_THAT(values_of<std::uint8_t>(collected.records.columns[3]),
+              ElementsAre(0, 1, 0, 1, 255, 1));
+  EXPECT_THAT(collected.not_finite, ElementsAre(41));
+  EXPECT_DOUBLE_EQ(*task->finalize(state).find("accuracy")->value, 2.0 / 5);
+  classes[4] = 2;
+  expect_error(ErrorKind::model, {"sample 41 has at pixel 1 the class 2, expected 0 to 1"},
+               [&] { score_twice(*task, batch.view, state); });
+}
+
+TEST(Segmentation, TakesClassesThatAreDecided) {
+  check_decided<std::uint8_t>(DType::u8, 255);
+  check_decided<std::int16_t>(DType::i16, -1);
+  check_decided<std::int32_t>(DType::i32, -1);
+  check_decided<std::int64_t>(DType::i64, -1);
+  const auto task = make_task(options());
+  std::vector<std::int64_t> classes(3);
+  const std::vector<TensorView> flat{contiguous_view(classes.data(), DType::i64, {3, 1})};
+  expect_error(ErrorKind::model, {"int64 [3, 1]", "or integers [rows, height, width]"},
+               [&] { task->check_outputs(flat); });
 }
 
 TEST(Segmentation, HasMasksOfWiderIntegersForManyClasses) {
@@ -100,10 +119,8 @@ TEST(Segmentation, RefusesOtherSizes) {
   batch.outputs = {contiguous_view(batch.scores.data(), DType::f32, {3, 2, 3, 1})};
   batch.view.outputs = batch.outputs;
   exact::State state(task->layout());
-  const device::Stream stream{device::Device{}};
-  metrics::DeviceCounts counts(state, stream);
   expect_error(ErrorKind::model, {"scores of 3 x 1 pixels, /targets/label has 1 x 3"},
-               [&] { task->make_scorer(3, {})->enqueue(batch.view, counts); });
+               [&] { score_twice(*task, batch.view, state); });
 }
 
 TEST(Segmentation, SavesWhatItHas) {

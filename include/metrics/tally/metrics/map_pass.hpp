@@ -20,7 +20,8 @@ class MapSums {
   // How many numbers are kept of an image.
   std::int64_t num_sums() const;
   // One prediction and target for each pixel; a target that is NaN is not scored, and its
-  // prediction may be anything. The row points into this object until the next call.
+  // prediction may be anything. The row points to the predictions, and into this object until the
+  // next call.
   MapRow count(std::uint64_t index, std::span<const float> predictions,
                std::span<const float> targets);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace tally::metrics {
 
@@ -14,6 +15,7 @@ struct MapRow {
   // What its pixels add to a State behind RegressionCounters::pixels.
   const std::int64_t* sums = nullptr;  // [num_sums]
   std::int64_t num_sums = 0;
+  std::span<const float> predictions = {};  // of all pixels; none where only sums were kept
 };
 
 }  // namespace tally::metrics

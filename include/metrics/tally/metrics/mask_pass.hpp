@@ -26,11 +26,20 @@ class MaskCounts {
   // them). The row points into this object until the next call.
   MaskRow count(std::uint64_t index, std::span<const float> scores, const TensorView& labels,
                 std::optional<std::int64_t> ignore_index);
+  // The same of classes that are decided: `classes` are of these types, too; -1, or 255 of uint8
+  // and up to 255 classes, is none, as of scores that are not finite. Error(model) names one that
+  // there is not.
+  MaskRow count_decided(std::uint64_t index, const TensorView& classes, const TensorView& labels,
+                        std::optional<std::int64_t> ignore_index);
 
   // Support, predictions and hits, [3, num_classes]: what is kept of an image.
   std::span<const std::int64_t> kept() const { return counts_; }
 
  private:
+  // Of predictions_.
+  MaskRow count(std::uint64_t index, const TensorView& labels,
+                std::optional<std::int64_t> ignore_index);
+
   std::int64_t num_classes_ = 0;
   std::vector<std::int32_t> labels_, predictions_;
   std::vector<std::int64_t> counts_;
