@@ -21,6 +21,7 @@
 #include "output_folder.hpp"
 #include "results.hpp"
 #include "score_texts.hpp"
+#include "score_units.hpp"
 #include "staging.hpp"
 #include "tracing.hpp"
 #include "units.hpp"
@@ -52,6 +53,7 @@ struct RootSide {
 
 LoopResult run(Job& job, evaluate::Observer& observer, IdsFound& ids) {
   if (job.saved_texts) return score_texts(job, observer, ids);
+  if (job.saved_units) return score_units(job, observer);
   return job.saved_detections ? pass_over_images(job, observer) : run_loop(job, observer);
 }
 

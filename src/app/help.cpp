@@ -104,9 +104,9 @@ std::string command_help(std::string_view command) {
     return evaluate_help(
         "[mpirun -n P] tally score --predictions P --data D [options]",
         "Scores predictions that were saved, with the same metrics and digests as 'evaluate':\n"
-        "the logits or probabilities in a predictions.h5, answers to questions, also in SQuAD's\n"
-        "form {\"question id\": \"answer\", …}, or detections, also in COCO's form of results.\n"
-        "Runs no model.",
+        "what a predictions.h5 holds (of classes logits or probabilities, of images masks, by\n"
+        "--save), answers to questions, also in SQuAD's form {\"question id\": \"answer\", …}, or\n"
+        "detections, also in COCO's form of results. Runs no model.",
         config::RunKind::predictions);
   }
   if (command == "inspect") {

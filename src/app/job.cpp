@@ -24,7 +24,7 @@
 #include "output_folder.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
-#include "score_texts.hpp"
+#include "saved_predictions.hpp"
 #include "staging.hpp"
 #include "units.hpp"
 
@@ -182,10 +182,10 @@ void note_balance(Job& job, int world_size) {
 
 void note_limit(Job& job) {
   const auto& info = job.data.set->info();
-  const auto all = job.saved_texts ? info.num_units : info.num_samples;
+  const auto all = scores_units(job) ? info.num_units : info.num_samples;
   if (job.config.limit <= all) return;
   job.notes.push_back(format("--limit {} is more than the {} {} of the data set", job.config.limit,
-                             all, job.saved_texts ? "questions" : "samples"));
+                             all, scores_units(job) ? unit_word(info.task) : "samples"));
 }
 
 // What the data set alone and what the model alone cannot tell: do they fit each other?
@@ -209,7 +209,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
       check_spill_folder(job.config);
     }
   });
-  if (job.saved_texts || job.saved_detections) return;
+  if (scores_units(job) || job.saved_detections) return;
   settle_batch_size(comm, job);
   comm::agree_on(comm, [&] {
     naming_model(job.config.model, [&] {
@@ -233,7 +233,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
 
 std::int64_t num_samples(const Job& job) {
   const auto& info = job.data.set->info();
-  const auto all = job.saved_texts ? info.num_units : info.num_samples;
+  const auto all = scores_units(job) ? info.num_units : info.num_samples;
   return job.config.limit > 0 ? std::min(job.config.limit, all) : all;
 }
 

@@ -21,6 +21,7 @@
 #include <tally/exchange/answer_thresholds.hpp>
 #include <tally/plan/batch_grid.hpp>
 #include <tally/predictions/log.hpp>
+#include <tally/predictions/saved_rows.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "gpu_libraries.hpp"
@@ -46,6 +47,8 @@ struct Job {
   OpenedData data;
   LoadedModel model;
   std::optional<SavedTexts> saved_texts;  // answers that are scored in place of a model's
+  // The same of documents, and of questions with choices.
+  std::optional<predictions::SavedRows> saved_units;
   // Detections in place of a model's; they are on rank 0.
   std::optional<SavedDetections> saved_detections;
   GpuVersions gpu_versions;                                   // zeros on the CPU

@@ -17,6 +17,7 @@
 #include "provenance.hpp"
 #include "rank_figures.hpp"
 #include "reduction.hpp"
+#include "saved_predictions.hpp"
 #include "scoring_attributes.hpp"
 
 namespace tally::app {
@@ -64,7 +65,7 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
 
 void fill_inputs(report::RunReport& report, const Job& job) {
   const auto& info = job.data.set->info();
-  report.total_samples = job.saved_texts ? info.num_units : info.num_samples;
+  report.total_samples = scores_units(job) ? info.num_units : info.num_samples;
   report.total_units = info.num_units > 0 ? info.num_units : info.num_samples;
   report.class_names = info.class_names;
   report.batch_size = job.grid->batch_size();

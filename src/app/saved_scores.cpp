@@ -29,7 +29,7 @@ constexpr const char* kWhat = "predictions file";
 
 // A model that returns probabilities has no logits, and regression has no scores but its values.
 std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
-  if (task == "regression") return {"prediction"};
+  if (task == "regression" || task == "segmentation") return {"prediction"};
   if (outputs == "probabilities") return {"probabilities"};
   if (!outputs.empty()) return {"logits"};
   return {"logits", "probabilities"};
@@ -37,12 +37,13 @@ std::vector<std::string> columns_for(std::string_view task, const std::string& o
 
 [[noreturn]] void refuse_column(const std::string& path, const std::vector<std::string>& wanted,
                                 std::string_view task) {
-  throw Error(ErrorKind::dataset,
-              format("{} '{}' has no column {} to score for {}", kWhat, path,
-                     fmt::join(wanted, " or "), task),
-              task == "regression"
-                  ? "Evaluate with --save labels, of maps with --save labels,masks."
-                  : format("Evaluate with --save {}.", wanted.front()));
+  throw Error(
+      ErrorKind::dataset,
+      format("{} '{}' has no column {} to score for {}", kWhat, path, fmt::join(wanted, " or "),
+             task),
+      wanted.front() == "prediction"
+          ? "Evaluate with --save labels,masks, or --save labels where samples are no images."
+          : format("Evaluate with --save {}.", wanted.front()));
 }
 
 metrics::OutputKind kind_of(const std::string& column, const std::string& asked,

@@ -1,19 +1,15 @@
 #include "score_texts.hpp"
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/ragged.hpp>
-#include <tally/model/fake_predictors.hpp>
 
 #include "listed_ids.hpp"
 #include "question_texts.hpp"
@@ -80,25 +76,6 @@ class TextScorer {
   IdsFound& ids_;
 };
 
-// A run replaces what lies in its folder.
-void check_not_replaced(const std::string& predictions, const std::string& output) {
-  std::error_code ignored;
-  const auto folder = std::filesystem::path(predictions).parent_path();
-  if (!std::filesystem::equivalent(folder.empty() ? "." : folder, output, ignored)) return;
-  throw Error(ErrorKind::usage,
-              format("the predictions '{}' lie in the output folder", printable(predictions)),
-              "Name another folder with --output.");
-}
-
-void check_is_scored(const std::string& task) {
-  constexpr std::array<std::string_view, 4> kOfModelsOnly{"language-model", "multiple-choice",
-                                                          "predict", "segmentation"};
-  if (std::ranges::find(kOfModelsOnly, task) == kOfModelsOnly.end()) return;
-  throw Error(ErrorKind::usage,
-              format("the task '{}' cannot be scored from saved predictions", printable(task)),
-              "Evaluate with the model.");
-}
-
 // Says which texts the questions `units` ask for.
 void mark_asked(Job& job, plan::SampleRange units, IdsFound& ids) {
   const auto asked = data::read_ragged(*job.data.set, "/units/id", units.first, units.count);
@@ -118,41 +95,6 @@ void mark_unscored(const comm::Communicator& comm, Job& job, IdsFound& ids) {
 }
 
 }  // namespace
-
-void take_predictions(const comm::Communicator& comm, Job& job) {
-  const config::RunConfig& config = job.config;
-  comm::agree_on(comm, [&] {
-    if (!comm.is_root()) return;
-    check_not_replaced(config.predictions, job.output);
-    job.model.model = describe_input(config.predictions);
-  });
-  job.model.model.path = config.predictions;
-  job.model.model.digest = comm.broadcast(job.model.model.digest);
-  job.model.predictor = model::make_passthrough_predictor();
-  const auto& info = job.data.set->info();
-  const std::string task = config.task.empty() ? info.task : config.task;
-  if (task == "question-answering") {
-    job.saved_texts = share_texts(comm, config.predictions);
-    return;
-  }
-  if (task == "detection") {
-    job.saved_detections.emplace();
-    comm::agree_on(comm, [&] {
-      if (!comm.is_root()) return;
-      *job.saved_detections = read_detections(config.predictions, *job.data.set, num_samples(job),
-                                              job.data.file.digest);
-      for (const auto& note : job.saved_detections->notes) job.notes.push_back(note);
-    });
-    return;
-  }
-  comm::agree_on(comm, [&] {
-    check_is_scored(task);
-    auto scores = find_scores(config.predictions, task, config.outputs, job.data.file.digest);
-    job.data.set = std::make_unique<data::DataSet>(config.data, scores.column);
-    job.config.outputs = metrics::name(scores.outputs);
-    for (auto& note : scores.notes) job.notes.push_back(std::move(note));
-  });
-}
 
 LoopResult score_texts(Job& job, evaluate::Observer& observer, IdsFound& ids) {
   LoopResult result = fresh_result(job, job.task->columns(), job.task->kept_columns());

@@ -14,10 +14,6 @@
 
 namespace tally::app {
 
-// Collective. In place of load_model(): what --predictions names becomes the job's model and input,
-// or its texts. Throws comm::AgreedFailure.
-void take_predictions(const comm::Communicator& comm, Job& job);
-
 // What the questions of a rank and the saved texts have in common.
 struct IdsFound {
   std::vector<std::int64_t> is_asked;  // [texts], 1 where a question of this rank has the id

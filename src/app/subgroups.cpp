@@ -12,6 +12,7 @@
 #include "job.hpp"
 #include "kept_rows.hpp"
 #include "reduction.hpp"
+#include "saved_predictions.hpp"
 
 namespace tally::app {
 namespace {
@@ -69,7 +70,7 @@ std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job) 
     }
     return found;
   }
-  if (job.saved_texts) {  // groups are of samples, of which nothing was read
+  if (scores_units(job)) {  // groups are of samples, of which nothing was read
     if (!job.data.set->info().groups.empty()) {
       job.notes.emplace_back("no figures by subgroup: they need the samples that were predicted");
     }

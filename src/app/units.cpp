@@ -8,6 +8,7 @@
 #include "choice_units.hpp"
 #include "document_units.hpp"
 #include "questions.hpp"
+#include "saved_predictions.hpp"
 #include "unit_join.hpp"
 
 namespace tally::app {
@@ -74,13 +75,13 @@ std::int64_t cut_unit(const Job& job) {
 
 std::int64_t count_units(const Job& job) {
   const auto& info = job.data.set->info();
-  if (info.num_units == 0 || job.saved_texts) return num_samples(job);
+  if (info.num_units == 0 || scores_units(job)) return num_samples(job);
   return num_samples(job) == info.num_samples ? info.num_units
                                               : unit_of(job, num_samples(job) - 1) + 1;
 }
 
 void join_units(const comm::Communicator& comm, Job& job, LoopResult& mine) {
-  if (!job.saved_texts) std::visit(Joiner{comm, job, mine}, job.task->units());
+  if (!scores_units(job)) std::visit(Joiner{comm, job, mine}, job.task->units());
 }
 
 }  // namespace tally::app

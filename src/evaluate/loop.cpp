@@ -146,10 +146,7 @@ class Pipeline {
 
   void note_not_finite(std::span<const std::int64_t> indices) {
     NotFinite& found = findings_.not_finite;
-    for (const std::int64_t index : indices) {
-      if (found.first_indices.size() < NotFinite::kListed) found.first_indices.push_back(index);
-    }
-    found.count += std::ssize(indices);
+    for (const std::int64_t index : indices) found.add(index);
     if (found.count > parts_.most_not_finite) throw numeric_error(found, "at least ");
   }
 
@@ -172,6 +169,11 @@ class Pipeline {
 
 int batches_in_flight(const device::Device& device) {
   return device.kind == DeviceKind::cpu ? 1 : kBatchesInFlightOnGpu;
+}
+
+void NotFinite::add(std::int64_t index) {
+  if (first_indices.size() < kListed) first_indices.push_back(index);
+  ++count;
 }
 
 Error numeric_error(const NotFinite& found, std::string_view bound) {

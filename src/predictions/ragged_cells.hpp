@@ -1,11 +1,14 @@
 // Rows of a ragged column of predictions.h5, for people.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/hdf5/reader.hpp>
 
 namespace tally::predictions {
@@ -27,6 +30,20 @@ class RaggedColumn {
   // Of up to `count` rows: bytes as quoted text, of other elements how many there are.
   // Error(dataset) for offsets that lead nowhere.
   std::vector<std::string> first_cells(std::int64_t count) const;
+  // Rows [first, first + count), of elements that are T. Error(dataset) for others.
+  template <class T>
+  std::vector<std::vector<T>> rows(std::int64_t first, std::int64_t count) const {
+    values_.require_element(hdf5::element_for<T>());
+    const auto offsets = offsets_from(first, count);
+    std::vector<T> all(to_size(offsets.back() - offsets.front()));
+    values_.read_rows(offsets.front(), std::ssize(all), std::as_writable_bytes(std::span(all)));
+    std::vector<std::vector<T>> rows;
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+      rows.emplace_back(all.begin() + offsets[i] - offsets[0],
+                        all.begin() + offsets[i + 1] - offsets[0]);
+    }
+    return rows;
+  }
   // Of one row: the begin of its text, or its first elements.
   std::string cell(std::int64_t row) const;
 

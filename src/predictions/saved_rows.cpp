@@ -9,6 +9,8 @@
 #include <tally/base/printable.hpp>
 #include <tally/predictions/open_predictions.hpp>
 
+#include "ragged_cells.hpp"
+
 namespace tally::predictions {
 namespace {
 
@@ -57,6 +59,12 @@ std::vector<T> numbers(hdf5::Element element, std::span<const std::byte> bytes) 
   return {};
 }
 
+[[noreturn]] void refuse_missing(const SavedRows& saved, std::string_view column) {
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}' has no column '{}'", saved.name(), column),
+              format("Evaluate again with --save {}.", save_value_of(column)));
+}
+
 }  // namespace
 
 SavedRows::SavedRows(const std::filesystem::path& path)
@@ -87,11 +95,7 @@ bool SavedRows::has(std::string_view column) const {
 }
 
 hdf5::Dataset SavedRows::open(std::string_view column) const {
-  if (!has(column)) {
-    throw Error(ErrorKind::dataset,
-                format("predictions file '{}' has no column '{}'", name(), column),
-                format("Evaluate again with --save {}.", save_value_of(column)));
-  }
+  if (!has(column)) refuse_missing(*this, column);
   hdf5::Dataset dataset = reader_.dataset(format("/{}", column));
   const auto& shape = dataset.info().shape;
   if (!shape.empty() && shape[0] == num_rows_) return dataset;
@@ -118,5 +122,23 @@ std::vector<T> SavedRows::read(std::string_view column, std::int64_t first,
 template std::vector<std::int64_t> SavedRows::read(std::string_view, std::int64_t,
                                                    std::int64_t) const;
 template std::vector<double> SavedRows::read(std::string_view, std::int64_t, std::int64_t) const;
+
+template <class T>
+std::vector<std::vector<T>> SavedRows::read_ragged(std::string_view column, std::int64_t first,
+                                                   std::int64_t count) const {
+  if (!has(column)) refuse_missing(*this, column);
+  const RaggedColumn ragged(reader_, column);
+  if (ragged.num_rows() == num_rows_) return ragged.rows<T>(first, count);
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', /{} is {}, expected {} rows", name(),
+                     printable(column), ragged.shape_text(), num_rows_),
+              "The file is damaged: evaluate again.");
+}
+
+template std::vector<std::vector<std::uint8_t>> SavedRows::read_ragged(std::string_view,
+                                                                       std::int64_t,
+                                                                       std::int64_t) const;
+template std::vector<std::vector<double>> SavedRows::read_ragged(std::string_view, std::int64_t,
+                                                                 std::int64_t) const;
 
 }  // namespace tally::predictions

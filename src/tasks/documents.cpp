@@ -62,9 +62,10 @@ metrics::DocumentRow row_of(const Document& document, const DocumentSums& sums) 
 }
 
 std::vector<predictions::ColumnSpec> document_columns() {
-  return {{"bytes", DType::i64, {}}, {"correct", DType::i64, {}}, {"id", DType::u8, {}, true},
-          {"index", DType::i64, {}}, {"loss", DType::f64, {}},    {"nll", DType::f64, {}},
-          {"tokens", DType::i64, {}}};
+  return {{"bytes", DType::i64, {}},        {"correct", DType::i64, {}},
+          {"correct_top5", DType::i64, {}}, {"id", DType::u8, {}, true},
+          {"index", DType::i64, {}},        {"loss", DType::f64, {}},
+          {"nll", DType::f64, {}},          {"tokens", DType::i64, {}}};
 }
 
 void append_document(const Document& document, const DocumentSums& sums,
@@ -74,8 +75,9 @@ void append_document(const Document& document, const DocumentSums& sums,
   records.lengths.resize(num_columns);
   const double mean = sums.tokens() > 0 ? sums.loss() / static_cast<double>(sums.tokens()) : kNone;
   std::size_t c = 0;
-  append_value(records.columns[c++], document.bytes);
+  append_value(records.columns[c++], document.whole ? document.bytes : -1);
   append_value(records.columns[c++], sums.right());
+  append_value(records.columns[c++], sums.in_top5());
   append_text(document.id, c++, records);
   append_value(records.columns[c++], document.unit);
   append_value(records.columns[c++], mean);

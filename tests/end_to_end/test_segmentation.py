@@ -136,6 +136,47 @@ def test_any_number_of_ranks_gives_the_same_report(model: Path, evaluate: Evalua
             assert group["metrics"][name]["value"] == pytest.approx(value, abs=2e-6), name
 
 
+class Decided(nn.Module):
+    """Says the class of each pixel."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.argmax(1)
+
+
+def test_classes_of_pixels_give_the_same_figures(
+    model: Path, evaluate: Evaluate, score: Evaluate, tmp_path: Path
+) -> None:
+    scores, labels, ignored = material("ignored")
+    data = write_set(tmp_path / "set.h5", scores, labels, ignored, groups=True)
+    run = evaluate(model, data, *OPTIONS)
+    decided = evaluate(small.save_model(Decided(), tmp_path / "decided.pt"), data, *OPTIONS, ranks=2)
+    saved = run.folder / "predictions.h5"
+    scored = [score(saved, data, "--save", "labels,masks", ranks=ranks) for ranks in (1, 2, 3, 5)]
+    for result in (decided, *scored):
+        assert result.digests == run.digests
+        for key in ("metrics", "per_class", "groups", "samples"):
+            assert result.report[key] == run.report[key], key
+
+
+def test_saved_masks(model: Path, evaluate: Evaluate, score: Evaluate, tally: Program, tmp_path: Path) -> None:
+    scores, labels, _ = material("random")
+    scores[3, 4, 2, 1] = np.nan
+    data = write_set(tmp_path / "set.h5", scores, labels, None)
+    run = evaluate(model, data, *OPTIONS, "--on-nan", "wrong")
+    saved = run.folder / "predictions.h5"
+    again = score(saved, data, "--save", "labels,masks", "--on-nan", "wrong", ranks=2)
+    assert again.digests == run.digests and again.report["metrics"] == run.report["metrics"]
+    words = ["--data", data, "--output", tmp_path / "no"]
+    tally("score", "--predictions", saved, *words, ranks=2).must_fail(7, "1 sample: 3")
+    with h5py.File(saved, "r+") as file:
+        file["prediction"][7, 1, 2] = CLASSES
+    tally("score", "--predictions", saved, *words, ranks=3).must_fail(
+        4, f"sample 7 has at pixel {WIDTH + 2} the class {CLASSES}, expected 0 to {CLASSES - 1}"
+    )
+    without = evaluate(model, data, "--on-nan", "wrong").folder / "predictions.h5"
+    tally("score", "--predictions", without, *words).must_fail(3, "has no column prediction", "--save labels,masks")
+
+
 def test_pixels_that_are_not_finite_are_wrong(model: Path, evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
     scores, labels, _ = material("random")
     labels[:] = 0
@@ -166,7 +207,7 @@ def test_labels_out_of_range_are_named(model: Path, tally: Program, tmp_path: Pa
 
 @pytest.mark.parametrize(("module", "options", "code", "texts"), [
     (Halved(), (), 4, ("scores of 3 x 7 pixels, /targets/label has 5 x 7",)),
-    (nn.Flatten(), (), 4, ("the model returned [", "expected [rows, 6, height, width]")),
+    (nn.Flatten(), (), 4, ("the model returned float32 [", "expected [rows, 6, height, width]")),
     (AsTheyAre(), ("--save", "topk"), 2, ("segmentation saves counts of pixels, and masks",)),
     (AsTheyAre(), ("--metrics", "f1_macro"), 2, ("not known for the task segmentation",)),
 ])  # fmt: skip

@@ -86,9 +86,9 @@ T value_in(const predictions::RecordBatch& records, std::string_view name, std::
 
 TEST(DocumentSums, AreSaved) {
   predictions::RecordBatch records;
-  const DocumentSums sums(SequenceRecord{.tokens = 4, .right = 1, .loss = 2.5});
+  const DocumentSums sums(SequenceRecord{.tokens = 4, .right = 1, .in_top5 = 3, .loss = 2.5});
   append_document({.unit = 6, .id = "né", .bytes = 9}, sums, records);
-  append_document({.unit = 7, .id = ""}, DocumentSums(), records);
+  append_document({.unit = 7, .id = "", .bytes = 9, .whole = false}, DocumentSums(), records);
   ASSERT_EQ(records.num_rows, 2);
   EXPECT_TRUE(std::ranges::is_sorted(document_columns(), {}, &predictions::ColumnSpec::name));
   EXPECT_EQ(value_in<std::int64_t>(records, "bytes", 0), 9);
@@ -97,7 +97,9 @@ TEST(DocumentSums, AreSaved) {
   EXPECT_EQ(value_in<double>(records, "loss", 0), 0.625);
   EXPECT_EQ(value_in<double>(records, "nll", 0), 2.5);
   EXPECT_EQ(value_in<std::int64_t>(records, "tokens", 0), 4);
-  EXPECT_THAT(records.lengths.at(2), ElementsAre(3, 0));
+  EXPECT_THAT(records.lengths.at(3), ElementsAre(3, 0));
+  EXPECT_EQ(value_in<std::int64_t>(records, "correct_top5", 0), 3);
+  EXPECT_EQ(value_in<std::int64_t>(records, "bytes", 1), -1) << "only a part was evaluated";
   EXPECT_TRUE(std::isnan(value_in<double>(records, "loss", 1))) << "no token";
   EXPECT_EQ(value_in<double>(records, "nll", 1), 0);
 }

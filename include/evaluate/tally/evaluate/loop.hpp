@@ -60,6 +60,9 @@ struct NotFinite {
   static constexpr std::size_t kListed = 10;
   std::int64_t count = 0;
   std::vector<std::int64_t> first_indices;  // at most kListed, ascending
+
+  // One behind those that are there.
+  void add(std::int64_t index);
 };
 
 struct LoopFindings {

@@ -33,6 +33,10 @@ class SavedRows {
   // Rows [first, first + count) as int64 or double, whatever number the file holds.
   template <class T>
   std::vector<T> read(std::string_view column, std::int64_t first, std::int64_t count) const;
+  // The same of a ragged column, whose elements are T: uint8 (text) or double.
+  template <class T>
+  std::vector<std::vector<T>> read_ragged(std::string_view column, std::int64_t first,
+                                          std::int64_t count) const;
 
   const hdf5::Reader& reader() const { return reader_; }
 

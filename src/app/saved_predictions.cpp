@@ -1,0 +1,88 @@
+#include "saved_predictions.hpp"
+
+#include <filesystem>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/model/fake_predictors.hpp>
+
+#include "job.hpp"
+#include "score_units.hpp"
+
+namespace tally::app {
+namespace {
+
+// A run replaces what lies in its folder.
+void check_not_replaced(const std::string& predictions, const std::string& output) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::path(predictions).parent_path();
+  if (!std::filesystem::equivalent(folder.empty() ? "." : folder, output, ignored)) return;
+  throw Error(ErrorKind::usage,
+              format("the predictions '{}' lie in the output folder", printable(predictions)),
+              "Name another folder with --output.");
+}
+
+// Detections and their notes stay on rank 0.
+void take_detections(const comm::Communicator& comm, Job& job) {
+  job.saved_detections.emplace();
+  comm::agree_on(comm, [&] {
+    if (!comm.is_root()) return;
+    *job.saved_detections = read_detections(job.config.predictions, *job.data.set, num_samples(job),
+                                            job.data.file.digest);
+    for (const auto& note : job.saved_detections->notes) job.notes.push_back(note);
+  });
+}
+
+void take_scores(Job& job, const std::string& task) {
+  const config::RunConfig& config = job.config;
+  auto scores = find_scores(config.predictions, task, config.outputs, job.data.file.digest);
+  job.data.set = std::make_unique<data::DataSet>(config.data, scores.column);
+  job.config.outputs = metrics::name(scores.outputs);
+  for (auto& note : scores.notes) job.notes.push_back(std::move(note));
+}
+
+void take_units(Job& job, const std::string& task) {
+  job.saved_units.emplace(
+      open_units(job.config.predictions, task, job.data.set->info(), job.config.limit));
+  if (job.saved_units->attribute("data_identity") == job.data.file.digest) return;
+  job.notes.push_back(other_data_note(job.saved_units->attribute("data").value_or("")));
+}
+
+}  // namespace
+
+void take_predictions(const comm::Communicator& comm, Job& job) {
+  const config::RunConfig& config = job.config;
+  comm::agree_on(comm, [&] {
+    if (!comm.is_root()) return;
+    check_not_replaced(config.predictions, job.output);
+    job.model.model = describe_input(config.predictions);
+  });
+  job.model.model.path = config.predictions;
+  job.model.model.digest = comm.broadcast(job.model.model.digest);
+  job.model.predictor = model::make_passthrough_predictor();
+  const std::string task = config.task.empty() ? job.data.set->info().task : config.task;
+  if (task == "question-answering") {
+    job.saved_texts = share_texts(comm, config.predictions);
+  } else if (task == "detection") {
+    take_detections(comm, job);
+  } else if (task == "language-model" || task == "multiple-choice") {
+    comm::agree_on(comm, [&] { take_units(job, task); });
+  } else if (task == "predict") {
+    comm::agree_on(comm, [] {
+      throw Error(ErrorKind::usage, "the task 'predict' has no figures to score",
+                  "Name another with --task, or leave it out.");
+    });
+  } else {
+    comm::agree_on(comm, [&] { take_scores(job, task); });
+  }
+}
+
+bool scores_units(const Job& job) { return job.saved_texts || job.saved_units; }
+
+std::string_view unit_word(std::string_view task) {
+  return task == "language-model" ? "documents" : "questions";
+}
+
+}  // namespace tally::app
