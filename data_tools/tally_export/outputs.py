@@ -25,14 +25,14 @@ class OutputNames:
     names: tuple[str, ...] | None
     kinds: tuple[str, ...]
 
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        names = self.names or (self.kinds[0].replace("-", "_"),)
+    def pairs(self, outputs: Outputs) -> tuple[tuple[str, str], ...]:
+        names = self.names or ("labels" if outputs[0].dtype in INTEGERS else self.kinds[0].replace("-", "_"),)
         return tuple(zip(names, self.kinds, strict=True))
 
     def card_entries(self, outputs: Outputs, varying: list[list[str | int]]) -> list[dict[str, Any]]:
         """varying: shapes with words for what is not the same in all batches."""
         entries = []
-        for (name, kind), output, shape in zip(self.pairs(), outputs, varying, strict=True):
+        for (name, kind), output, shape in zip(self.pairs(outputs), outputs, varying, strict=True):
             of_kind = {} if output.dtype in INTEGERS else {"kind": kind}
             dtype = str(output.dtype).removeprefix("torch.")
             entries.append({"name": name} | of_kind | {"dtype": dtype, "shape": shape})
@@ -42,7 +42,7 @@ class OutputNames:
         if len(outputs) == 1 and outputs[0].ndim <= 2:
             return f"{outputs[0][0].numel()} {self.kinds[0]}"
         shapes = ("x".join(map(str, output.shape[1:])) or "1" for output in outputs)
-        return ", ".join(f"{name} {shape}" for (name, _), shape in zip(self.pairs(), shapes, strict=True))
+        return ", ".join(f"{name} {shape}" for (name, _), shape in zip(self.pairs(outputs), shapes, strict=True))
 
 
 def _own_entries(own: dict[str, Any]) -> list[dict[str, Any]]:
@@ -94,7 +94,11 @@ def check_outputs(outputs: Outputs, found: OutputNames) -> str | None:
         )
     if len(outputs) == 1:
         if outputs[0].dtype in INTEGERS:
-            raise ModelError(f"the model returns {outputs[0].dtype}, expected floating-point scores".replace("torch.", ""))
+            if outputs[0].ndim == 3:  # the class of each pixel
+                return None
+            dtype = str(outputs[0].dtype).removeprefix("torch.")
+            raise ModelError(f"the model returns {dtype}, expected floating-point scores; of a dense network its classes "
+                             "may be integers [batch, height, width]")  # fmt: skip
         return check_kind(outputs[0], found.kinds[0])
     said = zip(outputs, found.kinds, strict=True)
     notes = [check_kind(output, kind) for output, kind in said if kind != "logits" and output.dtype not in INTEGERS]

@@ -125,8 +125,10 @@ std::vector<TensorSpec> parse_outputs(const Field& field) {
   for (std::size_t i = 0; i < count; ++i) {
     const Field output = field.at(i);
     specs.push_back(parse_spec(output));
-    // Among several there may be boxes or counts, which are of no kind.
-    if (count == 1 || output.has("kind")) specs.back().kind = one_of(output.at("kind"), kKinds);
+    // Boxes, counts and classes are of no kind.
+    const bool is_integer = specs.back().dtype == DType::i64 || specs.back().dtype == DType::i32;
+    const bool may_lack = count > 1 || is_integer;
+    if (!may_lack || output.has("kind")) specs.back().kind = one_of(output.at("kind"), kKinds);
   }
   return specs;
 }

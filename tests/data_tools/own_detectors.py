@@ -62,7 +62,8 @@ class Part(nn.Module):
         super().__init__()
         self.name = name
     def forward(self, scores):
-        found = {"map": scores[:, 0], "labels": scores.argmax(1), "double": scores.double()}
+        labels = scores.argmax(1)
+        found = {"map": scores[:, 0], "labels": labels, "label": labels[:, 0, 0], "double": scores.double()}
         return found[self.name]
 
 class Simple(nn.Module):
@@ -81,4 +82,5 @@ def dense_probabilities(): return Dense(4, nn.Softmax(1))
 def depth(): return Dense(1)
 def map_of_depth(): return Dense(1, Part("map"))
 def mask(): return Dense(4, Part("labels"))
+def class_of_image(): return Dense(4, Part("label"))
 def double(): return Dense(4, Part("double"))

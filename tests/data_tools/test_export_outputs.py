@@ -107,6 +107,14 @@ def test_dense(tmp_path: Path, succeed: Tool, function: str, shape: list, num_cl
     assert card["outputs"][0]["shape"] == ["batch", *channels, 8, 16]
 
 
+def test_classes_of_pixels(tmp_path: Path, succeed: Tool) -> None:
+    exported, card = export(succeed, tmp_path, "mask")
+    assert card["outputs"] == [{"name": "labels", "dtype": "int64", "shape": ["batch", "height", "width"]}]
+    assert "num_classes" not in card
+    found = exported(torch.randn(2, 3, 17, 40))
+    assert found.dtype == torch.int64 and list(found.shape) == [2, 17, 40] and set(found.unique().tolist()) <= set(range(4))
+
+
 def test_kind_of_dense(tmp_path: Path, succeed: Tool, fail: Tool) -> None:
     words = ["--input-shape", "3,8,8"]
     _, card = export(succeed, tmp_path, "dense_probabilities", *words, "--outputs", "probabilities")
@@ -127,7 +135,7 @@ def test_model_faults(fail: Tool) -> None:
     refuse("in_dict", "--output-names count,labels,boxes,scores", *SHAPE)
     refuse("in_dict", "without the output 'masks'", *SHAPE, "--output-names", "boxes,masks")
     refuse("list_of_dicts", "a list of dict, expected tensors", *SHAPE)
-    refuse("mask", "returns int64, expected floating-point scores", "--input-shape", "3,8,8")
+    refuse("class_of_image", "returns int64, expected floating-point scores", "--input-shape", "3,8,8")
     refuse("double", "a tensor of float64", "--input-shape", "3,8,8")
     refuse("dense", "returns is 1, that of the names 2", "--input-shape", "3,8,8", "--output-names", "a,b")
     refuse("dense_probabilities", "4 classes, --num-classes is 5", "--input-shape", "3,8,8", "--num-classes", 5)

@@ -97,6 +97,13 @@ TEST(CardTest, SeveralOutputsNeedNoKind) {
               HasSubstr("'outputs[0].kind'"));
 }
 
+TEST(CardTest, IntegersNeedNoKind) {
+  const auto card = parse_card(
+      changed("\"kind\": \"log-probabilities\", \"dtype\": \"float32\"", "\"dtype\": \"int64\""),
+      "here");
+  EXPECT_EQ(card.outputs.at(0).kind, "");
+}
+
 TEST(CardTest, ComplaintsNameTheKey) {
   EXPECT_EQ(
       complaint(
