@@ -17,6 +17,7 @@
 
 #include "commands.hpp"
 #include "detections.hpp"
+#include "interrupt.hpp"
 #include "job.hpp"
 #include "output_folder.hpp"
 #include "results.hpp"
@@ -133,6 +134,7 @@ void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phas
     phases.done("stage");
   }
   std::optional<RootSide> root;
+  if (!comm.is_root()) wait_on_interrupt();
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(job);
   });

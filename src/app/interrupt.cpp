@@ -1,5 +1,6 @@
 #include "interrupt.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -23,7 +24,15 @@ struct Doomed {
 std::atomic<const Doomed*> doomed = nullptr;
 static_assert(std::atomic<const Doomed*>::is_always_lock_free);
 
+// More than the second that Open MPI's mpirun leaves between SIGTERM and SIGKILL.
+constexpr int kPatienceMs = 2000;
+
 constexpr std::string_view kLine = "tally: interrupted; the incomplete result was removed\n";
+
+void die_of(int signal_number) {
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
 
 extern "C" void remove_and_die(int signal_number) {
   if (const Doomed* list = doomed.load()) {
@@ -32,8 +41,16 @@ extern "C" void remove_and_die(int signal_number) {
     for (const auto& folder : list->folders) ::rmdir(folder.c_str());
     [[maybe_unused]] const auto told = ::write(STDERR_FILENO, kLine.data(), kLine.size());
   }
-  std::signal(signal_number, SIG_DFL);
-  std::raise(signal_number);
+  die_of(signal_number);
+}
+
+extern "C" void wait_and_die(int signal_number) {
+  ::poll(nullptr, 0, kPatienceMs);
+  die_of(signal_number);
+}
+
+void handle_interrupts(void (*handler)(int)) {
+  for (const int signal_number : {SIGINT, SIGTERM}) std::signal(signal_number, handler);
 }
 
 }  // namespace
@@ -50,9 +67,9 @@ void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
   static std::vector<std::unique_ptr<const Doomed>> lists;
   lists.push_back(std::move(list));
   doomed.store(any ? lists.back().get() : nullptr);
-  for (const int signal_number : {SIGINT, SIGTERM}) {
-    std::signal(signal_number, any ? remove_and_die : SIG_DFL);
-  }
+  handle_interrupts(any ? remove_and_die : SIG_DFL);
 }
+
+void wait_on_interrupt() { handle_interrupts(wait_and_die); }
 
 }  // namespace tally::app

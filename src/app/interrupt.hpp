@@ -18,4 +18,9 @@ void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
                          const std::vector<std::filesystem::path>& folders,
                          const std::vector<Rename>& renames = {});
 
+// For the other ranks of such a process: from now on SIGINT and SIGTERM end this one two seconds
+// later, or the launcher does before. Open MPI's mpirun kills all that are left as soon as one of
+// those that it sent SIGTERM is gone, so that they must not go before the rank that cleans up.
+void wait_on_interrupt();
+
 }  // namespace tally::app

@@ -38,5 +38,13 @@ TEST(Interrupt, AnEmptyListRemovesNothing) {
   fs::remove(folder);
 }
 
+TEST(Interrupt, OneThatWaitsDiesOfTheSignalToo) {
+  const auto die = [] {
+    wait_on_interrupt();
+    std::raise(SIGTERM);
+  };
+  EXPECT_EXIT(die(), ::testing::KilledBySignal(SIGTERM), "");
+}
+
 }  // namespace
 }  // namespace tally::app
