@@ -1,8 +1,11 @@
 """Command line options that the prepare tools and the exporter share."""
 
 import argparse
+import difflib
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .encoding import CHANNEL_ORDERS, ImageEncoding
 from .errors import UsageError
@@ -16,8 +19,18 @@ class ToolParser(argparse.ArgumentParser):
             description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
 
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Looks for misspelt options first: argparse would say that one is missing."""
+        for word in sys.argv[1:] if args is None else args:
+            name = word.partition("=")[0]
+            if name.startswith("--") and " " not in name and name not in self._option_string_actions:
+                known = [option.lstrip("-") for option in self._option_string_actions]
+                nearest = difflib.get_close_matches(name.lstrip("-"), known, n=1)
+                self.error(f"unknown option '{name}'" + "".join(f", did you mean '--{one}'?" for one in nearest))
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see --help")
+        raise UsageError(f"{message}{'' if message.endswith('?') else ';'} see --help")
 
 
 def number(text: str) -> float:

@@ -249,6 +249,10 @@ def test_bad_images(tmp_path: Path, fail: Tool) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
+        (["--no-imags"], "unknown option '--no-imags', did you mean '--no-images'? see --help"),
+        (["--image=x"], "unknown option '--image', did you mean '--images'? see --help"),
+        (["--no-images", "--xyzzy", "1"], "unknown option '--xyzzy'; see --help"),
+        (["--no-images", "a", "b"], "unrecognized arguments: a b; see --help"),
         ([], "one of the arguments --images --no-images is required"),
         (["--images", "."], "--images needs --size HxW"),
         (["--images", ".", "--size", "8"], "'8' is not a height and a width such as 480x640"),
