@@ -115,6 +115,12 @@ def check_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -> 
             raise UsageError(f"--{name} is for --images, and --no-images was given")
 
 
+def print_boxes_beyond(coco: Coco) -> None:
+    if beyond := coco.beyond_images():
+        count = f"{len(beyond)} boxes reach" if len(beyond) > 1 else "1 box reaches"
+        print(f"note: {count} more than a pixel beyond the image, the first in image {beyond[0]}; kept as they are")
+
+
 def main() -> None:
     parser = make_parser()
     args = parser.parse_args()
@@ -122,6 +128,7 @@ def main() -> None:
     check_output(args.output, args.overwrite)
     coco = read_coco(args.input, with_pixels=args.images is not None).first(args.limit)
     write_detection_set(coco, None if args.no_images else find_pixels(args, coco), args.output, args.overwrite)
+    print_boxes_beyond(coco)
     shape = "without pixels" if args.no_images else "x".join(map(str, args.size))
     print(
         f"wrote {args.output}: {len(coco.images)} images {shape}, {sum(map(len, coco.objects))} objects of "

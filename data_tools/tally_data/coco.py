@@ -9,6 +9,7 @@ from .errors import DataError
 from .json_form import JsonForm, parse_json
 
 Box = tuple[float, float, float, float]  # x, y, width, height
+_ROUNDING = 1.0  # pixels by which COCO's own boxes may reach beyond their image
 
 
 class Category(NamedTuple):
@@ -17,7 +18,7 @@ class Category(NamedTuple):
 
 
 class CocoImage(NamedTuple):
-    """name, width, height: only where pixels are wanted; place: where it stands in the file."""
+    """name: only where pixels are wanted, else width and height may be 0: unknown; place: in the file."""
 
     identity: int
     place: str
@@ -46,6 +47,22 @@ class Coco:
     def first(self, limit: int | None) -> "Coco":
         """Its first images."""
         return Coco(self.images[:limit], self.categories, self.objects[:limit])
+
+    def beyond_images(self) -> list[int]:
+        """Of each box that reaches more than a pixel beyond its image the image's id."""
+        return [
+            image.identity
+            for image, objects in zip(self.images, self.objects, strict=True)
+            for found in objects
+            if _reaches_beyond(found.box, image)
+        ]
+
+
+def _reaches_beyond(box: Box, image: CocoImage) -> bool:
+    x, y, width, height = box
+    if min(image.width, image.height) < 1:
+        return False
+    return min(x, y) < -_ROUNDING or x + width > image.width + _ROUNDING or y + height > image.height + _ROUNDING
 
 
 class _Reader(JsonForm):
@@ -83,7 +100,8 @@ class _Reader(JsonForm):
 
     def _image(self, value: Any, place: str, identity: int) -> CocoImage:
         if not self._with_pixels:
-            return CocoImage(identity, place, "", 0, 0)
+            sizes = (value.get(key) for key in ("width", "height"))
+            return CocoImage(identity, place, "", *(size if isinstance(size, int) else 0 for size in sizes))
         width, height = (self.whole(value, place, key) for key in ("width", "height"))
         if width < 1 or height < 1:
             raise self.wrong(place, f"is {width} pixels wide and {height} high")

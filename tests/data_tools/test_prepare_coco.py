@@ -81,6 +81,30 @@ def test_objects_are_those_of_the_file(write: Write) -> None:
         assert offsets.tolist() == [0, 1, 1, 4] and file["objects/area"][2] == 30  # missing in the file
 
 
+@pytest.mark.parametrize(
+    ("boxes", "says"),
+    [
+        ([[-1, -1, 42, 32], [0, 0, 41, 31]], None),  # image 30 is 40 wide and 30 high
+        ([[0, 0, 41.5, 1], [0, 0, 1, 31]], "note: 1 box reaches more than a pixel beyond the image, the first in image 30"),
+        ([[-2, 0, 1, 1], [0, 30, 1, 1.5]], "note: 2 boxes reach"),
+        ([[0, -1.5, 1, 1], [200, 200, 0, 0]], "note: 2 boxes reach"),
+    ],
+)
+def test_boxes_beyond_their_images(tmp_path: Path, succeed: Tool, boxes: list, says: str | None) -> None:
+    content = annotations()
+    del content["images"][2]["width"]  # of image 12, whose size is then not known
+    content["annotations"] = [
+        {"id": number, "image_id": image, "category_id": 3, "bbox": box}
+        for number, (image, box) in enumerate([(12, [500, 0, 1, 1]), *((30, box) for box in boxes)])
+    ]
+    words = ["--input", write_coco(tmp_path / "in.json", content), "--output", tmp_path / "out.h5", "--no-images"]
+    printed = succeed(NAME, *words).stdout
+    assert "note" not in printed if says is None else says in printed, printed
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert len(file["objects/box"]) == 3
+    assert "note" not in succeed(NAME, *words, "--limit", 2, "--overwrite").stdout
+
+
 def test_area_may_be_null(tmp_path: Path, succeed: Tool) -> None:
     (tmp_path / "in.json").write_text(json.dumps(with_object(area=None)))
     succeed(NAME, "--input", tmp_path / "in.json", "--no-images", "--output", tmp_path / "set.h5")
