@@ -90,7 +90,7 @@ void settle_batch_size(const comm::Communicator& comm, Job& job) {
   const auto settled = settled_size(job, comm.world_size());
   std::int64_t chosen = 0;
   comm::agree_on(comm, [&] {
-    naming_model(job.config.model, [&] {
+    naming_model(job, [&] {
       if (comm.is_root()) chosen = settled ? *settled : find_batch_size(job, comm.world_size());
     });
   });

@@ -212,7 +212,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   if (scores_units(job) || job.saved_detections) return;
   settle_batch_size(comm, job);
   comm::agree_on(comm, [&] {
-    naming_model(job.config.model, [&] {
+    naming_model(job, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
       job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device);
       evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor, *job.task,

@@ -1,16 +1,45 @@
 #include "naming_model.hpp"
 
+#include <algorithm>
+
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
 namespace tally::app {
+namespace {
 
-void naming_model(const std::string& model, const std::function<void()>& step) {
+// What prepare_coco.py --no-images writes in the place of images: the number of each sample.
+constexpr const char* kNumber = "index";
+
+bool has_numbers_alone(const data::DataSetInfo& info) {
+  if (info.inputs.size() != 1) return false;
+  const auto& input = info.inputs.front();
+  return input.name == kNumber && input.dtype == DType::i64 && input.row_shape.empty();
+}
+
+bool wants_number(const model::Predictor& predictor) {
+  if (const auto& card = predictor.card()) {
+    return std::ranges::find(card->inputs, kNumber, &model::TensorSpec::name) != card->inputs.end();
+  }
+  return std::ranges::count(predictor.argument_names(), kNumber) > 0;
+}
+
+}  // namespace
+
+void naming_model(const Job& job, const std::function<void()>& step) {
   try {
     step();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model) throw;
-    throw Error(ErrorKind::model, format("model '{}': {}", model, error.what()));
+    const auto& info = job.data.set->info();
+    if (has_numbers_alone(info) && !wants_number(*job.model.predictor)) {
+      throw Error(ErrorKind::dataset,
+                  format("data set '{}' has no inputs for a model, only a number for each sample "
+                         "(/inputs/index)",
+                         info.path.string()),
+                  "Score saved results with 'tally score', or prepare it with --images.");
+    }
+    throw Error(ErrorKind::model, format("model '{}': {}", job.config.model, error.what()));
   }
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <string>
+
+#include "job.hpp"
 
 namespace tally::app {
 
-// Runs `step`; an Error(model) of it is thrown again, naming the model.
-void naming_model(const std::string& model, const std::function<void()>& step);
+// Runs `step`, in which the job's model is given batches; an Error(model) of it is thrown again,
+// naming the model, or as an Error(dataset) where the data set has nothing to give to a model.
+void naming_model(const Job& job, const std::function<void()>& step);
 
 }  // namespace tally::app

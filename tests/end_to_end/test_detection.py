@@ -8,6 +8,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import small
+import torch
 from coco_reference import CATEGORIES, METRICS, Case, random_case, reference, results_of
 from conftest import Evaluate
 from corrupt import replace
@@ -15,6 +17,7 @@ from detection_runs import OPTIONS, check_figures, prepare, state_of
 from detector_stand_in import Found, save_detector
 from launch import Program
 from PIL import Image
+from torch import nn
 
 
 # 150 images: each of two ranks reads its objects in several windows.
@@ -201,6 +204,28 @@ def test_what_the_card_says_of_scores(case: Case, data: Path, model: Path, evalu
     assert state_of(evaluate(other, data, *OPTIONS)) == state_of(evaluate(model, data, *OPTIONS))
     words = ["--model", other, "--data", data, "--output", tmp_path / "no"]
     tally("evaluate", *words, "--outputs", "probabilities").must_fail(2, "scores of detections are ranked as they are")
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+@pytest.mark.parametrize("options", [(), ("--batch-size", "auto"), ("--task", "predict")])
+@pytest.mark.parametrize("card", [None, json.dumps(small.card(num_classes=len(CATEGORIES)))], ids=["bare", "card"])
+def test_annotations_alone_are_nothing_for_a_model(
+    card: str | None, options: tuple, ranks: int | None, data: Path, tally: Program, tmp_path: Path
+) -> None:
+    model = small.save_model(small.TinyNet(), tmp_path / "m.pt", card)
+    run = tally("evaluate", "--model", model, "--data", data, "--output", tmp_path / "no", *options, ranks=ranks)
+    run.must_fail(3, "set.h5' has no inputs for a model", "'tally score'", "--images")
+
+
+class Doubled(nn.Module):
+    def forward(self, index: torch.Tensor) -> torch.Tensor:
+        return index * 2.0
+
+
+def test_a_model_that_takes_numbers_of_samples_has_its_own_faults(data: Path, tally: Program, tmp_path: Path) -> None:
+    model = small.save_model(Doubled(), tmp_path / "m.pt")
+    run = tally("evaluate", "--model", model, "--data", data, "--output", tmp_path / "no")
+    run.must_fail(4, "m.pt", "boxes")
 
 
 @pytest.mark.parametrize("option", [("--threshold", 0.3), ("--label-smoothing", 0.1), ("--class-weights",)])
