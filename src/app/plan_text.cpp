@@ -60,6 +60,12 @@ std::string predictions_text(const Job& job) {
                 human_bytes(row_bytes_of(columns) * job.num_units), ragged_text(columns));
 }
 
+// A folder that is named after the time is not this one when the run comes.
+std::string output_text(const Job& job) {
+  return job.config.output.empty() ? format("a folder of its own, such as {}", job.output)
+                                   : job.output;
+}
+
 }  // namespace
 
 std::string plan_text(const Job& job, int world_size) {
@@ -111,7 +117,7 @@ std::string plan_text(const Job& job, int world_size) {
     text += line("kept", format("{}{} per rank until the end, beyond 64 MiB on disk",
                                 human_bytes(bytes), ragged_text(kept)));
   }
-  text += line("output", job.output);
+  text += line("output", output_text(job));
   if (!job.config.trace.empty()) text += line("trace", job.config.trace);
   return text;
 }
