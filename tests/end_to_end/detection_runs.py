@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
+import numpy as np
 from coco_reference import METRICS, Case, Figures
 from conftest import ROOT, Result
 
@@ -17,6 +19,18 @@ def prepare(case: Case, folder: Path, *options: object) -> Path:
     command = [sys.executable, ROOT / "data_tools" / "prepare_coco.py", *words]
     subprocess.run(list(map(str, command)), check=True, capture_output=True)
     return data
+
+
+def mapped(results: list[dict], corners: np.ndarray, data: Path) -> list[dict]:
+    """The results with boxes in pixels of the annotated images. corners: of each, in pixels of the model's input."""
+    with h5py.File(data) as file:
+        placements = dict(zip(file["images/id"][...].tolist(), file["images/placement"][...], strict=True))
+    made = []
+    for result, box in zip(results, corners.astype(float), strict=True):
+        scale_x, scale_y, offset_x, offset_y = placements[result["image_id"]]
+        x1, y1, x2, y2 = box * (scale_x, scale_y, scale_x, scale_y) + (offset_x, offset_y) * 2
+        made.append(result | {"bbox": [x1, y1, x2 - x1, y2 - y1]})
+    return made
 
 
 def check_figures(result: Result, expected: Figures) -> float:

@@ -13,7 +13,7 @@ import torch
 from coco_reference import CATEGORIES, METRICS, Case, random_case, reference, results_of
 from conftest import Evaluate
 from corrupt import replace
-from detection_runs import OPTIONS, check_figures, prepare, state_of
+from detection_runs import OPTIONS, check_figures, mapped, prepare, state_of
 from detector_stand_in import Found, save_detector
 from launch import Program
 from PIL import Image
@@ -72,20 +72,17 @@ def test_records_are_in_pixels_of_the_annotated_image(evaluate: Evaluate, tmp_pa
     run = evaluate(save_detector(data, case.found, tmp_path / "m.pt"), data, *OPTIONS, ranks=2)
     with h5py.File(data) as file:
         placements = dict(zip(file["images/id"][...].tolist(), file["images/placement"][...], strict=True))
-    mapped = results_of(case.found)
-    for result, corners in zip(mapped, np.concatenate([case.found[i].boxes for i in sorted(case.found)]), strict=True):
-        scale_x, scale_y, offset_x, offset_y = placements[result["image_id"]]
-        x1, y1, x2, y2 = corners.astype(float) * (scale_x, scale_y, scale_x, scale_y) + (offset_x, offset_y) * 2
-        result["bbox"] = [x1, y1, x2 - x1, y2 - y1]
+    corners = np.concatenate([case.found[i].boxes for i in sorted(case.found)])
+    expected = mapped(results_of(case.found), corners, data)
     assert len({tuple(placement) for placement in placements.values()}) > 3
-    assert json.loads((run.folder / "detections.json").read_text()) == mapped
-    check_figures(run, reference(case.annotations, mapped))
+    assert json.loads((run.folder / "detections.json").read_text()) == expected
+    check_figures(run, reference(case.annotations, expected))
     with h5py.File(run.folder / "predictions.h5") as file:
         assert file["index"][...].tolist() == list(range(6))
-        assert np.array_equal(file["box/values"][...], [result["bbox"] for result in mapped])
-        assert np.array_equal(file["score/values"][...], [result["score"] for result in mapped])
+        assert np.array_equal(file["box/values"][...], [result["bbox"] for result in expected])
+        assert np.array_equal(file["score/values"][...], [result["score"] for result in expected])
         categories = np.array(CATEGORIES)[file["label/values"][...]]
-        assert categories.tolist() == [result["category_id"] for result in mapped]
+        assert categories.tolist() == [result["category_id"] for result in expected]
         counts = [len(case.found[i].scores) if i in case.found else 0 for i in sorted(placements)]
         for name in ("box", "score", "label"):
             assert np.diff(file[name]["offsets"][...]).tolist() == counts
