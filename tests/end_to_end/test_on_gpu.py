@@ -15,6 +15,7 @@ import pytest
 from conftest import Evaluate, Result, Small
 from launch import Program
 from prepared import Prepared
+from task_cases import TASK_CASES
 from test_known_results import KNOWN, check_known
 
 RecordProperty = Callable[[str, object], None]
@@ -135,6 +136,36 @@ def test_saved_columns_are_those_of_the_cpu(save: str, small_case: Small, evalua
         for name in gpu:
             exact = gpu[name].dtype.kind == "i"
             np.testing.assert_allclose(gpu[name][:], cpu[name][:], rtol=0 if exact else 1e-4, atol=0 if exact else 1e-5)
+
+
+def check_columns(on_gpu: Path, on_cpu: Path) -> None:
+    """Of two predictions.h5: integers and texts are equal, numbers nearly."""
+    with h5py.File(on_gpu) as gpu, h5py.File(on_cpu) as cpu:
+        names: list[str] = []
+        cpu.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        assert "index" in names
+        for name in names:
+            found, expected = gpu[name][...], cpu[name][...]
+            if expected.dtype.kind == "f":
+                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=name)
+            else:
+                assert np.array_equal(found, expected), name
+
+
+@pytest.mark.parametrize("task", TASK_CASES)
+def test_other_tasks_give_the_figures_of_the_cpu(task: str, evaluate: Evaluate, tmp_path: Path) -> None:
+    case = TASK_CASES[task](tmp_path)
+    on_cpu = evaluate(case.model, case.data, "--device", "cpu", *case.options)
+    on_gpu = [
+        evaluate(case.model, case.data, "--device", "cuda", *case.options, ranks=ranks, env=SHARED_GPU)
+        for ranks in (1, 2)
+    ]
+    check_same_digests(on_gpu)
+    assert on_gpu[0].report["ranks"][0]["device"].startswith("cuda")
+    assert set(on_gpu[0].report["metrics"]) == set(on_cpu.report["metrics"])
+    for name in on_cpu.report["metrics"]:
+        assert on_gpu[0].value(name) == pytest.approx(on_cpu.value(name), rel=1e-6), name
+    check_columns(on_gpu[0].folder / "predictions.h5", on_cpu.folder / "predictions.h5")
 
 
 def test_two_ranks_on_one_gpu_are_refused(small_case: Small, tally: Program, tmp_path: Path) -> None:

@@ -1,0 +1,85 @@
+"""A small data set, a model and options for each task whose answers are not one class or value for each sample."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import detection_runs
+import small
+import test_maps
+import test_predict
+import test_segmentation
+import test_squad_stand_in
+import torch
+from character_model import Trained, documentation
+from coco_reference import random_case
+from detector_stand_in import save_detector
+from squad_stand_in import save_stand_in
+from token_models import save_bigram
+
+
+@dataclass(frozen=True)
+class TaskCase:
+    model: Path
+    data: Path
+    options: tuple[object, ...] = ("--batch-size", 4)
+
+
+def segmentation(folder: Path) -> TaskCase:
+    data = test_segmentation.write_set(folder / "set.h5", *test_segmentation.material("ignored"), groups=True)
+    model = small.save_model(test_segmentation.AsTheyAre(), folder / "m.pt")
+    return TaskCase(model, data, test_segmentation.OPTIONS)
+
+
+def regression_of_maps(folder: Path) -> TaskCase:
+    data = test_maps.write_maps(folder / "set.h5", *test_maps.material())
+    model = small.save_model(torch.jit.script(test_segmentation.AsTheyAre()), folder / "m.pt")
+    return TaskCase(model, data, test_maps.OPTIONS)
+
+
+def predict(folder: Path) -> TaskCase:
+    data = test_predict.write_set(folder / "set.h5", test_predict.features(), groups=True)
+    return TaskCase(small.save_model(test_predict.Several(), folder / "m.pt"), data, test_predict.OPTIONS)
+
+
+def question_answering(folder: Path) -> TaskCase:
+    data = test_squad_stand_in.prepare(folder, test_squad_stand_in.REPEATED, "--max-length", 40, "--stride", 10)
+    told = {"q-é": "café tower", "q2": "cafe\u0301s, Straße", "q3": "nowhere"}
+    return TaskCase(save_stand_in(data, told, folder / "m.pt").model, data)
+
+
+def _bigram(folder: Path) -> Trained:
+    characters = "".join(sorted(set(documentation())))
+    module, path = save_bigram(folder / "m.pt", len(characters))
+    return Trained(module, characters, path)
+
+
+def language_model(folder: Path) -> TaskCase:
+    model, text = _bigram(folder), documentation()
+    documents = {f"page {i}": text[100 * i :][: 37 * i + 1] for i in range(9)}
+    data = model.prepare(folder, documents, "--max-length", 32, "--stride", 16)
+    return TaskCase(model.path, data)
+
+
+def multiple_choice(folder: Path) -> TaskCase:
+    model, text = _bigram(folder), documentation()
+    questions = [
+        {"id": f"q{i}", "question": text[50 * i :][:20], "gold": i % 3,
+         "choices": [text[500 * j + 90 * i :][: 3 + 5 * j + i] for j in range(3 + i % 2)]}
+        for i in range(20)
+    ]  # fmt: skip
+    return TaskCase(model.path, model.prepare_choices(folder, questions))
+
+
+def detection(folder: Path) -> TaskCase:
+    case = random_case(1, num_images=17)
+    data = detection_runs.prepare(case, folder)
+    return TaskCase(save_detector(data, case.found, folder / "m.pt"), data, detection_runs.OPTIONS)
+
+
+TASK_CASES: dict[str, Callable[[Path], TaskCase]] = {
+    make.__name__: make
+    for make in (
+        segmentation, regression_of_maps, predict, question_answering, language_model, multiple_choice, detection,
+    )
+}  # fmt: skip
