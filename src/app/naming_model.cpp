@@ -1,6 +1,7 @@
 #include "naming_model.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -39,7 +40,9 @@ void naming_model(const Job& job, const std::function<void()>& step) {
                          info.path.string()),
                   "Score saved results with 'tally score', or prepare it with --images.");
     }
-    throw Error(ErrorKind::model, format("model '{}': {}", job.config.model, error.what()));
+    const std::string model = format("model '{}'", job.config.model), what = error.what();
+    if (what.starts_with(model)) throw;  // by the predictor, which knows it
+    throw Error(ErrorKind::model, format("{}: {}", model, what));
   }
 }
 

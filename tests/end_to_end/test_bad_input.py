@@ -63,7 +63,8 @@ def test_unreadable_data_set(fail: Callable, small_case: Small, tmp_path: Path) 
 def test_model(name: str, ranks: int | None, fail: Callable, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.pt"
     odd_models.BAD_MODELS[name].make(path)
-    fail(4, (path.name, *odd_models.BAD_MODELS[name].texts), model=path, ranks=ranks)
+    run = fail(4, (path.name, *odd_models.BAD_MODELS[name].texts), model=path, ranks=ranks)
+    assert run.errors[0].count(str(path)) == 1
 
 
 @pytest.mark.parametrize("name", odd_models.BAD_WEIGHTS)
