@@ -5,6 +5,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/comm/runtime.hpp>
 #include <tally/config/compare_options.hpp>
+#include <tally/config/inspect_options.hpp>
 #include <tally/config/options.hpp>
 #include <tally/device/gpus.hpp>
 #include <tally/metrics/metric_set.hpp>
@@ -53,6 +54,17 @@ std::string compare_help() {
       "columns cannot give is left out, with the --save value that would give it; one that\n"
       "--metrics names is then an error (exit 2).\n",
       config::compare_options_help());
+}
+
+std::string inspect_help() {
+  return format(
+      "Usage: tally inspect FILE|RESULT [--verify] [--add-checksums FILE]\n"
+      "       tally inspect RESULT|predictions.h5 [--worst N] [filters]\n\n"
+      "Says what a data set, model, weights or result file holds; of a result's folder\n"
+      "what its report says, of a trace what to open it with. Of saved predictions it\n"
+      "shows the samples that matter, with names of classes, groups, questions, choices\n"
+      "and gold answers where the data set is still there.\n\n{}",
+      config::inspect_options_help());
 }
 
 }  // namespace
@@ -109,25 +121,7 @@ std::string command_help(std::string_view command) {
         "detections, also in COCO's form of results. Runs no model.",
         config::RunKind::predictions);
   }
-  if (command == "inspect") {
-    return "Usage: tally inspect FILE|RESULT [--verify] [--add-checksums OUT]\n"
-           "       tally inspect RESULT|predictions.h5 [--worst N] [filters]\n\n"
-           "Says what a data set, model, weights or result file holds; of a result's folder\n"
-           "what its report says, of a trace what to open it with.\n\n"
-           "  --verify             read all of a data set, check its labels and, where\n"
-           "                       it has them, its checksums\n"
-           "  --add-checksums OUT  write a copy of a data set with checksum tables to OUT\n\n"
-           "Of saved predictions, the samples that matter, with names of classes, groups,\n"
-           "questions, choices and gold answers where the data set is still there:\n\n"
-           "  --worst N            the N worst: largest loss first, of questions the lowest f1 or\n"
-           "                       the wrong choices, of segmentations the least right pixels\n"
-           "  --show N             the first N in order of index (20)\n"
-           "  --class C            only those of the true class C, by number or name\n"
-           "  --predicted C        only those that are predicted as class C\n"
-           "  --group NAME=VALUE   only those of this group of the data set\n"
-           "  --wrong              only those that are predicted wrongly\n"
-           "  --data FILE          the data set, if it lies elsewhere than when it was evaluated\n";
-  }
+  if (command == "inspect") return inspect_help();
   if (command == "compare") return compare_help();
   refuse_command(command);
 }

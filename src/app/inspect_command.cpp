@@ -10,6 +10,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/config/inspect_options.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/data/describe.hpp>
 #include <tally/hdf5/reader.hpp>
@@ -19,7 +20,6 @@
 #include <tally/report/run_report.hpp>
 
 #include "commands.hpp"
-#include "inspect_options.hpp"
 #include "inspect_samples.hpp"
 #include "interrupt.hpp"
 #include "trace_path.hpp"
@@ -55,7 +55,7 @@ void print_cut(Lines lines) {
   print(lines);
 }
 
-void inspect_data_set(const InspectOptions& options) {
+void inspect_data_set(const config::InspectConfig& options) {
   data::DataSet data_set(options.file);
   Lines lines = data::describe(data_set);
   if (options.verify) lines.push_back(data::verify(data_set));
@@ -111,15 +111,14 @@ Lines describe(const std::string& file) {
 }  // namespace
 
 void run_inspect(const std::vector<std::string>& arguments) {
-  const auto options = parse_inspect_options(arguments);
-  if (options.samples.any()) {
+  const auto options = config::parse_inspect_options(arguments);
+  if (options.shows_samples()) {
     return print_cut(inspect_samples(predictions_in(options.file), options.samples));
   }
-  if (options.add_checksums) {
-    remove_on_interrupt({partial_path(*options.add_checksums)}, {});
-    data::add_checksums(options.file, *options.add_checksums);
-    log::note(
-        format("'{}' is a copy of '{}' with checksums", *options.add_checksums, options.file));
+  if (const std::string& copy = options.add_checksums; !copy.empty()) {
+    remove_on_interrupt({partial_path(copy)}, {});
+    data::add_checksums(options.file, copy);
+    log::note(format("'{}' is a copy of '{}' with checksums", copy, options.file));
     return;
   }
   const Lines lines = describe(options.file);

@@ -39,8 +39,8 @@ data::DataSet open_data(const SavedRows& saved, const std::string& path) {
   return data::DataSet(path, predicts ? data::Targets::left_out : data::Targets::read);
 }
 
-DataOfRows find_data(const SavedRows& saved, const std::optional<std::string>& given) {
-  const auto path = given ? given : saved.attribute("data");
+DataOfRows find_data(const SavedRows& saved, const std::string& given) {
+  const auto path = given.empty() ? saved.attribute("data") : given;
   if (!path) return {nullptr, format("predictions file '{}' does not name it", saved.name())};
   try {
     data::DataSet data_set = open_data(saved, *path);
@@ -49,7 +49,7 @@ DataOfRows find_data(const SavedRows& saved, const std::optional<std::string>& g
     }
     return {std::make_unique<SampleFacts>(std::move(data_set)), {}};
   } catch (const Error& error) {
-    if (given) throw;
+    if (!given.empty()) throw;
     return {nullptr, error.what()};
   }
 }
@@ -73,13 +73,12 @@ std::int64_t class_of_name(std::string_view option, const std::string& name,
 }
 
 std::optional<std::int64_t> class_of(const SavedRows& saved, const DataOfRows& data,
-                                     std::string_view option,
-                                     const std::optional<std::string>& word) {
-  if (!word || !predictions::has_classes(saved.task()))
-    return word ? std::optional(0) : std::nullopt;
-  const auto number = parse_number<std::int64_t>(*word);
+                                     std::string_view option, const std::string& word) {
+  if (word.empty()) return std::nullopt;
+  if (!predictions::has_classes(saved.task())) return 0;  // refused with the rows
+  const auto number = parse_number<std::int64_t>(word);
   if (!number) {
-    return class_of_name(option, *word, data.need(format("{} by name", option)).info().class_names);
+    return class_of_name(option, word, data.need(format("{} by name", option)).info().class_names);
   }
   const auto num_classes =
       parse_number<std::int64_t>(saved.attribute("num_classes").value_or("")).value_or(0);
@@ -117,10 +116,11 @@ WantedGroup wanted_group(const SampleFacts& facts, const std::string& word) {
 }
 
 predictions::RowsWanted rows_wanted(const SavedRows& saved, const DataOfRows& data,
-                                    const SampleOptions& options) {
+                                    const config::SampleChoice& options) {
   predictions::RowsWanted wanted;
-  wanted.most = options.worst.value_or(options.show.value_or(wanted.most));
-  wanted.worst = options.worst.has_value();
+  wanted.worst = options.worst > 0;
+  if (wanted.worst) wanted.most = options.worst;
+  if (options.show > 0) wanted.most = options.show;
   wanted.wrong = options.wrong;
   wanted.label = class_of(saved, data, "--class", options.label);
   wanted.prediction = class_of(saved, data, "--predicted", options.predicted);
@@ -144,7 +144,8 @@ std::string heading(const SavedRows& saved, const predictions::ChosenRows& chose
 
 }  // namespace
 
-std::vector<std::string> inspect_samples(const std::string& file, const SampleOptions& options) {
+std::vector<std::string> inspect_samples(const std::string& file,
+                                         const config::SampleChoice& options) {
   const SavedRows saved(file);
   const DataOfRows data = find_data(saved, options.data);
   const auto wanted = rows_wanted(saved, data, options);

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "inspect_options.hpp"
+#include <tally/config/inspect_options.hpp>
 
 namespace tally::app {
 
 // `file`: the predictions. Without its data set a note says what is not shown. Throws Error(usage)
 // for what neither the file nor its data set has, Error(dataset) for damage.
-std::vector<std::string> inspect_samples(const std::string& file, const SampleOptions& options);
+std::vector<std::string> inspect_samples(const std::string& file,
+                                         const config::SampleChoice& options);
 
 }  // namespace tally::app

@@ -12,6 +12,8 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
+constexpr const char* kNotEmpty = "a value that is not empty";
+
 struct Unit {
   std::string_view name;
   std::int64_t bytes;
@@ -91,7 +93,7 @@ std::string bytes_text(std::int64_t bytes) {
 
 Binding words(std::string& field) {
   return {.set = [&field](std::string_view text) -> Complaint {
-            if (text.empty()) return "a value that is not empty";
+            if (text.empty()) return kNotEmpty;
             field = text;
             return std::nullopt;
           },
@@ -144,6 +146,16 @@ Binding byte_size(std::int64_t& field, std::int64_t low) {
             return std::nullopt;
           },
           .text = [&field] { return bytes_text(field); }};
+}
+
+Binding each_word(std::vector<std::string>& field) {
+  return {.set = [&field](std::string_view text) -> Complaint {
+            if (text.empty()) return kNotEmpty;
+            field.emplace_back(text);
+            return std::nullopt;
+          },
+          .text = [&field] { return format("{}", fmt::join(field, " ")); },
+          .arity = Arity::several};
 }
 
 Binding name_list(std::vector<std::string>& field) {

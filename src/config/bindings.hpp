@@ -61,6 +61,8 @@ Binding words(std::string& field);
 Binding one_of(std::string& field, Choices choices);
 Binding flag(bool& field);
 Binding byte_size(std::int64_t& field, std::int64_t low);
+// Of an option that may stand several times, a value each.
+Binding each_word(std::vector<std::string>& field);
 // Comma-separated names, none of them twice.
 Binding name_list(std::vector<std::string>& field);
 // The same, of `choices` only; the choice `alone` excludes all others.

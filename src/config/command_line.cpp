@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <boost/program_options.hpp>
 
@@ -84,6 +86,22 @@ std::string value_of(const OptionTable& table, const po::option& token) {
 }
 
 }  // namespace
+
+std::vector<std::string> take_words(const OptionTable& table, std::vector<std::string>& arguments) {
+  std::vector<std::string> words, options;
+  bool is_value = false;
+  for (std::string& argument : arguments) {
+    const bool is_option = !is_value && argument.size() > 1 && argument[0] == '-';
+    auto& taken = is_option || is_value ? options : words;
+    const Option* option = is_option && argument.starts_with("--")
+                               ? find(table, std::string_view(argument).substr(2))
+                               : nullptr;
+    is_value = option != nullptr && option->binding.arity != Arity::flag;
+    taken.push_back(std::move(argument));
+  }
+  arguments = std::move(options);
+  return words;
+}
 
 Assignments from_command_line(const OptionTable& table, const std::vector<std::string>& arguments) {
   Assignments result;

@@ -1,5 +1,4 @@
 #include <limits>
-#include <optional>
 #include <string_view>
 
 #include <tally/base/error.hpp>
@@ -9,6 +8,7 @@
 #include "bindings.hpp"
 #include "option_table.hpp"
 #include "resolve.hpp"
+#include "sources.hpp"
 
 namespace tally::config {
 namespace {
@@ -30,21 +30,6 @@ OptionTable compare_table(CompareConfig& config) {
       {kGroup, "json", "FILE", "write the comparison as JSON, too; -: to standard output, alone",
        "none", words(config.json)},
   };
-}
-
-// Words that are neither an option nor an option's value; every option here has a value.
-std::vector<std::string> take_words(const OptionTable& table, std::vector<std::string>& arguments) {
-  std::vector<std::string> words, options;
-  bool is_value = false;
-  for (std::string& argument : arguments) {
-    const bool is_option = !is_value && argument.size() > 1 && argument[0] == '-';
-    auto& taken = is_option || is_value ? options : words;
-    is_value = is_option && argument.starts_with("--") &&
-               find(table, std::string_view(argument).substr(2)) != nullptr;
-    taken.push_back(std::move(argument));
-  }
-  arguments = std::move(options);
-  return words;
 }
 
 }  // namespace

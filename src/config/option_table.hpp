@@ -10,7 +10,8 @@
 namespace tally::config {
 
 enum class Presence { optional, required };
-enum class Arity { value, flag };  // a flag may stand alone: `--overwrite`
+// A flag may stand alone: `--overwrite`. Of several each adds to those before.
+enum class Arity { value, flag, several };
 
 // How the words of an option become a field, and back. Both refer to the field that was bound.
 struct Binding {

@@ -11,9 +11,10 @@
 namespace tally::config {
 namespace {
 
-void refuse_duplicates(const Assignments& assignments) {
+void refuse_duplicates(const OptionTable& table, const Assignments& assignments) {
   std::map<std::string_view, const Assignment*> seen;
   for (const Assignment& assignment : assignments) {
+    if (find(table, assignment.name)->binding.arity == Arity::several) continue;
     const auto [first, is_new] = seen.emplace(assignment.name, &assignment);
     if (is_new) continue;
     throw Error(ErrorKind::usage,
@@ -24,7 +25,7 @@ void refuse_duplicates(const Assignments& assignments) {
 }
 
 void store(const OptionTable& table, const Assignments& assignments) {
-  refuse_duplicates(assignments);
+  refuse_duplicates(table, assignments);
   for (const Assignment& assignment : assignments) {
     const auto expected = find(table, assignment.name)->binding.set(assignment.value);
     if (expected) refuse(assignment, *expected);

@@ -19,6 +19,10 @@ using Assignments = std::vector<Assignment>;
 // What is wrong with one assignment, in the one form that all such sentences have. Error(usage).
 [[noreturn]] void refuse(const Assignment& assignment, std::string_view expected);
 
+// Takes the words that are neither an option nor an option's value out of `arguments`, in order,
+// for a command that has such; behind a flag stands no value, but what `=` joins to it.
+std::vector<std::string> take_words(const OptionTable& table, std::vector<std::string>& arguments);
+
 // `--name VALUE` or `--name=VALUE`; no abbreviations. Error(usage) for an unknown option (with the
 // nearest known one), a missing value or a word that belongs to no option.
 Assignments from_command_line(const OptionTable& table, const std::vector<std::string>& arguments);

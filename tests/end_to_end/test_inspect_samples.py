@@ -112,9 +112,9 @@ def test_names_and_groups_come_from_the_data_set(tally: Program, saved: Path, tm
 
 
 REFUSED = [
-    (("--worst", "0"), "--worst is '0', expected a number of 1 or more"),
-    (("--worst", "many"), "--worst is 'many'"),
-    (("--worst",), "--worst needs a value"),
+    (("--worst", "0"), "--worst = '0' (command line), expected a whole number from 1"),
+    (("--worst", "many"), "--worst = 'many'"),
+    (("--worst",), "--worst (command line) has no value"),
     (("--worst", 3, "--show", 3), "--worst and --show exclude each other"),
     (("--worst", 3, "--verify"), "--verify is for data sets"),
     (("--wurst", 3), "Did you mean '--worst'?"),

@@ -1,0 +1,95 @@
+#include <limits>
+#include <string_view>
+
+#include <tally/base/error.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/config/inspect_options.hpp>
+
+#include "bindings.hpp"
+#include "option_table.hpp"
+#include "resolve.hpp"
+#include "sources.hpp"
+
+namespace tally::config {
+namespace {
+
+constexpr std::string_view kDataSets = "Of a data set";
+constexpr std::string_view kSamples = "Of saved predictions";
+constexpr std::string_view kSeeHelp = "See 'tally inspect --help'.";
+
+// 0, which cannot be given, is not shown.
+Binding count(std::int64_t& field) {
+  Binding binding = whole_number(field, std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
+  binding.text = [&field] { return field == 0 ? std::string() : format("{}", field); };
+  return binding;
+}
+
+OptionTable inspect_table(InspectConfig& config) {
+  SampleChoice& samples = config.samples;
+  return {
+      {kDataSets, "verify", "BOOL",
+       "read all of it, check its labels and, where it has them, its checksums", "",
+       flag(config.verify)},
+      {kDataSets, "add-checksums", "FILE", "write a copy with checksum tables", "",
+       words(config.add_checksums)},
+      {kSamples, "worst", "N",
+       "the N worst: largest loss first, of questions the lowest f1 or the wrong choices, of "
+       "segmentations the least right pixels",
+       "", count(samples.worst)},
+      {kSamples, "show", "N", "the first N in order of index", "20", count(samples.show)},
+      {kSamples, "class", "C", "only those of the true class C, by number or name", "",
+       words(samples.label)},
+      {kSamples, "predicted", "C", "only those that are predicted as class C", "",
+       words(samples.predicted)},
+      {kSamples, "group", "NAME=VALUE",
+       "only those of this group of the data set; of several groups if given several times", "",
+       each_word(samples.groups)},
+      {kSamples, "wrong", "BOOL", "only those that are predicted wrongly", "", flag(samples.wrong)},
+      {kSamples, "data", "FILE", "the data set, if it lies elsewhere than when it was evaluated",
+       "", words(samples.data)},
+  };
+}
+
+void check_together(const InspectConfig& config) {
+  const bool copies = !config.add_checksums.empty();
+  if (copies && config.verify) {
+    throw Error(ErrorKind::usage, "--verify and --add-checksums exclude each other",
+                "The copy is verified in any case.");
+  }
+  if (config.samples.worst > 0 && config.samples.show > 0) {
+    throw Error(ErrorKind::usage, "--worst and --show exclude each other",
+                "--worst N says how many.");
+  }
+  if (config.shows_samples() && (copies || config.verify)) {
+    throw Error(ErrorKind::usage, format("{} is for data sets, not for the rows of predictions",
+                                         config.verify ? "--verify" : "--add-checksums"));
+  }
+}
+
+}  // namespace
+
+InspectConfig parse_inspect_options(const std::vector<std::string>& arguments) {
+  InspectConfig config;
+  const OptionTable table = inspect_table(config);
+  std::vector<std::string> options = arguments;
+  const std::vector<std::string> words = take_words(table, options);
+  resolve(table, options, {});
+  if (words.size() != 1) {
+    throw Error(ErrorKind::usage,
+                words.empty()
+                    ? std::string("tally inspect needs a file")
+                    : format("unexpected word '{}' (command line): tally inspect takes one file",
+                             printable(words[1])),
+                kSeeHelp);
+  }
+  config.file = words[0];
+  check_together(config);
+  return config;
+}
+
+std::string inspect_options_help() {
+  InspectConfig defaults;
+  return options_help(inspect_table(defaults));
+}
+
+}  // namespace tally::config

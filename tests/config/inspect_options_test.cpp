@@ -1,0 +1,100 @@
+// The command line of `tally inspect`.
+#include <tally/config/inspect_options.hpp>
+
+#include "config_fixture.hpp"
+
+namespace tally::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The sentence of the Error(usage) that these words cause, or "no error".
+std::string problem_of(const Words& arguments) {
+  try {
+    parse_inspect_options(arguments);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(InspectOptions, Defaults) {
+  const InspectConfig config = parse_inspect_options({"val.h5"});
+  EXPECT_EQ(config.file, "val.h5");
+  EXPECT_FALSE(config.verify);
+  EXPECT_EQ(config.add_checksums, "");
+  EXPECT_FALSE(config.shows_samples());
+}
+
+TEST(InspectOptions, FlagsTakeNoWordThatFollows) {
+  const InspectConfig verified = parse_inspect_options({"--verify", "val.h5"});
+  EXPECT_EQ(verified.file, "val.h5");
+  EXPECT_TRUE(verified.verify);
+  const InspectConfig wrong = parse_inspect_options({"--wrong", "run", "--worst", "3"});
+  EXPECT_EQ(wrong.file, "run");
+  EXPECT_TRUE(wrong.samples.wrong);
+  EXPECT_EQ(wrong.samples.worst, 3);
+  EXPECT_FALSE(parse_inspect_options({"val.h5", "--verify=false"}).verify);
+  EXPECT_EQ(parse_inspect_options({"val.h5", "--add-checksums", "copy.h5"}).add_checksums,
+            "copy.h5");
+}
+
+TEST(InspectOptions, GroupsMayBeGivenSeveralTimes) {
+  const SampleChoice samples =
+      parse_inspect_options({"--group", "camera=-1", "run", "--group=site=2", "--class", "-1",
+                             "--predicted=a cat", "--show=4", "--data", "moved.h5"})
+          .samples;
+  EXPECT_THAT(samples.groups, ElementsAre("camera=-1", "site=2"));
+  EXPECT_EQ(samples.label, "-1");
+  EXPECT_EQ(samples.predicted, "a cat");
+  EXPECT_EQ(samples.show, 4);
+  EXPECT_EQ(samples.data, "moved.h5");
+  EXPECT_FALSE(samples.wrong);
+}
+
+TEST(InspectOptions, EverySampleOptionShowsSamples) {
+  for (const Words& words :
+       {Words{"--worst=1"}, Words{"--show=1"}, Words{"--class=1"}, Words{"--predicted=1"},
+        Words{"--group=a=1"}, Words{"--wrong"}, Words{"--data=val.h5"}}) {
+    EXPECT_TRUE(parse_inspect_options({"run", words[0]}).shows_samples()) << words[0];
+    EXPECT_THAT(problem_of({"run", words[0], "--verify"}), HasSubstr("--verify is for data sets"));
+    EXPECT_THAT(problem_of({"run", words[0], "--add-checksums=copy.h5"}),
+                HasSubstr("--add-checksums is for data sets"));
+  }
+}
+
+TEST(InspectOptions, Refusals) {
+  EXPECT_EQ(problem_of({}), "tally inspect needs a file. See 'tally inspect --help'.");
+  EXPECT_EQ(problem_of({"--verify"}), "tally inspect needs a file. See 'tally inspect --help'.");
+  EXPECT_THAT(problem_of({"one", "tw\x1b[o"}),
+              HasSubstr("unexpected word 'tw\\x1b[o' (command line): tally inspect takes one"));
+  EXPECT_EQ(problem_of({"one", "--wurst", "3"}),
+            "unknown option '--wurst' (command line). Did you mean '--worst'?");
+  EXPECT_THAT(problem_of({"one", "-worst"}), HasSubstr("unknown option '-worst'"));
+  EXPECT_THAT(problem_of({"one", "--worst"}), HasSubstr("--worst (command line) has no value"));
+  EXPECT_THAT(problem_of({"one", "--class", "--wrong"}),
+              HasSubstr("--class (command line) has no"));
+  EXPECT_THAT(problem_of({"one", "--worst", "0"}), HasSubstr("--worst = '0' (command line)"));
+  EXPECT_THAT(problem_of({"one", "--show=many"}), HasSubstr("expected a whole number from 1 to"));
+  EXPECT_THAT(problem_of({"one", "--group", ""}), HasSubstr("a value that is not empty"));
+  EXPECT_THAT(problem_of({"one", "--class=1", "--class=2"}), HasSubstr("given twice"));
+  EXPECT_EQ(problem_of({"one", "--worst=1", "--show=1"}),
+            "--worst and --show exclude each other. --worst N says how many.");
+  EXPECT_EQ(problem_of({"one", "--verify", "--add-checksums=two"}),
+            "--verify and --add-checksums exclude each other. The copy is verified in any case.");
+}
+
+TEST(InspectOptions, HelpNamesThemAll) {
+  const std::string help = inspect_options_help();
+  for (const char* option : {"verify", "add-checksums", "worst", "show", "class", "predicted",
+                             "group", "wrong", "data"}) {
+    EXPECT_THAT(help, HasSubstr(format("--{} ", option)));
+  }
+  EXPECT_THAT(help, HasSubstr("(default: 20)"));
+  EXPECT_THAT(help, ::testing::Not(HasSubstr("default: 0")));
+}
+
+}  // namespace
+}  // namespace tally::config
