@@ -2,8 +2,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/ragged.hpp>
-
-#include "read_table.hpp"
+#include <tally/data/read_column.hpp>
 
 namespace tally::app {
 
@@ -22,8 +21,10 @@ void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
   auto& set = *job_.data.set;
   const std::int64_t first = parts.front().unit;
   const auto ids = data::read_ragged(set, "/units/id", first, std::ssize(parts));
-  const auto bytes = read_table(set, "/units/bytes", first, std::ssize(parts));
-  const auto words = read_table(set, "/units/words", first, std::ssize(parts));
+  const auto read = [&](std::string_view table) {
+    return data::read_column<std::int64_t>(set, set.info().table(table), first, std::ssize(parts));
+  };
+  const auto bytes = read("/units/bytes"), words = read("/units/words");
   RecordBatch records, rows;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [unit, sums] = parts[i];

@@ -5,8 +5,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-
-#include "read_table.hpp"
+#include <tally/data/read_column.hpp>
 
 namespace tally::app {
 namespace {
@@ -35,8 +34,10 @@ bool are_answers(const data::DataSetInfo& info, std::int64_t first,
 QuestionTexts::QuestionTexts(data::DataSet& data_set, std::int64_t first, std::int64_t count)
     : first_(first),
       ids_(data::read_ragged(data_set, "/units/id", first, count)),
-      paragraphs_(read_table(data_set, "/units/paragraph", first, count)),
-      first_answers_(read_table(data_set, "/units/first_answer", first, count + 1)) {
+      paragraphs_(data::read_column<std::int64_t>(
+          data_set, data_set.info().table("/units/paragraph"), first, count)),
+      first_answers_(data::read_column<std::int64_t>(
+          data_set, data_set.info().table("/units/first_answer"), first, count + 1)) {
   if (count == 0) return;
   require(std::ranges::is_sorted(paragraphs_), "/units/paragraph descends", first, count);
   require(are_answers(data_set.info(), first, first_answers_),

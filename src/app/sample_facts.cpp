@@ -10,27 +10,15 @@
 #include <tally/data/choices.hpp>
 #include <tally/data/objects.hpp>
 #include <tally/data/ragged.hpp>
+#include <tally/data/read_column.hpp>
 
 namespace tally::app {
 namespace {
 
 constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 20;
 
-template <class T>
-std::vector<T> read(data::DataSet& data_set, const data::ColumnInfo& column, std::int64_t first,
-                    std::int64_t count) {
-  std::vector<T> values(to_size(count));
-  data_set.read_rows(column, first, count, std::as_writable_bytes(std::span(values)));
-  return values;
-}
-
 std::int64_t num_units(const data::DataSetInfo& info) {
   return info.num_units > 0 ? info.num_units : info.num_samples;
-}
-
-// /targets/unit, which does not descend.
-const data::ColumnInfo& unit_column(const data::DataSetInfo& info) {
-  return *std::ranges::find(info.targets, "unit", &data::ColumnInfo::name);
 }
 
 [[noreturn]] void refuse(const data::DataSetInfo& info, std::string_view what) {
@@ -45,7 +33,7 @@ std::vector<std::int64_t> first_samples(data::DataSet& data_set) {
   std::int64_t last = -1;
   for (std::int64_t first = 0; first < info.num_samples; first += kRowsAtOnce) {
     const std::int64_t count = std::min(kRowsAtOnce, info.num_samples - first);
-    const auto units = read<std::int64_t>(data_set, unit_column(info), first, count);
+    const auto units = data::read_column<std::int64_t>(data_set, info.target("unit"), first, count);
     for (std::int64_t i = 0; i < count; ++i) {
       if (std::exchange(last, units[to_size(i)]) == units[to_size(i)]) continue;
       samples.push_back(first + i);
@@ -55,13 +43,14 @@ std::vector<std::int64_t> first_samples(data::DataSet& data_set) {
   return samples;
 }
 
-// By bisection, for a few units.
+// By bisection, as /targets/unit does not descend; for a few units.
 std::int64_t first_sample(data::DataSet& data_set, std::int64_t unit) {
   const auto& info = data_set.info();
   std::int64_t begin = 0, end = info.num_samples;
   while (begin < end) {
     const std::int64_t middle = begin + (end - begin) / 2;
-    const bool is_before = read<std::int64_t>(data_set, unit_column(info), middle, 1)[0] < unit;
+    const bool is_before =
+        data::read_column<std::int64_t>(data_set, info.target("unit"), middle, 1)[0] < unit;
     (is_before ? begin : end) = is_before ? middle + 1 : middle;
   }
   if (begin == info.num_samples) refuse(info, format("has no sample of unit {}", unit));
@@ -91,7 +80,7 @@ std::int64_t SampleFacts::sample_of(std::int64_t unit) {
 
 std::string SampleFacts::gold_answers(std::int64_t question) {
   const auto first =
-      read<std::int64_t>(data_set_, info().table("/units/first_answer"), question, 2);
+      data::read_column<std::int64_t>(data_set_, info().table("/units/first_answer"), question, 2);
   const auto answers =
       data::read_ragged(data_set_, "/answers/text", first[0], std::max(first[1] - first[0], {}));
   return answers.num_rows() == 0 ? "(none)" : joined(answers);
@@ -124,7 +113,7 @@ std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
   std::vector<predictions::Fact> facts;
   const std::int64_t sample = sample_of(index);
   for (const auto& group : info().groups) {
-    const auto value = read<std::int32_t>(data_set_, group, sample, 1);
+    const auto value = data::read_column<std::int32_t>(data_set_, group, sample, 1);
     facts.push_back({printable(group.name), format("{}", value[0])});
   }
   if (has_table(info(), "/objects/box")) add_objects(index, facts);
@@ -152,7 +141,7 @@ void SampleFacts::keep_group(const data::ColumnInfo& group, std::int32_t value,
       ++end;
     }
     const std::int64_t count = sample_of(units[end - 1]) - first + 1;
-    const auto values = read<std::int32_t>(data_set_, group, first, count);
+    const auto values = data::read_column<std::int32_t>(data_set_, group, first, count);
     for (; i < end; ++i) {
       const std::int64_t place = sample_of(units[i]) - first;
       if (place < 0 || place >= count) refuse(info(), "does not have the units in their order");

@@ -7,6 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/groups.hpp>
+#include <tally/data/read_column.hpp>
 #include <tally/evaluate/again.hpp>
 
 #include "job.hpp"
@@ -93,9 +94,7 @@ std::vector<std::int32_t> group_codes(const Job& job, const LoopResult& mine,
                                       const Subgroups& groups) {
   const auto& column = job.data.set->info().groups.at(groups.column);
   const auto samples = job.grid->samples_of(job.slice);
-  std::vector<std::int32_t> codes(to_size(samples.count));
-  job.data.set->read_rows(column, samples.first, samples.count,
-                          std::as_writable_bytes(std::span(codes)));
+  auto codes = data::read_column<std::int32_t>(*job.data.set, column, samples.first, samples.count);
   for (std::int32_t& code : codes) {
     const auto place = std::ranges::lower_bound(groups.values, code);
     if (place == groups.values.end() || *place != code) {

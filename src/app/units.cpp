@@ -1,9 +1,8 @@
 #include "units.hpp"
 
-#include <algorithm>
-
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "choice_units.hpp"
 #include "document_units.hpp"
@@ -59,11 +58,8 @@ struct Joiner {
 }  // namespace
 
 std::int64_t unit_of(const Job& job, std::int64_t sample) {
-  const auto& info = job.data.set->info();
-  const auto column = std::ranges::find(info.targets, "unit", &data::ColumnInfo::name);
-  std::int64_t unit = 0;
-  job.data.set->read_rows(*column, sample, 1, std::as_writable_bytes(std::span(&unit, 1)));
-  return unit;
+  auto& set = *job.data.set;
+  return data::read_column<std::int64_t>(set, set.info().target("unit"), sample, 1).front();
 }
 
 std::int64_t cut_unit(const Job& job) {

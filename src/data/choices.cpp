@@ -1,9 +1,7 @@
 #include <tally/data/choices.hpp>
 
-#include <span>
-
-#include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "offsets.hpp"
 #include "refuse.hpp"
@@ -15,10 +13,7 @@ Choices read_choices(DataSet& data_set, std::int64_t first, std::int64_t count) 
   Choices choices;
   choices.first_choice =
       read_offsets(data_set, info.table("/units/first_choice"), info.inputs.front(), first, count);
-  choices.gold.resize(to_size(count));
-  if (count == 0) return choices;
-  data_set.read_rows(info.table("/units/gold"), first, count,
-                     std::as_writable_bytes(std::span(choices.gold)));
+  choices.gold = read_column<std::int64_t>(data_set, info.table("/units/gold"), first, count);
   for (std::size_t i = 0; i < choices.gold.size(); ++i) {
     const std::int64_t question = first + static_cast<std::int64_t>(i);
     const std::int64_t num = choices.first_choice[i + 1] - choices.first_choice[i];

@@ -20,6 +20,12 @@ const ColumnInfo& DataSetInfo::table(std::string_view table_path) const {
   throw Error(ErrorKind::internal, format("{} is no table of this data set", table_path));
 }
 
+const ColumnInfo& DataSetInfo::target(std::string_view name) const {
+  const auto found = std::ranges::find(targets, name, &ColumnInfo::name);
+  if (found != targets.end()) return *found;
+  throw Error(ErrorKind::internal, format("{} is no target of this data set", name));
+}
+
 ColumnReader& DataSet::Body::reader_of(const ColumnInfo& column) {
   const auto found = columns.find(column.path);
   if (found == columns.end()) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
 #include <string_view>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "offsets.hpp"
 #include "refuse.hpp"
@@ -20,11 +20,7 @@ static_assert(sizeof(Box) == 4 * sizeof(double) && sizeof(Placement) == 4 * size
 template <class T>
 std::vector<T> read_table(DataSet& data_set, std::string_view path, std::int64_t first,
                           std::int64_t count) {
-  std::vector<T> rows(to_size(count));
-  if (count == 0) return rows;
-  data_set.read_rows(data_set.info().table(path), first, count,
-                     std::as_writable_bytes(std::span(rows)));
-  return rows;
+  return read_column<T>(data_set, data_set.info().table(path), first, count);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "refuse.hpp"
 
@@ -35,8 +36,7 @@ void check_offsets(const DataSetInfo& info, const ColumnInfo& column, const Colu
 std::vector<std::int64_t> read_offsets(DataSet& data_set, const ColumnInfo& offsets,
                                        const ColumnInfo& values, std::int64_t first,
                                        std::int64_t count) {
-  std::vector<std::int64_t> read(to_size(count) + 1);
-  data_set.read_rows(offsets, first, count + 1, std::as_writable_bytes(std::span(read)));
+  auto read = read_column<std::int64_t>(data_set, offsets, first, count + 1);
   check_offsets(data_set.info(), offsets, values, first, read);
   return read;
 }

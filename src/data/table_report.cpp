@@ -2,11 +2,11 @@
 
 #include <limits>
 #include <map>
-#include <span>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/choices.hpp>
 #include <tally/data/objects.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "offsets.hpp"
 #include "refuse.hpp"
@@ -22,18 +22,6 @@ void for_each_run(std::int64_t rows, const Use& use) {
   for (std::int64_t first = 0; first < rows; first += kMost) {
     use(first, std::min(kMost, rows - first));
   }
-}
-
-template <class T>
-std::vector<T> read_column(DataSet& data_set, const ColumnInfo& column, std::int64_t first,
-                           std::int64_t count) {
-  std::vector<T> rows(to_size(count));
-  data_set.read_rows(column, first, count, std::as_writable_bytes(std::span(rows)));
-  return rows;
-}
-
-const ColumnInfo& target(const DataSetInfo& info, std::string_view name) {
-  return *std::ranges::find(info.targets, name, &ColumnInfo::name);
 }
 
 std::string question_line(const DataSetInfo& info) {
@@ -136,7 +124,7 @@ void check_units(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   std::int64_t last = -1;
   for_each_run(info.num_samples, [&](std::int64_t first, std::int64_t count) {
-    const auto units = read_column<std::int64_t>(data_set, target(info, "unit"), first, count);
+    const auto units = read_column<std::int64_t>(data_set, info.target("unit"), first, count);
     for (std::size_t i = 0; i < units.size(); ++i) {
       const std::int64_t sample = first + static_cast<std::int64_t>(i);
       const bool is_right = units[i] == last + 1 || (units[i] == last && sample > 0);
@@ -152,8 +140,8 @@ void check_units(DataSet& data_set) {
 void check_choices(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   for_each_run(info.num_samples, [&](std::int64_t first, std::int64_t count) {
-    const auto units = read_column<std::int64_t>(data_set, target(info, "unit"), first, count);
-    const auto which = read_column<std::int32_t>(data_set, target(info, "choice"), first, count);
+    const auto units = read_column<std::int64_t>(data_set, info.target("unit"), first, count);
+    const auto which = read_column<std::int32_t>(data_set, info.target("choice"), first, count);
     const Choices choices = read_choices(data_set, units.front(), units.back() - units.front() + 1);
     for (std::size_t i = 0; i < units.size(); ++i) {
       const std::int64_t sample = first + static_cast<std::int64_t>(i);

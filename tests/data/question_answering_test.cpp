@@ -72,6 +72,9 @@ TEST_F(Questions, AreDescribedByTheirColumnsAndTables) {
   EXPECT_EQ(info.table("/paragraphs/tokens/values").row_shape, Shape{2});
   expect_error(ErrorKind::internal, {"/units/name is no table"},
                [&] { std::ignore = info.table("/units/name"); });
+  EXPECT_EQ(info.target("unit").path, "/targets/unit");
+  expect_error(ErrorKind::internal, {"choice is no target"},
+               [&] { std::ignore = info.target("choice"); });
 }
 
 TEST_F(Questions, KnowTheRangesOfTheirPlaces) {

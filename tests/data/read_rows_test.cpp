@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <tally/data/data_set.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "expect_error.hpp"
 #include "raw_hdf5.hpp"
@@ -50,6 +51,20 @@ INSTANTIATE_TEST_SUITE_P(BlocksAndStorage, ReadRows,
                                           testing::Values(SampleStorage::contiguous,
                                                           SampleStorage::chunked,
                                                           SampleStorage::deflated)));
+
+TEST(ReadColumn, GivesRowsOfItsWidth) {
+  const raw::TemporaryFolder folder;
+  const SampleFile sample{.num_samples = 9};
+  sample.write(folder / "a.h5");
+  DataSet data_set(folder / "a.h5");
+  const ColumnInfo& label = data_set.info().targets[0];
+  const auto labels = sample.labels();
+  EXPECT_EQ(read_column<std::int64_t>(data_set, label, 2, 5),
+            std::vector(labels.begin() + 2, labels.begin() + 7));
+  EXPECT_TRUE(read_column<std::int64_t>(data_set, label, 9, 0).empty());
+  expect_error(ErrorKind::internal, {"/targets/label", "are 8 bytes, 4 were expected"},
+               [&] { read_column<std::int32_t>(data_set, label, 2, 5); });
+}
 
 TEST(ReadLargeRows, BlocksAreReadInPiecesAndWhole) {
   const raw::TemporaryFolder folder;

@@ -76,8 +76,9 @@ struct DataSetInfo {
   // Regression: whether labels are maps of numbers, in which NaN stands for a pixel that is not
   // scored.
   bool has_maps() const;
-  // One of `tables`; Error(internal) for another.
+  // One of `tables`, and one of `targets` by its name; Error(internal) for another.
   const ColumnInfo& table(std::string_view path) const;
+  const ColumnInfo& target(std::string_view name) const;
 };
 
 // Whether a data set's targets are looked at: left out, it is one of the task `predict`, whatever
