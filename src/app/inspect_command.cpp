@@ -1,11 +1,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
@@ -17,6 +18,7 @@
 #include <tally/model/model_file.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/predictions/describe.hpp>
+#include <tally/report/progress.hpp>
 #include <tally/report/run_report.hpp>
 
 #include "commands.hpp"
@@ -27,14 +29,32 @@
 namespace tally::app {
 namespace {
 
-// HDF5 files may be larger than memory: only their signature is looked at here.
-bool is_hdf5(const std::string& path) {
-  constexpr std::array<char, 8> kSignature{'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+// Files may be larger than memory: only the begin is looked at here.
+std::string begin_of(const std::string& path) {
+  constexpr std::size_t kLooked = 4096;
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would block
-  std::array<char, 8> head{};
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};  // a pipe would block
+  std::string begin(kLooked, '\0');
   std::ifstream file(path, std::ios::binary);
-  return file.read(head.data(), head.size()) && head == kSignature;
+  file.read(begin.data(), std::ssize(begin));
+  begin.resize(to_size(file.gcount()));
+  return begin;
+}
+
+bool is_hdf5(const std::string& path) { return begin_of(path).starts_with("\x89HDF\r\n\x1a\n"); }
+
+// Models and weights begin with bytes that no text has.
+void refuse_text(const std::string& file) {
+  const std::string begin = begin_of(file);
+  const auto is_binary = [](unsigned char c) { return c < ' ' && (c < '\t' || c > '\r'); };
+  if (begin.empty() || std::ranges::any_of(begin, is_binary)) return;
+  if (report::are_events(begin)) {
+    throw Error(ErrorKind::usage,
+                format("'{}' holds the events of a run, a line of JSON each", printable(file)),
+                "The run's figures are in the report.json beside it.");
+  }
+  throw Error(ErrorKind::usage, format("'{}' is a text, none that tally knows", printable(file)),
+              "Name a data set, a model, weights, or a file or the folder of a result.");
 }
 
 using Lines = std::vector<std::string>;
@@ -104,6 +124,7 @@ Lines describe(const std::string& file) {
     return describe_folder(file);
   }
   if (file.ends_with(".json")) return describe_json(file);
+  refuse_text(file);
   const auto bytes = read_file(file, ErrorKind::usage, "file");
   return model::describe_file({file, bytes});
 }

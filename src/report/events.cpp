@@ -97,4 +97,9 @@ void EventLog::progress(std::int64_t samples_done, std::int64_t total, double sa
 
 void EventLog::finished(std::string_view status) { body_->writer.finished(status); }
 
+bool are_events(std::string_view begin) {
+  const Json first = Json::parse(begin.substr(0, begin.find('\n')), nullptr, false);
+  return first.is_object() && first.contains("time") && first.contains("event");
+}
+
 }  // namespace tally::report

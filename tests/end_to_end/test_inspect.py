@@ -132,7 +132,16 @@ def test_files_that_are_nothing(tally: Program, tmp_path: Path) -> None:
         run = tally("inspect", path)
         assert run.code in (2, 3, 4)
         run.must_fail(run.code, path.name)
+    tally("inspect", text).must_fail(2, "notes.txt' is a text, none that tally knows", "Name a data set")
+    text.write_text('{"time": 3}\n')
+    tally("inspect", text).must_fail(2, "is a text, none that tally knows")
+    text.write_bytes(b"nothing\x00\n")
+    tally("inspect", text).must_fail(4, "notes.txt")
     tally("inspect").must_fail(2, "file")
+
+
+def test_events_are_named(tally: Program, result: Result) -> None:
+    tally("inspect", result.folder / "events.jsonl").must_fail(2, "holds the events of a run", "report.json beside it")
 
 
 def test_checksums_are_added(tally: Program, small_case: Small, evaluate: Evaluate, tmp_path: Path) -> None:

@@ -44,6 +44,14 @@ TEST(Events, EachIsOneObjectAndIsThereAtOnce) {
   EXPECT_EQ(events[2].dump(), R"({"event":"finished","status":"complete"})");
 }
 
+TEST(Events, AreKnownByTheirFirstLine) {
+  EXPECT_TRUE(are_events("{\"time\":\"now\",\"event\":\"phase\",\"name\":\"a\"}\n{\"time"));
+  for (const char* other : {"", "\n", "notes", "{\"time\":1}", "{\"event\":1}",
+                            "[\"time\",\"event\"]", "{\"time\":1,\"event\":"}) {
+    EXPECT_FALSE(are_events(other)) << other;
+  }
+}
+
 TEST(Events, ProgressIsWrittenFirstLastAndOnceASecond) {
   const TemporaryFolder folder;
   double now_s = 0;

@@ -51,4 +51,7 @@ class EventLog {
   std::unique_ptr<Body> body_;
 };
 
+// Whether a file that begins so, with a whole line, is an events.jsonl.
+bool are_events(std::string_view begin);
+
 }  // namespace tally::report
