@@ -97,6 +97,13 @@ std::string RaggedColumn::cell(std::int64_t row) const {
   return text(offsets[0], length, kBytesOfOne) + (length > kBytesOfOne ? "…" : "");
 }
 
+std::vector<std::int64_t> RaggedColumn::first_integers(std::int64_t row, std::int64_t most) const {
+  const auto offsets = offsets_from(row, 1);
+  std::vector<std::int32_t> read(to_size(std::min(most, offsets[1] - offsets[0])));
+  values_.read_rows(offsets[0], std::ssize(read), std::as_writable_bytes(std::span(read)));
+  return {read.begin(), read.end()};
+}
+
 // The first of them, of which each may be several numbers.
 std::string RaggedColumn::values(std::int64_t first, std::int64_t count) const {
   const bool are_rows = values_.info().shape.size() > 1;

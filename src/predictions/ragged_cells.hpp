@@ -46,6 +46,8 @@ class RaggedColumn {
   }
   // Of one row: the begin of its text, or its first elements.
   std::string cell(std::int64_t row) const;
+  // Of one row of int32 the first ones, up to `most`.
+  std::vector<std::int64_t> first_integers(std::int64_t row, std::int64_t most) const;
 
  private:
   std::vector<std::int64_t> offsets_from(std::int64_t row, std::int64_t count) const;

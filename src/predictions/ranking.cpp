@@ -58,7 +58,10 @@ const Ranking& ranking_of(std::string_view task) {
   if (const Ranking* const found = find_ranking(task)) return *found;
   throw Error(ErrorKind::usage,
               format("the rows of the task {} are neither right nor wrong", printable(task)),
-              "Look at them without --worst, --wrong, --class and --predicted.");
+              task == "detection"
+                  ? "Look at them with --show N or --group NAME=VALUE; 'tally inspect' of the "
+                    "result's folder says how well each class is found."
+                  : "Look at them with --show N or --group NAME=VALUE.");
 }
 
 bool is_worse(const RankedRow& a, const RankedRow& b) {

@@ -52,11 +52,22 @@ bool holds_classes(const SavedRows& saved, std::string_view column) {
          (column == "label" || column == "prediction" || column == "topk");
 }
 
+// Of detections by name, where there are names.
+std::string ragged_text(const SavedRows& saved, const std::string& column,
+                        const RaggedColumn& ragged, std::int64_t row, const Lines& class_names) {
+  const bool are_classes =
+      saved.task() == "detection" && column == "label" && ragged.element() == hdf5::Element::i32;
+  if (!are_classes || class_names.empty()) return ragged.cell(row);
+  constexpr std::int64_t kOneMore = kShownClasses + 1;  // which is not shown
+  return format("[{}]", classes_text(ragged.first_integers(row, kOneMore), false, class_names));
+}
+
 Fact fact_of(const SavedRows& saved, const std::string& column, std::int64_t row,
              const Lines& class_names) {
   if (is_ragged(saved.reader(), column)) {
     const RaggedColumn ragged(saved.reader(), column);
-    return {printable(column), ragged.cell(row), ragged.is_text()};
+    return {printable(column), ragged_text(saved, column, ragged, row, class_names),
+            ragged.is_text()};
   }
   if (holds_classes(saved, column)) {
     const bool marks = column != "topk" && saved.open(column).info().shape.size() > 1;

@@ -163,10 +163,17 @@ def test_inspect_shows_objects_beside_detections(case: Case, data: Path, model: 
             for one in objects
         )
         assert re.search(rf"^ +image +{image['id']}\n +objects +{re.escape(shown or '(none)')}$", text, re.M), image
-    with h5py.File(run.folder / "predictions.h5") as file:
+    with h5py.File(run.folder / "predictions.h5") as file, h5py.File(data) as of_data:
         first = file["box/values"][0]
+        offsets, labels = file["label/offsets"][...], file["label/values"][...]
+        classes = of_data["class_names"].asstr()[...]
+    rows = [labels[begin:end] for begin, end in zip(offsets, offsets[1:], strict=False)]
+    assert {min(len(row), 5) for row in rows} >= {1, 4, 5}
+    for index, row in enumerate(rows[:9]):
+        shown = [f"{label} {classes[label]}" for label in row[:4]] + ["…"] * (len(row) > 4)
+        assert re.search(rf"^index {index}  .*label {re.escape('[' + ', '.join(shown) + ']')}  ", text, re.M), text
     assert f"box [{', '.join(f'{x:.6g}' for x in first)}]" in text, text[:600]
-    tally("inspect", run.folder, "--worst", 1).must_fail(2, "neither right nor wrong")
+    tally("inspect", run.folder, "--worst", 1).must_fail(2, "neither right nor wrong", "--show N", "tally inspect")
 
 
 def test_what_is_not_there_is_said(case: Case, data: Path, model: Path, evaluate: Evaluate, tally: Program,
