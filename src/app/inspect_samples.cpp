@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -10,6 +11,7 @@
 #include <tally/base/nearest_word.hpp>
 #include <tally/base/parse_number.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/data/groups.hpp>
 #include <tally/predictions/choose_rows.hpp>
 #include <tally/predictions/saved_rows.hpp>
 #include <tally/predictions/show_rows.hpp>
@@ -94,6 +96,21 @@ struct WantedGroup {
   std::int32_t value = 0;
 };
 
+// Where there are more values than are told apart, the wanted one may be one of them.
+void require_value(SampleFacts& facts, const WantedGroup& wanted) {
+  constexpr std::size_t kShownValues = 10;
+  const auto values = facts.values_of(*wanted.column);
+  if (values.size() > data::kMaxGroupValues || std::ranges::binary_search(values, wanted.value)) {
+    return;
+  }
+  const auto shown = std::span(values).first(std::min(values.size(), kShownValues));
+  throw Error(
+      ErrorKind::usage,
+      format("--group: no sample has {}={}", printable(wanted.column->name), wanted.value),
+      format("{} {}.", values.size() > shown.size() ? "Among others there are" : "There are",
+             fmt::join(shown, ", ")));
+}
+
 WantedGroup wanted_group(const SampleFacts& facts, const std::string& word) {
   const std::size_t equals = word.find('=');
   const auto value = equals == std::string::npos
@@ -127,7 +144,10 @@ predictions::RowsWanted rows_wanted(const SavedRows& saved, const DataOfRows& da
   if (options.groups.empty()) return wanted;
   SampleFacts& facts = data.need("--group");
   std::vector<WantedGroup> groups;
-  for (const std::string& word : options.groups) groups.push_back(wanted_group(facts, word));
+  for (const std::string& word : options.groups) {
+    groups.push_back(wanted_group(facts, word));
+    require_value(facts, groups.back());
+  }
   wanted.also = [&facts, groups](std::span<const std::int64_t> units,
                                  std::span<std::uint8_t> keep) {
     for (const auto& group : groups) facts.keep_group(*group.column, group.value, units, keep);

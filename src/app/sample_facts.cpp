@@ -8,6 +8,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/data/choices.hpp>
+#include <tally/data/groups.hpp>
 #include <tally/data/objects.hpp>
 #include <tally/data/ragged.hpp>
 #include <tally/data/read_column.hpp>
@@ -128,6 +129,10 @@ std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
     facts.push_back({"choices", choices(index), true});
   }
   return facts;
+}
+
+std::vector<std::int32_t> SampleFacts::values_of(const data::ColumnInfo& group) {
+  return data::group_values(data_set_, group, 0, info().num_samples);
 }
 
 void SampleFacts::keep_group(const data::ColumnInfo& group, std::int32_t value,

@@ -19,9 +19,10 @@ class SampleFacts {
   const data::DataSetInfo& info() const { return data_set_.info(); }
 
   // Groups, of a question its text, its choices or its gold answers, of an image with objects these
-  // and its number. Error(dataset) for a unit
-  // that the data set does not have.
+  // and its number. Error(dataset) for a unit that the data set does not have.
   std::vector<predictions::Fact> of(std::int64_t index);
+  // As data::group_values, of all samples.
+  std::vector<std::int32_t> values_of(const data::ColumnInfo& group);
   // Clears the marks of units whose group (one of info().groups) is another. Units ascend.
   void keep_group(const data::ColumnInfo& group, std::int32_t value,
                   std::span<const std::int64_t> units, std::span<std::uint8_t> keep);

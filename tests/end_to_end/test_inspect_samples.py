@@ -74,7 +74,6 @@ def test_the_worst_are_those_of_the_largest_loss(tally: Program, saved: Path) ->
         (("--group", "site=1"), site == 1),
         (("--group", "site=1", "--group=camera=-1", "--wrong"), (site == 1) & (camera == -1) & wrong),
         (("--class", 4, "--predicted", 4, "--wrong"), wrong & False),
-        (("--group", "site=9"), wrong & False),
     ):
         assert listed(tally, file, "--worst", 5, *words) == [i for i in order if kept[i]][:5], words
         of_all = kept if "--wrong" not in words else kept & (label != 2)
@@ -123,6 +122,7 @@ REFUSED = [
     (("--class", "clas 3"), "the data set has no class 'clas 3'. Did you mean 'class 3'?"),
     (("--group", "cameras=3"), "the data set has no group 'cameras'. Did you mean 'camera'?"),
     (("--group", "x\x1b=3"), "no group 'x\\x1b'. It has camera, site."),
+    (("--group", "camera=9"), "--group: no sample has camera=9. There are -1, 0, 1, 2."),
     (("--group", "camera"), "expected NAME=VALUE with an integer"),
     (("--group", "camera=left"), "expected NAME=VALUE with an integer"),
 ]
@@ -157,12 +157,16 @@ def test_every_task_has_its_own_order(tally: Program, evaluate: Evaluate, tmp_pa
             if task == "multilabel":
                 target[3], target[5] = 9, [9, 1, 0]
             out.add_target("label", target)
+            out.add_group("row", 2 * np.arange(50))
         result = evaluate(linear_model(weights, tmp_path / f"{task}.pt"), data)
         found = small.columns(result.folder / "predictions.h5")
         order = np.argsort(-np.nan_to_num(found["loss"], nan=-1), kind="stable")
         scored = order if task != "multilabel" else order[:-1]
         assert (task == "multilabel") == (scored is not order)
         assert listed(tally, result.folder, "--worst", 100) == list(scored)
+        assert listed(tally, result.folder, "--group", "row=6") == [3]
+        some = "Among others there are 0, 2, 4, 6, 8, 10, 12, 14, 16, 18."
+        tally("inspect", result.folder, "--group", "row=7").must_fail(2, "no sample has row=7", some)
         if task == "regression":
             tally("inspect", result.folder, "--wrong").must_fail(2, "--wrong is not for", "regression")
             tally("inspect", result.folder, "--class", 1).must_fail(2, "--class is not for", "a row has no class")
