@@ -4,8 +4,8 @@
     python tests/bench/run.py --build build --data-dir DIR --output FOLDER
 
 Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: loop, shares, forward,
-roofline, command, read, packed, metrics, memory, gather, texts. Ratios are medians over rounds in which both sides ran next to
-each other.
+roofline, command, read, packed, metrics, memory, gather, texts, detection, documents. Ratios are medians over rounds in which
+both sides ran next to each other.
 """
 
 import argparse
@@ -20,7 +20,11 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 
 import machine  # noqa: E402
 from cases import Cases  # noqa: E402
-from tables import BENCHMARKS, Setup  # noqa: E402
+from tables import BENCHMARKS as OF_CLASSES  # noqa: E402
+from tables import Setup  # noqa: E402
+from task_tables import TASK_BENCHMARKS  # noqa: E402
+
+BENCHMARKS = OF_CLASSES | TASK_BENCHMARKS
 
 
 def main() -> None:

@@ -1,0 +1,131 @@
+"""Tasks beyond class labels, against what their own users run."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from cases import ROOT
+from commands import Case, Layout, allocator, environment, timed
+from rounds import in_turn, median, median_ratio
+from tables import Setup, Table
+
+HERE = Path(__file__).resolve().parent
+IMAGES, CLASSES = 5000, 80  # of COCO's validation set
+LENGTH, STRIDE = 512, 256  # tokens of a window, and from one to the next
+COCO_FIGURES = ("ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large",
+                "ar1", "ar10", "ar100", "ar_small", "ar_medium", "ar_large")  # fmt: skip
+
+
+def _tool(name: str, *words: object) -> None:
+    command = [sys.executable, ROOT / "data_tools" / name, *words]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+
+
+def _coco_files(folder: Path) -> tuple[Path, Path]:
+    """Annotations and results: objects as many as COCO has, and some eighty detections an image, near them or not."""
+    random = np.random.default_rng(0)
+    annotations, results = folder / "annotations.json", folder / "results.json"
+    objects, found = [], []
+    for image in range(1, IMAGES + 1):
+        count = int(random.poisson(7.3))
+        corners = random.uniform(0, 400, (count, 2))
+        sizes = np.exp(random.uniform(np.log(8), np.log(240), (count, 2)))
+        classes = random.integers(1, CLASSES + 1, count)
+        boxes = np.concatenate([corners, sizes], 1)
+        for box, category in zip(boxes, classes, strict=True):
+            objects.append({"id": len(objects) + 1, "image_id": image, "category_id": int(category), "iscrowd": int(random.random() < 0.01),
+                            "bbox": box.round(2).tolist(), "area": float(box[2] * box[3] * 0.6)})  # fmt: skip
+        near = boxes.repeat(3, 0) * random.uniform(0.85, 1.15, (3 * count, 4))
+        far = np.concatenate([random.uniform(0, 400, (81 - min(81, 3 * count), 2)),
+                              random.uniform(8, 240, (81 - min(81, 3 * count), 2))], 1)  # fmt: skip
+        labels = np.concatenate([classes.repeat(3), random.integers(1, CLASSES + 1, len(far))])
+        scores = np.concatenate([random.beta(4, 3, len(near)), random.beta(1, 8, len(far))])
+        for box, label, score in zip(np.concatenate([near, far]), labels, scores, strict=True):
+            found.append({"image_id": image, "category_id": int(label), "bbox": box.round(2).tolist(), "score": float(score)})
+    images = [{"id": image, "width": 640, "height": 640, "file_name": f"{image}.jpg"} for image in range(1, IMAGES + 1)]
+    categories = [{"id": label, "name": f"class {label}"} for label in range(1, CLASSES + 1)]
+    annotations.write_text(json.dumps({"images": images, "categories": categories, "annotations": objects}))
+    results.write_text(json.dumps(found))
+    return annotations, results
+
+
+def detection(setup: Setup) -> Table:
+    """Figures of detections that are there: the whole command, from two files to twelve numbers."""
+    table = Table("detection", f"{IMAGES} images, {CLASSES} classes, COCO's results in JSON: seconds from launch to exit",
+                  ["ranks", "tally score", "pycocotools", "pycocotools / Tally", "largest difference of the 12 figures"])  # fmt: skip
+    annotations, results = _coco_files(setup.folder)
+    data, output = setup.folder / "coco.h5", setup.folder / "scored"
+    _tool("prepare_coco.py", "--input", annotations, "--no-images", "--output", data)
+
+    def score(ranks: int) -> dict[str, float]:
+        shutil.rmtree(output, ignore_errors=True)
+        launcher = ["mpirun", "-n", ranks] if ranks > 1 else []
+        words = ["score", "--predictions", results, "--data", data, "--output", output, "--save", "none", "--progress", "off"]
+        _, wall_s = timed([*launcher, setup.build / "tally", *words], environment())
+        metrics = json.loads((output / "report.json").read_text())["metrics"]
+        return {"wall_s": wall_s} | {name: metrics[name]["value"] for name in COCO_FIGURES}
+
+    def theirs() -> dict[str, float]:
+        out, wall_s = timed([sys.executable, HERE / "pycocotools_eval.py", annotations, results], environment())
+        return {"wall_s": wall_s} | dict(zip(COCO_FIGURES, json.loads(out), strict=True))
+
+    found = in_turn({"1": lambda: score(1), "2": lambda: score(2), "theirs": theirs}, setup.rounds)
+    rival = found.pop("theirs")
+    for ranks, ours in found.items():
+        difference = max(abs(ours[0][name] - rival[0][name]) for name in COCO_FIGURES)
+        table.rows.append([ranks, median(ours, "wall_s"), median(rival, "wall_s"), median_ratio(rival, ours, "wall_s"), difference])
+    return table
+
+
+def _language_model(folder: Path) -> tuple[Path, Path]:
+    """GPT-2 with half of its layers, of random weights: a folder of transformers, and TorchScript."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    GPT2LMHeadModel(GPT2Config(n_layer=6)).eval().save_pretrained(folder / "gpt2")
+    _tool("export_model.py", "--model", f"hf:{folder / 'gpt2'}", "--output", folder / "gpt2.pt")
+    return folder / "gpt2", folder / "gpt2.pt"
+
+
+def documents(setup: Setup) -> Table:
+    """Perplexity of documents by windows that overlap."""
+    table = Table("documents", f"GPT-2 of 6 layers, texts of 400 to 3600 bytes, windows of {LENGTH} tokens every {STRIDE}: windows per second",
+                  ["ranks x threads", "Tally", "Hugging Face's loop, 2 threads", "Tally / Hugging Face", "relative difference of the losses"])  # fmt: skip
+    source = (ROOT / "docs" / "metrics.md").read_text(encoding="ascii", errors="ignore")
+    texts = [source[700 * i :][: 400 * (i % 9 + 1)] for i in range(18)]
+    text_file, lines, data = (setup.folder / name for name in ("texts.json", "texts.jsonl", "texts.h5"))
+    text_file.write_text(json.dumps(texts))
+    lines.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts)))
+    _tool("prepare_text.py", "--input", lines, "--tokenizer", "bytes", "--max-length", LENGTH, "--stride", STRIDE, "--output", data)
+    theirs, ours = _language_model(setup.folder)
+
+    def tally(layout: Layout) -> dict[str, float]:
+        figures = setup.tally.run(Case("gpt2", ours, data, 2), layout)
+        report = json.loads((setup.folder / "tally" / "report.json").read_text())
+        windows = report["samples"]["evaluated"]
+        return {"per_s": windows / figures["loop_s"], "loss": report["metrics"]["loss"]["value"]}
+
+    def hugging_face() -> dict[str, float]:
+        command = [sys.executable, HERE / "huggingface_perplexity.py", theirs, text_file, LENGTH, STRIDE]
+        out, _ = timed(command, environment(OMP_NUM_THREADS="2", LD_PRELOAD=str(allocator())))
+        return json.loads(out.splitlines()[-1])
+
+    layouts = {str(layout): layout for layout in (Layout(1, 2), Layout(2, 1))}
+    works: dict[str, Callable[[], dict[str, float]]] = {
+        name: (lambda layout=layout: tally(layout)) for name, layout in layouts.items()
+    }
+    found = in_turn(works | {"theirs": hugging_face}, setup.rounds)
+    rival = found.pop("theirs")
+    for name, figures in found.items():
+        difference = abs(figures[0]["loss"] / rival[0]["loss"] - 1)
+        table.rows.append([name, median(figures, "per_s"), median(rival, "per_s"),
+                           median_ratio(figures, rival, "per_s"), difference])  # fmt: skip
+    return table
+
+
+TASK_BENCHMARKS: dict[str, Callable[[Setup], Table]] = {one.__name__: one for one in (detection, documents)}
