@@ -150,7 +150,7 @@ class ImageMatcher {
       const auto matched = tasks::match(samples.first + i, objects_of(objects, i), found);
       task_.count(matched, mine_.state);
       keep(matched);
-      record(samples.first + i, images.id[to_size(i)], found);
+      record(images.id[to_size(i)], samples.first + i, found, matched);
     }
   }
 
@@ -174,10 +174,11 @@ class ImageMatcher {
     rows_.append(rows);
   }
 
-  void record(std::int64_t index, std::int64_t image_id, std::span<const Detection> found) {
+  void record(std::int64_t image_id, std::int64_t index, std::span<const Detection> found,
+              const tasks::ImageMatch& matched) {
     if (log_.columns().empty()) return;
     RecordBatch records, lines;
-    append_detections(index, found, records);
+    append_detections(index, found, matched, records);
     log_.append(records);
     std::string text;
     for (const Detection& one : found) {

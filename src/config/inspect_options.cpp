@@ -34,7 +34,7 @@ OptionTable inspect_table(InspectConfig& config) {
        words(config.add_checksums)},
       {kSamples, "worst", "N",
        "the N worst: largest loss first, of questions the lowest f1 or the wrong choices, of "
-       "segmentations the least right pixels",
+       "segmentations the least right pixels, of detections the fewest objects found",
        "", count(samples.worst)},
       {kSamples, "show", "N", "the first N in order of index", "20", count(samples.show)},
       {kSamples, "class", "C", "only those of the true class C, by number or name", "",

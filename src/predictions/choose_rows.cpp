@@ -119,26 +119,27 @@ Test exact_match_test(const SavedRows& saved) {
                     [](double match, double) { return match < 1; });
 }
 
-Test right_pixels_test(const SavedRows& saved) {
-  return value_test(saved, "correct", "pixels",
-                    [](double correct, double pixels) { return correct < pixels; });
+// Keeps rows of which not all parts are right.
+Test parts_test(const SavedRows& saved, const Ranking& ranking) {
+  return value_test(saved, std::string(ranking.columns[0]), std::string(ranking.columns[1]),
+                    [](double right, double all) { return right < all; });
 }
 
-// column: how many pixels or tokens of a row are scored.
+// column: how many pixels, tokens or objects of a row are scored.
 Test scored_test(const SavedRows& saved, const std::string& column) {
   return value_test(saved, column, column, [](double scored, double) { return scored > 0; });
 }
 
-Test wrong_test(const SavedRows& saved, Wrong wrong) {
-  switch (wrong) {
+Test wrong_test(const SavedRows& saved, const Ranking& ranking) {
+  switch (ranking.wrong) {
     case Wrong::prediction:
       return label_test(saved, true);
     case Wrong::choice:
       return wrong_choice_test(saved);
     case Wrong::exact_match:
       return exact_match_test(saved);
-    case Wrong::pixels:
-      return right_pixels_test(saved);
+    case Wrong::parts:
+      return parts_test(saved, ranking);
     case Wrong::unknown:
       break;
   }
@@ -157,13 +158,13 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
   add_class("--class", "label", wanted.label);
   add_class("--predicted", "prediction", wanted.prediction);
   if (wanted.wrong) {
-    tests.push_back(wrong_test(saved, ranking_of(saved.task()).wrong));
+    tests.push_back(wrong_test(saved, ranking_of(saved.task())));
   } else if (wanted.worst && ranking_of(saved.task()).has_classes) {
     tests.push_back(label_test(saved, false));
   } else if (wanted.worst && ranking_of(saved.task()).wrong == Wrong::choice) {
     tests.push_back(scored_choice_test(saved));
   }
-  for (const char* const scored : {"pixels", "tokens"}) {
+  for (const char* const scored : {"pixels", "tokens", "annotated"}) {
     if (wanted.worst && saved.has(scored)) tests.push_back(scored_test(saved, scored));
   }
   if (wanted.also) {

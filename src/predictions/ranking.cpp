@@ -21,6 +21,13 @@ constexpr std::string_view kLargestLoss = "largest loss first";
 // One line per task that is scored.
 constexpr Ranking kRankings[] = {
     {"binary", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
+    {"detection",
+     false,
+     Wrong::parts,
+     "smallest share of objects found first",
+     share_is_small,
+     {"correct", "annotated"},
+     {}},
     {"language-model", false, Wrong::unknown, kLargestLoss, large_is_bad, {"loss"}, {}},
     {"multiclass", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
     {"multilabel", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
@@ -41,7 +48,7 @@ constexpr Ranking kRankings[] = {
     {"regression", false, Wrong::unknown, kLargestLoss, large_is_bad, {"loss"}, {}},
     {"segmentation",
      false,
-     Wrong::pixels,
+     Wrong::parts,
      "smallest share of right pixels first",
      share_is_small,
      {"correct", "pixels"},
@@ -58,10 +65,7 @@ const Ranking& ranking_of(std::string_view task) {
   if (const Ranking* const found = find_ranking(task)) return *found;
   throw Error(ErrorKind::usage,
               format("the rows of the task {} are neither right nor wrong", printable(task)),
-              task == "detection"
-                  ? "Look at them with --show N or --group NAME=VALUE; 'tally inspect' of the "
-                    "result's folder says how well each class is found."
-                  : "Look at them with --show N or --group NAME=VALUE.");
+              "Look at them with --show N or --group NAME=VALUE.");
 }
 
 bool is_worse(const RankedRow& a, const RankedRow& b) {

@@ -9,7 +9,7 @@
 namespace tally::predictions {
 
 // What makes a row wrong.
-enum class Wrong { unknown, prediction, choice, exact_match, pixels };
+enum class Wrong { unknown, prediction, choice, exact_match, parts };
 
 // The larger of two is worse; NaN is the worst.
 using Badness = double (*)(double first, double second);

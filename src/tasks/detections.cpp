@@ -173,25 +173,36 @@ ImageMatch match(std::int64_t image, std::span<const ImageObject> objects,
 }
 
 std::vector<predictions::ColumnSpec> detection_columns() {
-  return {{"box", DType::f64, {4}, true},
-          {"index", DType::i64, {}},
-          {"label", DType::i32, {}, true},
-          {"score", DType::f64, {}, true}};
+  return {{"annotated", DType::i64, {}},   {"box", DType::f64, {4}, true},
+          {"correct", DType::i64, {}},     {"index", DType::i64, {}},
+          {"label", DType::i32, {}, true}, {"score", DType::f64, {}, true}};
 }
 
 void append_detections(std::int64_t index, std::span<const Detection> detections,
-                       predictions::RecordBatch& records) {
-  records.columns.resize(4);
-  records.lengths.resize(4);
+                       const ImageMatch& matched, predictions::RecordBatch& records) {
+  constexpr std::size_t kAnnotated = 0, kBox = 1, kCorrect = 2, kIndex = 3, kLabel = 4, kScore = 5;
+  constexpr std::size_t kNumColumns = 6;
+  records.columns.resize(kNumColumns);
+  records.lengths.resize(kNumColumns);
   ++records.num_rows;
-  append_value(records.columns[1], index);
-  for (const std::size_t column : {0U, 2U, 3U}) {
+  append_value<std::int64_t>(
+      records.columns[kAnnotated],
+      std::ranges::count_if(matched.objects, [](const metrics::ObjectRow& object) {
+        return (object.areas & (1U << metrics::kAllAreas)) != 0;
+      }));
+  append_value<std::int64_t>(
+      records.columns[kCorrect],
+      std::ranges::count_if(matched.detections, [](const metrics::DetectionRow& one) {
+        return (one.right & metrics::verdict_bit(metrics::kAllAreas, 0)) != 0;
+      }));
+  append_value(records.columns[kIndex], index);
+  for (const std::size_t column : {kBox, kLabel, kScore}) {
     records.lengths[column].push_back(std::ssize(detections));
   }
   for (const Detection& one : detections) {
-    append_value(records.columns[0], one.box);
-    append_value(records.columns[2], one.label);
-    append_value(records.columns[3], one.score);
+    append_value(records.columns[kBox], one.box);
+    append_value(records.columns[kLabel], one.label);
+    append_value(records.columns[kScore], one.score);
   }
 }
 

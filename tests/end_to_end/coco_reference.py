@@ -93,14 +93,28 @@ def results_of(found: dict[int, Found]) -> list[dict]:
 
 @dataclass(frozen=True)
 class Figures:
-    """None where pycocotools says -1. classes: ap, ap50 and ar100 of each category."""
+    """None where pycocotools says -1. classes: ap, ap50 and ar100 of each category.
+
+    images: of each, ascending by id, how many objects count and how many of them are found at an overlap of 0.50.
+    """
 
     metrics: dict[str, float | None]
     classes: list[dict[str, float | None]]
+    images: list[tuple[int, int]]
 
 
 def _mean(values: np.ndarray) -> float | None:
     return float(values[values > -1].mean()) if (values > -1).any() else None
+
+
+def _found_by_image(judged: COCOeval) -> list[tuple[int, int]]:
+    all_areas = judged.params.areaRng[0]
+    counts = {image: np.zeros(2, int) for image in judged.params.imgIds}
+    for one in filter(None, judged.evalImgs):
+        if one["aRng"] == all_areas:
+            right = (one["dtMatches"][0] > 0) & (one["dtIgnore"][0] == 0)
+            counts[one["image_id"]] += [np.sum(np.array(one["gtIgnore"]) == 0), right.sum()]
+    return [(int(objects), int(found)) for _, (objects, found) in sorted(counts.items())]
 
 
 def reference(annotations: dict, results: list[dict], image_ids: list[int] | None = None) -> Figures:
@@ -121,4 +135,4 @@ def reference(annotations: dict, results: list[dict], image_ids: list[int] | Non
         for k in range(recall.shape[1])
     ]
     values = [None if value == -1 else float(value) for value in judged.stats]
-    return Figures(dict(zip(METRICS, values, strict=True)), classes)
+    return Figures(dict(zip(METRICS, values, strict=True)), classes, _found_by_image(judged))

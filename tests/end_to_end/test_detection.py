@@ -76,8 +76,10 @@ def test_records_are_in_pixels_of_the_annotated_image(evaluate: Evaluate, tmp_pa
     expected = mapped(results_of(case.found), corners, data)
     assert len({tuple(placement) for placement in placements.values()}) > 3
     assert json.loads((run.folder / "detections.json").read_text()) == expected
-    check_figures(run, reference(case.annotations, expected))
+    figures = reference(case.annotations, expected)
+    check_figures(run, figures)
     with h5py.File(run.folder / "predictions.h5") as file:
+        assert list(zip(file["annotated"][...], file["correct"][...], strict=True)) == figures.images
         assert file["index"][...].tolist() == list(range(6))
         assert np.array_equal(file["box/values"][...], [result["bbox"] for result in expected])
         assert np.array_equal(file["score/values"][...], [result["score"] for result in expected])
@@ -173,7 +175,22 @@ def test_inspect_shows_objects_beside_detections(case: Case, data: Path, model: 
         shown = [f"{label} {classes[label]}" for label in row[:4]] + ["…"] * (len(row) > 4)
         assert re.search(rf"^index {index}  .*label {re.escape('[' + ', '.join(shown) + ']')}  ", text, re.M), text
     assert f"box [{', '.join(f'{x:.6g}' for x in first)}]" in text, text[:600]
-    tally("inspect", run.folder, "--worst", 1).must_fail(2, "neither right nor wrong", "--show N", "tally inspect")
+
+
+def test_worst_images_are_those_with_objects_missed(evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
+    case = random_case(3)
+    found = {image: Found(one.boxes[::4], one.scores[::4], one.labels[::4]) for image, one in case.found.items()}
+    data = prepare(case, tmp_path)
+    run = evaluate(save_detector(data, found, tmp_path / "m.pt"), data, *OPTIONS, ranks=2)
+    images = reference(case.annotations, results_of(found)).images
+    shares = {index: right / objects for index, (objects, right) in enumerate(images) if objects > 0}
+    assert len(shares) < len(found) and len(set(shares.values())) > 2
+    for options, order in (
+        (("--worst", 9), sorted(shares, key=lambda index: (shares[index], index))[:9]),
+        (("--wrong", "--show", 99), [index for index, share in shares.items() if share < 1]),
+    ):
+        text = tally("inspect", run.folder, *options).must_succeed().stdout
+        assert [int(index) for index in re.findall(r"^index (\d+) ", text, re.M)] == order
 
 
 def test_what_is_not_there_is_said(case: Case, data: Path, model: Path, evaluate: Evaluate, tally: Program,

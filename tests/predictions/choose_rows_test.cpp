@@ -149,6 +149,15 @@ TEST(ChooseRows, ImagesGoByTheirShareOfRightPixels) {
   EXPECT_THAT(choose(file, {}).rows, ElementsAre(0, 1, 2, 3));
 }
 
+TEST(ChooseRows, ImagesGoByTheirShareOfFoundObjects) {
+  SavedColumns saved("detection", 4);
+  saved.add("correct", Numbers{2, 0, 0, 3});
+  saved.add("annotated", Numbers{3, 0, 1, 3});
+  const auto file = saved.close();
+  EXPECT_THAT(worst(file, 9), ElementsAre(2, 0, 3));
+  EXPECT_THAT(choose(file, {.wrong = true}).rows, ElementsAre(0, 2));
+}
+
 TEST(ChooseRows, WhatATaskDoesNotHaveIsRefused) {
   SavedColumns regression("regression", 2);
   regression.add("prediction", std::vector<float>{1, 2});

@@ -80,10 +80,10 @@ class DetectionTask {
   ~DetectionTask() = default;
 };
 
-// predictions.h5: one row per image.
+// predictions.h5: one row per image. matched: what match() says of it and of these detections.
 std::vector<predictions::ColumnSpec> detection_columns();
 void append_detections(std::int64_t index, std::span<const Detection> detections,
-                       predictions::RecordBatch& records);
+                       const ImageMatch& matched, predictions::RecordBatch& records);
 
 // `{"image_id":…,"category_id":…,"bbox":[…],"score":…}`: COCO's format of results, with numbers
 // that read back to the same bits.
