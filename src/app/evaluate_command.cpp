@@ -19,6 +19,7 @@
 #include "detections.hpp"
 #include "interrupt.hpp"
 #include "job.hpp"
+#include "naming_model.hpp"
 #include "output_folder.hpp"
 #include "results.hpp"
 #include "score_texts.hpp"
@@ -55,7 +56,10 @@ struct RootSide {
 LoopResult run(Job& job, evaluate::Observer& observer, IdsFound& ids) {
   if (job.saved_texts) return score_texts(job, observer, ids);
   if (job.saved_units) return score_units(job, observer);
-  return job.saved_detections ? pass_over_images(job, observer) : run_loop(job, observer);
+  if (job.saved_detections) return pass_over_images(job, observer);
+  std::optional<LoopResult> result;
+  naming_model(job, [&] { result.emplace(run_loop(job, observer)); });
+  return std::move(*result);
 }
 
 LoopResult loop_with_progress(Job& job, RootSide* root, IdsFound& ids) {

@@ -5,6 +5,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 
 namespace tally::app {
 namespace {
@@ -32,6 +33,10 @@ void naming_model(const Job& job, const std::function<void()>& step) {
     step();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model) throw;
+    if (const auto& predictions = job.config.predictions; !predictions.empty()) {
+      throw Error(ErrorKind::dataset,
+                  format("predictions file '{}': {}", printable(predictions), error.what()));
+    }
     const auto& info = job.data.set->info();
     if (has_numbers_alone(info) && !wants_number(*job.model.predictor)) {
       throw Error(ErrorKind::dataset,

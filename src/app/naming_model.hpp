@@ -8,7 +8,8 @@
 namespace tally::app {
 
 // Runs `step`, in which the job's model is given batches; an Error(model) of it is thrown again,
-// naming the model, or as an Error(dataset) where the data set has nothing to give to a model.
+// naming the model, of saved predictions as an Error(dataset) naming these, or as an Error(dataset)
+// where the data set has nothing to give to a model.
 void naming_model(const Job& job, const std::function<void()>& step);
 
 }  // namespace tally::app

@@ -78,11 +78,6 @@ void read_any_classes(const TensorView& view, std::int64_t num_classes,
   throw Error(ErrorKind::internal, format("pixel {} has the label {}", pixel, label));
 }
 
-// As predictions.h5 has it, of the pixels of an image.
-std::int64_t no_prediction(DType dtype, std::int64_t num_classes) {
-  return dtype == DType::u8 && num_classes <= 255 ? 255 : -1;
-}
-
 }  // namespace
 
 void predict_pixels(std::span<const float> scores, std::int64_t num_classes,
@@ -110,13 +105,13 @@ MaskRow MaskCounts::count(std::uint64_t index, std::span<const float> scores,
 }
 
 MaskRow MaskCounts::count_decided(std::uint64_t index, const TensorView& classes,
-                                  const TensorView& labels,
+                                  std::optional<std::int64_t> none, const TensorView& labels,
                                   std::optional<std::int64_t> ignore_index) {
   predictions_.resize(to_size(num_elements(labels.shape)));
-  const std::int64_t none = no_prediction(classes.dtype, num_classes_);
   const auto refuse = [&](std::size_t pixel, std::int64_t value) {
-    throw Error(ErrorKind::model, format("sample {} has at pixel {} the class {}, expected 0 to {}",
-                                         index, pixel, value, num_classes_ - 1));
+    throw Error(ErrorKind::model,
+                format("the class of pixel {} of sample {} is predicted as {}, expected 0 to {}",
+                       pixel, index, value, num_classes_ - 1));
   };
   read_any_classes(classes, num_classes_, none, refuse, predictions_);
   return count(index, labels, ignore_index);

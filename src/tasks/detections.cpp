@@ -173,15 +173,17 @@ ImageMatch match(std::int64_t image, std::span<const ImageObject> objects,
 }
 
 std::vector<predictions::ColumnSpec> detection_columns() {
-  return {{"annotated", DType::i64, {}},   {"box", DType::f64, {4}, true},
-          {"correct", DType::i64, {}},     {"index", DType::i64, {}},
-          {"label", DType::i32, {}, true}, {"score", DType::f64, {}, true}};
+  return {{"annotated", DType::i64, {}},  {"box", DType::f64, {4}, true},
+          {"correct", DType::i64, {}},    {"image_id", DType::i64, {}},
+          {"index", DType::i64, {}},      {"label", DType::i32, {}, true},
+          {"score", DType::f64, {}, true}};
 }
 
-void append_detections(std::int64_t index, std::span<const Detection> detections,
+void append_detections(const ImageName& image, std::span<const Detection> detections,
                        const ImageMatch& matched, predictions::RecordBatch& records) {
-  constexpr std::size_t kAnnotated = 0, kBox = 1, kCorrect = 2, kIndex = 3, kLabel = 4, kScore = 5;
-  constexpr std::size_t kNumColumns = 6;
+  constexpr std::size_t kAnnotated = 0, kBox = 1, kCorrect = 2, kImageId = 3, kIndex = 4,
+                        kLabel = 5, kScore = 6;
+  constexpr std::size_t kNumColumns = 7;
   records.columns.resize(kNumColumns);
   records.lengths.resize(kNumColumns);
   ++records.num_rows;
@@ -195,7 +197,8 @@ void append_detections(std::int64_t index, std::span<const Detection> detections
       std::ranges::count_if(matched.detections, [](const metrics::DetectionRow& one) {
         return (one.right & metrics::verdict_bit(metrics::kAllAreas, 0)) != 0;
       }));
-  append_value(records.columns[kIndex], index);
+  append_value(records.columns[kImageId], image.id);
+  append_value(records.columns[kIndex], image.index);
   for (const std::size_t column : {kBox, kLabel, kScore}) {
     records.lengths[column].push_back(std::ssize(detections));
   }

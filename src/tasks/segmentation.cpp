@@ -71,7 +71,9 @@ struct Rules {
   }
 
   std::int64_t num_classes() const { return options.metrics.num_classes; }
+  // Of masks in predictions.h5, and of their pixels without a prediction.
   DType mask_type() const { return num_classes() <= 255 ? DType::u8 : DType::i32; }
+  std::int64_t no_class() const { return mask_type() == DType::u8 ? 255 : -1; }
 
   TaskOptions options;
   std::size_t label_position = 0;
@@ -81,7 +83,7 @@ struct Rules {
   std::vector<MaskColumn> kept;
 };
 
-// Which labels may be of, too.
+// Labels may be of the same types.
 bool are_classes(DType dtype) {
   return dtype == DType::u8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
 }
@@ -104,6 +106,7 @@ class MaskCounter {
  public:
   explicit MaskCounter(const Rules& rules)
       : num_classes_(rules.num_classes()),
+        no_class_(rules.options.are_saved ? std::optional(rules.no_class()) : std::nullopt),
         ignore_index_(rules.options.metrics.ignore_index),
         image_(num_classes_) {}
 
@@ -119,7 +122,7 @@ class MaskCounter {
 
   MaskRow count(std::uint64_t index, const TensorView& output, const TensorView& labels) {
     if (are_classes(output.dtype)) {
-      return image_.count_decided(index, output, labels, ignore_index_);
+      return image_.count_decided(index, output, no_class_, labels, ignore_index_);
     }
     return image_.count(index, {output.as<const float>(), to_size(num_elements(output.shape))},
                         labels, ignore_index_);
@@ -127,6 +130,7 @@ class MaskCounter {
 
  private:
   std::int64_t num_classes_;
+  std::optional<std::int64_t> no_class_;  // a model that decides has one for each pixel
   std::optional<std::int64_t> ignore_index_;
   metrics::MaskCounts image_;
 };

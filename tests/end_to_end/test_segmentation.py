@@ -171,8 +171,17 @@ def test_saved_masks(model: Path, evaluate: Evaluate, score: Evaluate, tally: Pr
     with h5py.File(saved, "r+") as file:
         file["prediction"][7, 1, 2] = CLASSES
     tally("score", "--predictions", saved, *words, ranks=3).must_fail(
-        4, f"sample 7 has at pixel {WIDTH + 2} the class {CLASSES}, expected 0 to {CLASSES - 1}"
+        3, f"predictions file '{saved}': ", f"the class of pixel {WIDTH + 2} of sample 7 is predicted as {CLASSES}, expected 0 to {CLASSES - 1}"
     )
+    for shape, dtype, found in (
+        ((SAMPLES, HEIGHT, WIDTH), "uint16", "/prediction is of uint16, which is nothing to score"),
+        ((SAMPLES, HEIGHT, WIDTH), "float32", "the model returned float32 ["),
+        ((SAMPLES, WIDTH, HEIGHT), "uint8", "scores of 7 x 5 pixels, /targets/label has 5 x 7"),
+    ):
+        with h5py.File(saved, "r+") as file:
+            del file["prediction"]
+            file["prediction"] = np.zeros(shape, dtype)
+        tally("score", "--predictions", saved, *words, ranks=2).must_fail(3, f"predictions file '{saved}'", found)
     without = evaluate(model, data, "--on-nan", "wrong").folder / "predictions.h5"
     tally("score", "--predictions", without, *words).must_fail(3, "has no column prediction", "--save labels,masks")
 

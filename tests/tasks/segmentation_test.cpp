@@ -68,9 +68,9 @@ TEST(Segmentation, CountsAndRecordsPixels) {
 }
 
 template <class T>
-void check_decided(DType dtype, T none) {
+void check_decided(DType dtype) {
   Batch batch;
-  std::vector<T> classes{0, 1, 0, 1, none, 1, 9, 9, 9};
+  std::vector<T> classes{0, 1, 0, 1, 0, 1, 9, 9, 9};
   batch.outputs = {contiguous_view(classes.data(), dtype, {3, 1, 3})};
   batch.view.outputs = batch.outputs;
   const auto task = make_task(options());
@@ -78,20 +78,40 @@ void check_decided(DType dtype, T none) {
   exact::State state(task->layout());
   const CollectedBatch collected = score_twice(*task, batch.view, state);
   EXPECT_THAT(values_of<std::int64_t>(collected.records.columns[0]), ElementsAre(1, 1));
-  EXPECT_THAT(values_of<std::uint8_t>(collected.records.columns[3]),
-              ElementsAre(0, 1, 0, 1, 255, 1));
+  EXPECT_THAT(values_of<std::uint8_t>(collected.records.columns[3]), ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_TRUE(collected.not_finite.empty());
+  for (const int wrong : {2, -1, 255}) {
+    classes[2] = static_cast<T>(wrong);  // its label is ignored
+    expect_error(ErrorKind::model,
+                 {"the class of pixel 2 of sample 40 is predicted as ", ", expected 0 to 1"},
+                 [&] { score_twice(*task, batch.view, state); });
+  }
+}
+
+// As predictions.h5 has them.
+template <class T>
+void check_saved(DType dtype, std::int64_t num_classes, T none) {
+  Batch batch;
+  std::vector<T> classes{0, 1, 0, 1, none, 1, 9, 9, 9};
+  batch.outputs = {contiguous_view(classes.data(), dtype, {3, 1, 3})};
+  batch.view.outputs = batch.outputs;
+  auto of_saved = options({SaveColumns::labels}, num_classes);
+  of_saved.are_saved = true;
+  const auto task = make_task(of_saved);
+  exact::State state(task->layout());
+  const CollectedBatch collected = score_twice(*task, batch.view, state);
+  EXPECT_THAT(values_of<std::int64_t>(collected.records.columns[0]), ElementsAre(1, 1));
   EXPECT_THAT(collected.not_finite, ElementsAre(41));
   EXPECT_DOUBLE_EQ(*task->finalize(state).find("accuracy")->value, 2.0 / 5);
-  classes[4] = 2;
-  expect_error(ErrorKind::model, {"sample 41 has at pixel 1 the class 2, expected 0 to 1"},
-               [&] { score_twice(*task, batch.view, state); });
 }
 
 TEST(Segmentation, TakesClassesThatAreDecided) {
-  check_decided<std::uint8_t>(DType::u8, 255);
-  check_decided<std::int16_t>(DType::i16, -1);
-  check_decided<std::int32_t>(DType::i32, -1);
-  check_decided<std::int64_t>(DType::i64, -1);
+  check_decided<std::uint8_t>(DType::u8);
+  check_decided<std::int16_t>(DType::i16);
+  check_decided<std::int32_t>(DType::i32);
+  check_decided<std::int64_t>(DType::i64);
+  check_saved<std::uint8_t>(DType::u8, 255, 255);
+  check_saved<std::int32_t>(DType::i32, 256, -1);
   const auto task = make_task(options());
   std::vector<std::int64_t> classes(3);
   const std::vector<TensorView> flat{contiguous_view(classes.data(), DType::i64, {3, 1})};

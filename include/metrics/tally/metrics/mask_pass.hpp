@@ -26,10 +26,11 @@ class MaskCounts {
   // them). The row points into this object until the next call.
   MaskRow count(std::uint64_t index, std::span<const float> scores, const TensorView& labels,
                 std::optional<std::int64_t> ignore_index);
-  // The same of classes that are decided: `classes` are of these types, too; -1, or 255 of uint8
-  // and up to 255 classes, is none, as of scores that are not finite. Error(model) names one that
-  // there is not.
-  MaskRow count_decided(std::uint64_t index, const TensorView& classes, const TensorView& labels,
+  // The same of classes that are decided: `classes` are of these types, too, of which `none` stands
+  // for scores that were not finite. Error(model) names another one that there is not, of whatever
+  // pixel.
+  MaskRow count_decided(std::uint64_t index, const TensorView& classes,
+                        std::optional<std::int64_t> none, const TensorView& labels,
                         std::optional<std::int64_t> ignore_index);
 
   // Support, predictions and hits, [3, num_classes]: what is kept of an image.

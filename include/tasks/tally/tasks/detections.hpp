@@ -80,9 +80,14 @@ class DetectionTask {
   ~DetectionTask() = default;
 };
 
+// An image: its sample, and what COCO calls it.
+struct ImageName {
+  std::int64_t index = 0, id = 0;
+};
+
 // predictions.h5: one row per image. matched: what match() says of it and of these detections.
 std::vector<predictions::ColumnSpec> detection_columns();
-void append_detections(std::int64_t index, std::span<const Detection> detections,
+void append_detections(const ImageName& image, std::span<const Detection> detections,
                        const ImageMatch& matched, predictions::RecordBatch& records);
 
 // `{"image_id":…,"category_id":…,"bbox":[…],"score":…}`: COCO's format of results, with numbers

@@ -40,6 +40,8 @@ struct TaskOptions {
   // Whether what it takes to count a sample again (subgroups, resampling) is kept until after the
   // loop. Scores are kept where a metric needs their order.
   bool keep_rows = false;
+  // Whether outputs are what predictions.h5 holds, not what a model returned.
+  bool are_saved = false;
   // Of question answering.
   AnswerLimits answer_limits = {};
   AnswerPolicy answer_policy = {};
