@@ -65,6 +65,10 @@ def _reaches_beyond(box: Box, image: CocoImage) -> bool:
     return min(x, y) < -_ROUNDING or x + width > image.width + _ROUNDING or y + height > image.height + _ROUNDING
 
 
+def _is_size(found: object) -> bool:
+    return isinstance(found, int) and not isinstance(found, bool) and 0 < found < 2**31
+
+
 class _Reader(JsonForm):
     def __init__(self, path: Path, with_pixels: bool) -> None:
         super().__init__(path, "COCO's form")
@@ -101,7 +105,7 @@ class _Reader(JsonForm):
     def _image(self, value: Any, place: str, identity: int) -> CocoImage:
         if not self._with_pixels:
             sizes = (value.get(key) for key in ("width", "height"))
-            return CocoImage(identity, place, "", *(size if isinstance(size, int) else 0 for size in sizes))
+            return CocoImage(identity, place, "", *(size if _is_size(size) else 0 for size in sizes))
         width, height = (self.whole(value, place, key) for key in ("width", "height"))
         if width < 1 or height < 1:
             raise self.wrong(place, f"is {width} pixels wide and {height} high")

@@ -23,7 +23,7 @@ class ToolParser(argparse.ArgumentParser):
         """Looks for misspelt options first: argparse would say that one is missing."""
         for word in sys.argv[1:] if args is None else args:
             name = word.partition("=")[0]
-            if name.startswith("--") and " " not in name and name not in self._option_string_actions:
+            if name.startswith("--") and name != "--" and " " not in name and name not in self._option_string_actions:
                 known = [option.lstrip("-") for option in self._option_string_actions]
                 nearest = difflib.get_close_matches(name.lstrip("-"), known, n=1)
                 self.error(f"unknown option '{name}'" + "".join(f", did you mean '--{one}'?" for one in nearest))

@@ -95,6 +95,8 @@ def check_outputs(outputs: Outputs, found: OutputNames) -> str | None:
     if len(outputs) == 1:
         if outputs[0].dtype in INTEGERS:
             if outputs[0].ndim == 3:  # the class of each pixel
+                if found.kinds[0] != "logits":
+                    raise ModelError(f"the model returns classes of pixels, which are no {found.kinds[0]}")
                 return None
             dtype = str(outputs[0].dtype).removeprefix("torch.")
             raise ModelError(f"the model returns {dtype}, expected floating-point scores; of a dense network its classes "

@@ -150,7 +150,7 @@ class ImageMatcher {
       const auto matched = tasks::match(samples.first + i, objects_of(objects, i), found);
       task_.count(matched, mine_.state);
       keep(matched);
-      record(images.id[to_size(i)], samples.first + i, found, matched);
+      record({samples.first + i, images.id[to_size(i)]}, found, matched);
     }
   }
 
@@ -174,15 +174,15 @@ class ImageMatcher {
     rows_.append(rows);
   }
 
-  void record(std::int64_t image_id, std::int64_t index, std::span<const Detection> found,
+  void record(const tasks::ImageName& image, std::span<const Detection> found,
               const tasks::ImageMatch& matched) {
     if (log_.columns().empty()) return;
     RecordBatch records, lines;
-    append_detections(index, found, matched, records);
+    append_detections(image, found, matched, records);
     log_.append(records);
     std::string text;
     for (const Detection& one : found) {
-      text += separator_ + tasks::result_json(image_id, class_ids_[to_size(one.label)], one);
+      text += separator_ + tasks::result_json(image.id, class_ids_[to_size(one.label)], one);
       separator_ = ",\n";
     }
     const auto bytes = std::as_bytes(std::span(text));

@@ -6,6 +6,7 @@
 
 #include "job.hpp"
 #include "questions.hpp"
+#include "saved_predictions.hpp"
 
 namespace tally::app {
 namespace {
@@ -39,6 +40,10 @@ void note_idle_options(Job& job) {
   note(given.calibration_bins != defaults.calibration_bins, is_wanted(job, has_bins),
        "calibration-bins", "metric of --metrics has bins");
   note(given.label_smoothing > 0, has_losses, "label-smoothing", "loss is asked for or saved");
+  const bool takes_any_kind = job.task_name == "segmentation" || job.task_name == "detection" ||
+                              job.task_name == "predict" || scores_units(job);
+  note(!given.outputs.empty(), !takes_any_kind, "outputs",
+       "figure depends on what kind of scores there is");
   note(!given.class_weights.empty(), has_losses, "class-weights", "loss is asked for or saved");
   note(given.confusion_max_classes != defaults.confusion_max_classes,
        job.task_name == "multiclass" || job.task_name == "segmentation", "confusion-max-classes",

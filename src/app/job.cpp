@@ -11,6 +11,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/nearest_word.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/config/options.hpp>
 #include <tally/digest/digest.hpp>
@@ -97,6 +99,11 @@ void check_task(const std::string& asked, const data::DataSetInfo& info) {
     return task == "binary" || (task == "multiclass" && info.num_classes == 2);
   };
   if (asked == info.task || (labels_one_of_two(asked) && labels_one_of_two(info.task))) return;
+  const auto tasks = tasks::known_tasks();
+  if (std::ranges::find(tasks, asked) == tasks.end()) {
+    throw Error(ErrorKind::usage, format("there is no task '{}'", printable(asked)),
+                did_you_mean(asked, {tasks.begin(), tasks.end()}, "See 'tally help evaluate'."));
+  }
   throw Error(ErrorKind::usage,
               format("the task '{}' does not fit data set '{}', which is for '{}'", asked,
                      info.path.string(), info.task),
@@ -124,6 +131,7 @@ std::unique_ptr<tasks::Task> make_task(const config::RunConfig& config,
                      .maps = info.has_maps(),
                      .no_answer = info.no_answer,
                      .has_margins = config.predictions.empty()};
+  options.are_saved = !config.predictions.empty();
   options.answer_limits = {.max_tokens = config.max_answer_length, .num_best = config.n_best};
   options.answer_policy = {.no_answer = info.no_answer,
                            .no_answer_threshold = config.no_answer_threshold,
@@ -197,8 +205,6 @@ void fit_together(const comm::Communicator& comm, Job& job) {
     job.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
   }
   comm::agree_on(comm, [&] {
-    job.task_name = job.config.task.empty() ? info.task : job.config.task;
-    check_task(job.task_name, info);
     job.outputs = output_kind(job.config, job.task_name, predictor.card());
     job.task =
         make_task(job.config, job.task_name, info, job.outputs, class_weights, predictor.card());
@@ -250,6 +256,11 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
   comm::agree_on(comm, [&] { job.stream.emplace(job.device); });
   phases.done("settings");
   job.data = open_data(comm, job.config);
+  comm::agree_on(comm, [&] {
+    const auto& info = job.data.set->info();
+    job.task_name = job.config.task.empty() ? info.task : job.config.task;
+    check_task(job.task_name, info);
+  });
   phases.done("open_data");
   if (has_model) {
     const auto torch_for_device = model::load_ahead(job.device);

@@ -102,6 +102,18 @@ class DetectionFile {
 
   // Of each row, after read().
   const std::vector<std::int64_t>& indices() const { return indices_; }
+
+  // Rows go by the place of their image: it must be the same one. Files of earlier versions do not
+  // say which it is.
+  void check_images(data::DataSet& data_set) const {
+    if (!file_.exists("/image_id")) return;
+    const auto ids = file_.dataset("/image_id").read_all<std::int64_t>();
+    const auto known = data::read_images(data_set, 0, info_.num_samples).id;
+    for (std::size_t row = 0; row < std::min(ids.size(), indices_.size()); ++row) {
+      const std::int64_t expected = known[to_size(indices_[row])];
+      check(ids[row] == expected, "/image_id", row, ids[row], format("{}", expected));
+    }
+  }
   std::string text(std::string_view name) const { return root_text(file_, name); }
 
  private:
@@ -159,6 +171,7 @@ SavedDetections of_hdf5(const std::string& path, data::DataSet& data_set, std::i
                         const std::string& data_identity) {
   DetectionFile file(path, data_set.info());
   SavedDetections saved = file.read();
+  file.check_images(data_set);
   add_missing(file.indices(), num_scored, data_set, saved.ids);
   const std::string predicted = file.text("data_identity");
   if (!predicted.empty() && predicted != data_identity) {

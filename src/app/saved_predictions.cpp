@@ -24,6 +24,13 @@ void check_not_replaced(const std::string& predictions, const std::string& outpu
               "Name another folder with --output.");
 }
 
+// The predictions in the folder of a result; else what was given.
+std::string in_result(const std::string& given) {
+  std::error_code ignored;
+  const auto file = std::filesystem::path(given) / "predictions.h5";
+  return std::filesystem::exists(file, ignored) ? file.string() : given;
+}
+
 // Detections and their notes stay on rank 0.
 void take_detections(const comm::Communicator& comm, Job& job) {
   job.saved_detections.emplace();
@@ -35,17 +42,28 @@ void take_detections(const comm::Communicator& comm, Job& job) {
   });
 }
 
-void take_scores(Job& job, const std::string& task) {
+void require_hdf5(const Job& job) {
+  if (is_hdf5(job.config.predictions)) return;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}' is no predictions.h5, of which the task {} is scored",
+                     printable(job.config.predictions), job.task_name),
+              "Name the predictions.h5 of a result, or the data set that these are of.");
+}
+
+void take_scores(Job& job) {
+  const std::string& task = job.task_name;
   const config::RunConfig& config = job.config;
+  require_hdf5(job);
   auto scores = find_scores(config.predictions, task, config.outputs, job.data.file.digest);
   job.data.set = std::make_unique<data::DataSet>(config.data, scores.column);
   job.config.outputs = metrics::name(scores.outputs);
   for (auto& note : scores.notes) job.notes.push_back(std::move(note));
 }
 
-void take_units(Job& job, const std::string& task) {
+void take_units(Job& job) {
+  require_hdf5(job);
   job.saved_units.emplace(
-      open_units(job.config.predictions, task, job.data.set->info(), job.config.limit));
+      open_units(job.config.predictions, job.task_name, job.data.set->info(), job.config.limit));
   if (job.saved_units->attribute("data_identity") == job.data.file.digest) return;
   job.notes.push_back(other_data_note(job.saved_units->attribute("data").value_or("")));
 }
@@ -53,7 +71,8 @@ void take_units(Job& job, const std::string& task) {
 }  // namespace
 
 void take_predictions(const comm::Communicator& comm, Job& job) {
-  const config::RunConfig& config = job.config;
+  config::RunConfig& config = job.config;
+  config.predictions = comm.broadcast(in_result(config.predictions));
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
     check_not_replaced(config.predictions, job.output);
@@ -62,20 +81,20 @@ void take_predictions(const comm::Communicator& comm, Job& job) {
   job.model.model.path = config.predictions;
   job.model.model.digest = comm.broadcast(job.model.model.digest);
   job.model.predictor = model::make_passthrough_predictor();
-  const std::string task = config.task.empty() ? job.data.set->info().task : config.task;
+  const std::string& task = job.task_name;
   if (task == "question-answering") {
     job.saved_texts = share_texts(comm, config.predictions);
   } else if (task == "detection") {
     take_detections(comm, job);
   } else if (task == "language-model" || task == "multiple-choice") {
-    comm::agree_on(comm, [&] { take_units(job, task); });
+    comm::agree_on(comm, [&] { take_units(job); });
   } else if (task == "predict") {
     comm::agree_on(comm, [] {
       throw Error(ErrorKind::usage, "the task 'predict' has no figures to score",
-                  "Name another with --task, or leave it out.");
+                  "Leave --task out.");
     });
   } else {
-    comm::agree_on(comm, [&] { take_scores(job, task); });
+    comm::agree_on(comm, [&] { take_scores(job); });
   }
 }
 

@@ -27,7 +27,8 @@ using TextsById = std::map<std::string, std::string>;
 
 constexpr const char* kWhat = "predictions file";
 
-// A model that returns probabilities has no logits, and regression has no scores but its values.
+// A model that returns probabilities has no logits; regression and segmentation have no scores but
+// what is predicted.
 std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
   if (task == "regression" || task == "segmentation") return {"prediction"};
   if (outputs == "probabilities") return {"probabilities"};
@@ -35,15 +36,31 @@ std::vector<std::string> columns_for(std::string_view task, const std::string& o
   return {"logits", "probabilities"};
 }
 
-[[noreturn]] void refuse_column(const std::string& path, const std::vector<std::string>& wanted,
+// The --save value, or what else would give the column.
+std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::string_view task) {
+  if (root_text(file, "task") == "predict")
+    return "It is of --task predict: evaluate without that.";
+  if (task == "segmentation") return "Evaluate with --save labels,masks.";
+  return wanted == "prediction" ? "Evaluate with --save labels, of maps with --save labels,masks."
+                                : format("Evaluate with --save {}.", wanted);
+}
+
+[[noreturn]] void refuse_column(const hdf5::Reader& file, const std::vector<std::string>& wanted,
                                 std::string_view task) {
-  throw Error(
-      ErrorKind::dataset,
-      format("{} '{}' has no column {} to score for {}", kWhat, path, fmt::join(wanted, " or "),
-             task),
-      wanted.front() == "prediction"
-          ? "Evaluate with --save labels,masks, or --save labels where samples are no images."
-          : format("Evaluate with --save {}.", wanted.front()));
+  throw Error(ErrorKind::dataset,
+              format("{} '{}' has no column {} to score for {}", kWhat, file.path().string(),
+                     fmt::join(wanted, " or "), task),
+              next_step(file, wanted.front(), task));
+}
+
+// Integers and floating-point numbers that a model returns, too.
+void require_type(const hdf5::Reader& file, const std::string& column) {
+  using hdf5::Element;
+  const Element element = file.dataset("/" + column).info().element;
+  constexpr std::array kNone{Element::u16, Element::u32, Element::u64, Element::text};
+  if (std::ranges::find(kNone, element) == kNone.end()) return;
+  throw Error(ErrorKind::dataset, format("{} '{}', /{} is of {}, which is nothing to score", kWhat,
+                                         file.path().string(), column, hdf5::name(element)));
 }
 
 metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
@@ -92,7 +109,7 @@ std::vector<std::string> texts_in(const hdf5::Reader& file, const std::string& n
 TextsById texts_of_hdf5(const std::string& path) {
   const hdf5::Reader file = predictions::open_predictions(path);
   for (const char* name : {"/id/offsets", "/id/values", "/prediction/offsets"}) {
-    if (!file.exists(name)) refuse_column(path, {"id", "prediction"}, "question-answering");
+    if (!file.exists(name)) refuse_column(file, {"id", "prediction"}, "question-answering");
   }
   const auto ids = texts_in(file, "id");
   auto answers = texts_in(file, "prediction");
@@ -130,7 +147,8 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
   const auto wanted = columns_for(task, outputs);
   const auto found = std::ranges::find_if(
       wanted, [&](const std::string& name) { return file.exists("/" + name); });
-  if (found == wanted.end()) refuse_column(path, wanted, task);
+  if (found == wanted.end()) refuse_column(file, wanted, task);
+  require_type(file, *found);
   SavedScores scores{
       {path, "/" + *found}, kind_of(*found, outputs, root_text(file, "outputs")), {}};
   const std::string predicted = root_text(file, "data_identity");

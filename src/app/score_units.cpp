@@ -10,6 +10,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/data/choices.hpp>
 #include <tally/data/ragged.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "choice_units.hpp"
 #include "document_units.hpp"
@@ -29,9 +30,14 @@ struct SavedParts {
   std::int64_t cut = -1;  // of which --limit left some samples out; -1: none
 };
 
+// No document has more tokens.
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 32;
+constexpr std::size_t kShownOfId = 64;
+constexpr std::string_view kOtherData = "Name the data set that was predicted.";
+
 [[noreturn]] void refuse(const SavedRows& saved, const std::string& problem,
                          std::string_view next_step = "The file is damaged: evaluate again.") {
-  throw Error(ErrorKind::dataset, format("predictions file '{}', {}", saved.name(), problem),
+  throw Error(ErrorKind::dataset, format("predictions file '{}': {}", saved.name(), problem),
               next_step);
 }
 
@@ -43,63 +49,98 @@ void cut_at(const SavedRows& saved, std::int64_t unit, std::int64_t& cut) {
   cut = unit;
 }
 
-SavedParts<tasks::DocumentSums> parts_of(const Documents& /*maker*/, const SavedRows& saved,
-                                         data::DataSet& /*set*/, plan::SampleRange units) {
+// By what has the units' figures; explicit for each maker of units.
+template <class Maker>
+SavedParts<typename Maker::Found> parts_of(const SavedRows& saved, data::DataSet& set,
+                                           plan::SampleRange units);
+
+void check_document(const SavedRows& saved, const SequenceRecord& sums) {
+  const bool fit = 0 <= sums.right && sums.right <= sums.in_top5 && sums.in_top5 <= sums.tokens &&
+                   sums.tokens <= kMostTokens && (sums.tokens > 0 || sums.loss == 0);
+  if (fit) return;
+  refuse(saved, format("row {} has {} tokens, {} correct, {} within the first five, nll {}",
+                       sums.unit, sums.tokens, sums.right, sums.in_top5, sums.loss));
+}
+
+template <>
+SavedParts<tasks::DocumentSums> parts_of<Documents>(const SavedRows& saved, data::DataSet& set,
+                                                    plan::SampleRange units) {
   const auto read = [&](std::string_view column) {
-    return saved.read<std::int64_t>(column, units.first, units.count);
+    return saved.read_each<std::int64_t>(column, units.first, units.count);
   };
   const auto tokens = read("tokens"), right = read("correct"), in_top5 = read("correct_top5");
   const auto bytes = read("bytes");
-  const auto losses = saved.read<double>("nll", units.first, units.count);
+  const auto known_bytes = data::read_column<std::int64_t>(set, set.info().table("/units/bytes"),
+                                                           units.first, units.count);
+  const auto losses = saved.read_each<double>("nll", units.first, units.count);
   SavedParts<tasks::DocumentSums> found;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
+  for (std::size_t i = 0; i < to_size(units.count); ++i) {
     const std::int64_t unit = units.first + static_cast<std::int64_t>(i);
-    const bool fit = 0 <= right[i] && right[i] <= in_top5[i] && in_top5[i] <= tokens[i];
-    if (!fit || losses[i] < 0) {
-      refuse(saved, format("row {} has {} tokens, {} correct, {} within the first five, nll {}",
-                           unit, tokens[i], right[i], in_top5[i], losses[i]));
+    const SequenceRecord sums{.index = unit,
+                              .unit = unit,
+                              .tokens = tokens[i],
+                              .right = right[i],
+                              .in_top5 = in_top5[i],
+                              .loss = losses[i],
+                              .finite = std::isfinite(losses[i]) ? 1 : 0};
+    check_document(saved, sums);
+    if (bytes[i] < 0) {
+      cut_at(saved, unit, found.cut);
+    } else if (bytes[i] != known_bytes[i]) {
+      const auto known = known_bytes[i];
+      refuse(saved,
+             format("row {} is of {} bytes, document {} has {}", unit, bytes[i], unit, known),
+             kOtherData);
     }
-    if (bytes[i] < 0) cut_at(saved, unit, found.cut);
-    found.parts.push_back(
-        {unit, tasks::DocumentSums(SequenceRecord{.index = unit,
-                                                  .unit = unit,
-                                                  .tokens = tokens[i],
-                                                  .right = right[i],
-                                                  .in_top5 = in_top5[i],
-                                                  .loss = losses[i],
-                                                  .finite = std::isfinite(losses[i]) ? 1 : 0})});
+    found.parts.push_back({unit, tasks::DocumentSums(sums)});
   }
   return found;
 }
 
 using ChoiceRecords = ChoiceQuestions::Found;
 
-SavedParts<ChoiceRecords> parts_of(const ChoiceQuestions& /*maker*/, const SavedRows& saved,
-                                   data::DataSet& set, plan::SampleRange units) {
-  const auto labels = saved.read<std::int64_t>("label", units.first, units.count);
-  const auto likelihoods = saved.read_ragged<double>("log_likelihood", units.first, units.count);
-  const auto first_choice = data::read_choices(set, units.first, units.count).first_choice;
+// Of one question: its choices are the samples from `first` on.
+ChoiceRecords records_of(std::span<const double> likelihoods, std::int64_t unit,
+                         std::int64_t first) {
+  ChoiceRecords records;
+  for (std::size_t i = 0; i < likelihoods.size(); ++i) {
+    const auto choice = static_cast<std::int64_t>(i);
+    records.push_back({.index = first + choice,
+                       .unit = unit,
+                       .choice = choice,
+                       .loss = 0.0 - likelihoods[i],  // the sign of NaN, too
+                       .finite = std::isfinite(likelihoods[i]) ? 1 : 0});
+  }
+  return records;
+}
+
+template <>
+SavedParts<ChoiceRecords> parts_of<ChoiceQuestions>(const SavedRows& saved, data::DataSet& set,
+                                                    plan::SampleRange units) {
+  const auto labels = saved.read_each<std::int64_t>("label", units.first, units.count);
+  const auto lengths = saved.lengths("log_likelihood", units.first, units.count);
+  const auto known = data::read_choices(set, units.first, units.count);
   SavedParts<ChoiceRecords> found;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
+  for (std::size_t i = 0; i < to_size(units.count); ++i) {
     const std::int64_t unit = units.first + static_cast<std::int64_t>(i);
-    const std::int64_t num_choices = first_choice[i + 1] - first_choice[i];
-    const std::int64_t num_saved = std::ssize(likelihoods[i]);
-    const bool is_cut = labels[i] < 0 && num_saved > 0 && num_saved < num_choices;
+    const std::int64_t num_choices = known.first_choice[i + 1] - known.first_choice[i];
+    const bool is_cut = labels[i] < 0;
     if (is_cut) cut_at(saved, unit, found.cut);
-    if (num_saved != num_choices && !is_cut) {
-      refuse(saved, format("row {} is of {} choices, question {} has {}", unit, num_saved, unit,
-                           num_choices));
-    }
-    ChoiceRecords records;
-    for (std::int64_t choice = 0; choice < num_saved; ++choice) {
-      const double likelihood = likelihoods[i][to_size(choice)];
-      records.push_back({.index = first_choice[i] + choice,
-                         .unit = unit,
-                         .choice = choice,
-                         .loss = 0.0 - likelihood,  // the sign of NaN, too
-                         .finite = std::isfinite(likelihood) ? 1 : 0});
-    }
-    found.parts.push_back({unit, std::move(records)});
+    const bool fit = is_cut ? 0 < lengths[i] && lengths[i] < num_choices
+                            : lengths[i] == num_choices && labels[i] == known.gold[i];
+    if (fit) continue;
+    refuse(saved,
+           format("row {} is of {} choices, of which {} is right, question {} has {} and {}", unit,
+                  lengths[i], labels[i], unit, num_choices, known.gold[i]),
+           kOtherData);
+  }
+  const auto values = saved.elements<double>("log_likelihood", units.first, units.count);
+  std::span<const double> rest(values);
+  for (std::size_t i = 0; i < to_size(units.count); ++i) {
+    const std::int64_t unit = units.first + static_cast<std::int64_t>(i);
+    const auto of_unit = rest.first(to_size(lengths[i]));
+    found.parts.push_back({unit, records_of(of_unit, unit, known.first_choice[i])});
+    rest = rest.subspan(of_unit.size());
   }
   return found;
 }
@@ -111,21 +152,28 @@ bool is_finite(const ChoiceRecords& choices) {
 
 // Rows are of the units of the same number, and call them as the data set does.
 void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange units) {
-  const auto indices = saved.read<std::int64_t>("index", units.first, units.count);
-  const auto ids = saved.read_ragged<std::uint8_t>("id", units.first, units.count);
+  const auto indices = saved.read_each<std::int64_t>("index", units.first, units.count);
+  const auto lengths = saved.lengths("id", units.first, units.count);
   const auto known = data::read_ragged(set, "/units/id", units.first, units.count);
+  const auto refuse_id = [&](std::int64_t i) {
+    refuse(
+        saved,
+        format("row {} is not of '{}', which data set '{}' has there", units.first + i,
+               printable(known.text(i).substr(0, kShownOfId)), printable(set.info().path.string())),
+        kOtherData);
+  };
   for (std::int64_t i = 0; i < units.count; ++i) {
-    const std::int64_t unit = units.first + i;
-    const auto& id = ids[to_size(i)];
-    if (indices[to_size(i)] != unit) {
-      refuse(saved, format("/index[{}] = {}, expected {}", unit, indices[to_size(i)], unit));
-    }
-    const std::string found(id.begin(), id.end());
-    if (found == known.text(i)) continue;
-    refuse(saved,
-           format("row {} is of '{}', which is '{}' in data set '{}'", unit, printable(found),
-                  printable(known.text(i)), printable(set.info().path.string())),
-           "Name the data set that was predicted.");
+    const std::int64_t unit = units.first + i, index = indices[to_size(i)];
+    if (index != unit) refuse(saved, format("/index[{}] = {}, expected {}", unit, index, unit));
+    if (lengths[to_size(i)] != std::ssize(known.row(i))) refuse_id(i);
+  }
+  // As long as those of the data set, for each is.
+  const auto ids = saved.elements<std::uint8_t>("id", units.first, units.count);
+  std::span<const std::uint8_t> rest(ids);
+  for (std::int64_t i = 0; i < units.count; ++i) {
+    const auto id = rest.first(known.row(i).size());
+    if (!std::ranges::equal(std::as_bytes(id), known.row(i))) refuse_id(i);
+    rest = rest.subspan(id.size());
   }
 }
 
@@ -137,7 +185,7 @@ LoopResult score(Job& job, evaluate::Observer& observer) {
   for (std::int64_t batch = job.slice.first; batch < job.slice.end(); ++batch) {
     const plan::SampleRange units = job.grid->samples_of(batch);
     check_units(saved, *job.data.set, units);
-    const auto [parts, cut] = parts_of(maker, saved, *job.data.set, units);
+    const auto [parts, cut] = parts_of<Maker>(saved, *job.data.set, units);
     for (const auto& [unit, found] : parts) {
       const metrics::SampleRow sample{checked_cast<std::uint64_t>(unit), is_finite(found)};
       maker.task().count({&sample, 1}, result.state);
@@ -156,15 +204,23 @@ SavedRows open_units(const std::string& path, std::string_view task, const data:
                      std::int64_t num_scored) {
   SavedRows saved(path);
   if (saved.task() != task) {
-    refuse(saved, format("it is of the task {}, not {}", printable(saved.task()), task),
-           "Name the data set that was predicted.");
+    refuse(saved, format("it is of the task {}, not of {}", printable(saved.task()), task),
+           kOtherData);
   }
   const std::int64_t wanted =
       num_scored > 0 ? std::min(num_scored, info.num_units) : info.num_units;
+  if (saved.num_rows() > info.num_units) {
+    refuse(saved,
+           format("it has {} {}, data set '{}' has {}", saved.num_rows(), unit_word(task),
+                  printable(info.path.string()), info.num_units),
+           kOtherData);
+  }
   if (saved.num_rows() < wanted) {
     refuse(saved,
            format("it has {} {}, {} are to be scored", saved.num_rows(), unit_word(task), wanted),
-           format("Score as many with --limit {}, or evaluate the rest.", saved.num_rows()));
+           saved.num_rows() == 0
+               ? "Evaluate again."
+               : format("Score as many with --limit {}, or evaluate the rest.", saved.num_rows()));
   }
   return saved;
 }

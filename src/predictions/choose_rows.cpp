@@ -24,8 +24,10 @@ using Test = std::function<void(const Window& window, std::span<std::uint8_t> ke
 
 void require(bool holds, std::string_view option, const SavedRows& saved, std::string_view why) {
   if (holds) return;
-  throw Error(ErrorKind::usage, format("{} is not for '{}': of the task {}, {}", option,
-                                       saved.name(), saved.task(), why));
+  throw Error(
+      ErrorKind::usage,
+      format("{} is not for '{}': of the task {}, {}", option, saved.name(), saved.task(), why),
+      "See what there is with --show N.");
 }
 
 // Of rows of one class that class, of rows of a mark for each class that mark.
@@ -82,21 +84,13 @@ Test label_test(const SavedRows& saved, bool only_wrong) {
   };
 }
 
-// Of a column that has one value in a row.
-std::vector<double> one_each(const SavedRows& saved, std::string_view column,
-                             const Window& window) {
-  if (!has_marks(saved, column)) return saved.read<double>(column, window.first, window.count);
-  throw Error(ErrorKind::dataset, format("predictions file '{}', /{} has several values in a row",
-                                         saved.name(), column));
-}
-
 // Keeps rows whose values of two columns, or of one twice, are as wanted.
 using Fits = bool (*)(double first, double second);
 Test value_test(const SavedRows& saved, std::string first, std::string second, Fits fits) {
   return [&saved, first = std::move(first), second = std::move(second), fits](
              const Window& window, std::span<std::uint8_t> keep) {
-    const auto values = one_each(saved, first, window);
-    const auto others = one_each(saved, second, window);
+    const auto values = saved.read_each<double>(first, window.first, window.count);
+    const auto others = saved.read_each<double>(second, window.first, window.count);
     for (std::size_t i = 0; i < keep.size(); ++i) {
       if (!fits(values[i], others[i])) keep[i] = 0;
     }
@@ -184,10 +178,12 @@ class Ranks {
   std::string_view order() const { return ranking_.order; }
 
   void read(const Window& window) {
-    first_ = one_each(saved_, ranking_.columns[0], window);
-    second_ = first_;
-    if (!ranking_.columns[1].empty()) second_ = one_each(saved_, ranking_.columns[1], window);
-    if (breaks_ties_) tie_breaks_ = one_each(saved_, ranking_.tie_break, window);
+    const auto read_each = [&](std::string_view column) {
+      return saved_.read_each<double>(column, window.first, window.count);
+    };
+    first_ = read_each(ranking_.columns[0]);
+    second_ = ranking_.columns[1].empty() ? first_ : read_each(ranking_.columns[1]);
+    if (breaks_ties_) tie_breaks_ = read_each(ranking_.tie_break);
   }
   RankedRow at(const Window& window, std::size_t i) const {
     return {.badness = ranking_.badness(first_[i], second_[i]),

@@ -90,6 +90,15 @@ std::vector<std::string> RaggedColumn::first_cells(std::int64_t count) const {
   return cells;
 }
 
+std::vector<std::int64_t> RaggedColumn::lengths(std::int64_t first, std::int64_t count) const {
+  const auto offsets = offsets_from(first, count);
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    lengths.push_back(offsets[i + 1] - offsets[i]);
+  }
+  return lengths;
+}
+
 std::string RaggedColumn::cell(std::int64_t row) const {
   const auto offsets = offsets_from(row, 1);
   const std::int64_t length = offsets[1] - offsets[0];
@@ -98,6 +107,7 @@ std::string RaggedColumn::cell(std::int64_t row) const {
 }
 
 std::vector<std::int64_t> RaggedColumn::first_integers(std::int64_t row, std::int64_t most) const {
+  require(hdf5::Element::i32);
   const auto offsets = offsets_from(row, 1);
   std::vector<std::int32_t> read(to_size(std::min(most, offsets[1] - offsets[0])));
   values_.read_rows(offsets[0], std::ssize(read), std::as_writable_bytes(std::span(read)));
@@ -122,8 +132,17 @@ std::string RaggedColumn::values(std::int64_t first, std::int64_t count) const {
   return format("{}{}", fmt::join(texts, " "), count > num_read ? " …" : "");
 }
 
-bool RaggedColumn::is_text() const {
-  return element() == hdf5::Element::u8 && values_.info().shape.size() == 1;
+bool RaggedColumn::is_of(hdf5::Element wanted) const {
+  return element() == wanted && values_.info().shape.size() == 1;
+}
+
+void RaggedColumn::require(hdf5::Element wanted) const {
+  if (is_of(wanted)) return;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', {} is {} {}, expected {} [values]", file_,
+                     path_of(name_, kValues), hdf5::name(element()),
+                     to_string(values_.info().shape), hdf5::name(wanted)),
+              "The file is damaged: evaluate again.");
 }
 
 // As much of it as `most` bytes hold.

@@ -1,4 +1,4 @@
-// Rows of a ragged column of predictions.h5, for people.
+// Rows of a ragged column of predictions.h5.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +25,22 @@ class RaggedColumn {
   std::int64_t num_rows() const { return offsets_.info().num_rows() - 1; }
   // "[1300, any]", of boxes "[1300, any, 4]".
   std::string shape_text() const;
-  // Whether its rows are texts, or elements of another kind.
-  bool is_text() const;
+  // Whether its rows are of such elements, one value each.
+  bool is_of(hdf5::Element element) const;
+  bool is_text() const { return is_of(hdf5::Element::u8); }
   // Of up to `count` rows: bytes as quoted text, of other elements how many there are.
   // Error(dataset) for offsets that lead nowhere.
   std::vector<std::string> first_cells(std::int64_t count) const;
-  // Rows [first, first + count), of elements that are T. Error(dataset) for others.
+  // How many elements rows [first, first + count) have, and these, row behind row. Error(dataset)
+  // for elements that are no T.
+  std::vector<std::int64_t> lengths(std::int64_t first, std::int64_t count) const;
   template <class T>
-  std::vector<std::vector<T>> rows(std::int64_t first, std::int64_t count) const {
-    values_.require_element(hdf5::element_for<T>());
+  std::vector<T> elements(std::int64_t first, std::int64_t count) const {
+    require(hdf5::element_for<T>());
     const auto offsets = offsets_from(first, count);
     std::vector<T> all(to_size(offsets.back() - offsets.front()));
     values_.read_rows(offsets.front(), std::ssize(all), std::as_writable_bytes(std::span(all)));
-    std::vector<std::vector<T>> rows;
-    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-      rows.emplace_back(all.begin() + offsets[i] - offsets[0],
-                        all.begin() + offsets[i + 1] - offsets[0]);
-    }
-    return rows;
+    return all;
   }
   // Of one row: the begin of its text, or its first elements.
   std::string cell(std::int64_t row) const;
@@ -53,6 +51,7 @@ class RaggedColumn {
   std::vector<std::int64_t> offsets_from(std::int64_t row, std::int64_t count) const;
   std::string text(std::int64_t first, std::int64_t num_bytes, std::int64_t most) const;
   std::string values(std::int64_t first, std::int64_t count) const;
+  void require(hdf5::Element element) const;
   [[noreturn]] void refuse(std::string_view found, std::string_view expected) const;
 
   std::string file_;

@@ -65,6 +65,16 @@ std::vector<T> numbers(hdf5::Element element, std::span<const std::byte> bytes) 
               format("Evaluate again with --save {}.", save_value_of(column)));
 }
 
+RaggedColumn open_ragged(const SavedRows& saved, std::string_view column) {
+  if (!saved.has(column)) refuse_missing(saved, column);
+  RaggedColumn ragged(saved.reader(), column);
+  if (ragged.num_rows() == saved.num_rows()) return ragged;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}', /{} is {}, expected {} rows", saved.name(),
+                     printable(column), ragged.shape_text(), saved.num_rows()),
+              "The file is damaged: evaluate again.");
+}
+
 }  // namespace
 
 SavedRows::SavedRows(const std::filesystem::path& path)
@@ -124,21 +134,32 @@ template std::vector<std::int64_t> SavedRows::read(std::string_view, std::int64_
 template std::vector<double> SavedRows::read(std::string_view, std::int64_t, std::int64_t) const;
 
 template <class T>
-std::vector<std::vector<T>> SavedRows::read_ragged(std::string_view column, std::int64_t first,
-                                                   std::int64_t count) const {
-  if (!has(column)) refuse_missing(*this, column);
-  const RaggedColumn ragged(reader_, column);
-  if (ragged.num_rows() == num_rows_) return ragged.rows<T>(first, count);
+std::vector<T> SavedRows::read_each(std::string_view column, std::int64_t first,
+                                    std::int64_t count) const {
+  if (open(column).info().shape.size() == 1) return read<T>(column, first, count);
   throw Error(ErrorKind::dataset,
-              format("predictions file '{}', /{} is {}, expected {} rows", name(),
-                     printable(column), ragged.shape_text(), num_rows_),
-              "The file is damaged: evaluate again.");
+              format("predictions file '{}', /{} has several values in a row", name(), column));
 }
 
-template std::vector<std::vector<std::uint8_t>> SavedRows::read_ragged(std::string_view,
-                                                                       std::int64_t,
-                                                                       std::int64_t) const;
-template std::vector<std::vector<double>> SavedRows::read_ragged(std::string_view, std::int64_t,
-                                                                 std::int64_t) const;
+template std::vector<std::int64_t> SavedRows::read_each(std::string_view, std::int64_t,
+                                                        std::int64_t) const;
+template std::vector<double> SavedRows::read_each(std::string_view, std::int64_t,
+                                                  std::int64_t) const;
+
+std::vector<std::int64_t> SavedRows::lengths(std::string_view column, std::int64_t first,
+                                             std::int64_t count) const {
+  return open_ragged(*this, column).lengths(first, count);
+}
+
+template <class T>
+std::vector<T> SavedRows::elements(std::string_view column, std::int64_t first,
+                                   std::int64_t count) const {
+  return open_ragged(*this, column).elements<T>(first, count);
+}
+
+template std::vector<std::uint8_t> SavedRows::elements(std::string_view, std::int64_t,
+                                                       std::int64_t) const;
+template std::vector<double> SavedRows::elements(std::string_view, std::int64_t,
+                                                 std::int64_t) const;
 
 }  // namespace tally::predictions

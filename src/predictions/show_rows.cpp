@@ -56,7 +56,7 @@ bool holds_classes(const SavedRows& saved, std::string_view column) {
 std::string ragged_text(const SavedRows& saved, const std::string& column,
                         const RaggedColumn& ragged, std::int64_t row, const Lines& class_names) {
   const bool are_classes =
-      saved.task() == "detection" && column == "label" && ragged.element() == hdf5::Element::i32;
+      saved.task() == "detection" && column == "label" && ragged.is_of(hdf5::Element::i32);
   if (!are_classes || class_names.empty()) return ragged.cell(row);
   constexpr std::int64_t kOneMore = kShownClasses + 1;  // which is not shown
   return format("[{}]", classes_text(ragged.first_integers(row, kOneMore), false, class_names));

@@ -105,6 +105,14 @@ def test_boxes_beyond_their_images(tmp_path: Path, succeed: Tool, boxes: list, s
     assert "note" not in succeed(NAME, *words, "--limit", 2, "--overwrite").stdout
 
 
+@pytest.mark.parametrize("width", [True, 10**400])
+def test_widths_that_are_none(tmp_path: Path, succeed: Tool, width: int) -> None:
+    content = annotations()
+    content["images"][2]["width"] = width
+    words = ["--input", write_coco(tmp_path / "in.json", content), "--output", tmp_path / "out.h5", "--no-images"]
+    assert "note" not in succeed(NAME, *words).stdout
+
+
 def test_area_may_be_null(tmp_path: Path, succeed: Tool) -> None:
     (tmp_path / "in.json").write_text(json.dumps(with_object(area=None)))
     succeed(NAME, "--input", tmp_path / "in.json", "--no-images", "--output", tmp_path / "set.h5")

@@ -96,6 +96,7 @@ def test_refused_columns(data: Path, model: Path, evaluate: Evaluate, tally: Pro
         ("label/values", -1, "/label/values[2] -1, expected 0 to 4"),
         ("score/values", np.nan, "/score/values[2] nan, expected a finite number"),
         ("box/values", np.inf, "/box/values[2] inf, expected a finite number"),
+        ("image_id", 8, "/image_id[2] 8, expected 13"),
         ("label/offsets", 1, "has other numbers at /label/offsets than at /box/offsets"),
         ("score/offsets", 1, "has other numbers at /score/offsets than at /box/offsets"),
     ):  # fmt: skip

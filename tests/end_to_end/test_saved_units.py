@@ -119,6 +119,15 @@ def set_value(name: str, place: int, value: float) -> Callable[[h5py.File], None
     return change
 
 
+def of_shape(name: str, shape: Callable[[int], tuple[int, ...]]) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        dtype, rows = file[name].dtype, len(file[name])
+        del file[name]
+        file[name] = np.zeros(shape(rows), dtype)
+
+    return change
+
+
 def without(name: str) -> Callable[[h5py.File], None]:
     def change(file: h5py.File) -> None:
         del file[name]
@@ -130,14 +139,25 @@ def without(name: str) -> Callable[[h5py.File], None]:
     ("task", "change", "found"),
     [
         ("", set_value("index", 270, 4), "/index[270] = 4, expected 270"),
-        ("", set_value("id/values", 0, ord("x")), "row 0 is of 'x0', which is '"),
+        ("", set_value("id/values", 0, ord("x")), "row 0 is not of '"),
+        ("", set_value("id/offsets", 1, 1), "row 0 is not of '"),
+        ("", of_shape("index", lambda n: (n, 2)), "/index is [300, 2]"),
+        ("", of_shape("id/values", lambda n: (n, 2)), "expected uint8 [values]"),
         ("", set_value("id/offsets", 7, -1), "/id/offsets is -1 at 7, expected "),
         ("", without("id"), "has no column 'id'"),
         ("language-model", set_value("correct", 20, 1000), "row 20 has "),
-        ("language-model", set_value("nll", 20, -1), "nll -1"),
+        ("language-model", set_value("tokens", 20, 2**62), "row 20 has "),
+        ("language-model", of_shape("correct", lambda n: (n, 0)), "/correct has several values in a row"),
+        ("language-model", of_shape("tokens", lambda n: (n, 4000)), "/tokens has several values in a row"),
+        ("language-model", set_value("bytes", 20, 4711), "row 20 is of 4711 bytes, document 20 has "),
         ("language-model", set_value("bytes", 20, -1), "row 20 is of a part, and not the last one"),
         ("language-model", without("correct_top5"), "has no column 'correct_top5'"),
-        ("multiple-choice", set_value("log_likelihood/offsets", 1, 1), "row 0 is of 1 choices, question 0 has 2"),
+        ("multiple-choice", set_value("log_likelihood/offsets", 1, 1), "row 0 is of 1 choices, of which 0 is right"),
+        ("multiple-choice", set_value("label", 20, -1), "row 20 is of a part, and not the last one"),
+        ("multiple-choice", set_value("label", 299, -1), "row 299 is of "),
+        ("multiple-choice", set_value("label", 20, 99), "of which 99 is right, question 20 has"),
+        ("multiple-choice", of_shape("label", lambda n: (n, 4000)), "/label has several values in a row"),
+        ("multiple-choice", of_shape("log_likelihood/values", lambda n: (n, 2)), "expected float64 [values]"),
         ("multiple-choice", set_value("log_likelihood/offsets", 300, 10**9), "/log_likelihood/offsets is 1000000000 at 300, expected "),
         ("multiple-choice", without("log_likelihood"), "has no column 'log_likelihood'"),
     ],
@@ -146,7 +166,7 @@ def test_what_does_not_fit_is_refused(
     task: str, change: Callable[[h5py.File], None], found: str, case: Case, tally: Program, tmp_path: Path
 ) -> None:
     if task not in ("", case.task):
-        return
+        pytest.skip("of the other task")
     predictions = Path(shutil.copy(case.run.folder / "predictions.h5", tmp_path / "p.h5"))
     with h5py.File(predictions, "r+") as file:
         change(file)
@@ -161,7 +181,25 @@ def test_predictions_of_another_task(case: Case, score: Evaluate, tally: Program
     with h5py.File(other, "r+") as file:
         file.attrs["task"] = "multiclass"
     words = ["--predictions", other, "--data", case.data, "--output", tmp_path / "no"]
-    tally("score", *words).must_fail(3, f"it is of the task multiclass, not {case.task}")
+    tally("score", *words).must_fail(3, f"it is of the task multiclass, not of {case.task}")
     words[1] = case.data
     tally("score", *words).must_fail(3, "holds no predictions")
-    tally("score", *words, "--task", "predict").must_fail(2)
+    tally("score", *words, "--task", "predict").must_fail(2, "'predict' has no figures to score. Leave --task out")
+    tally("score", *words, "--task", "multiclass").must_fail(2, "does not fit")
+    tally("score", *words, "--task", "language-models").must_fail(2, "there is no task 'language-models'. Did you mean")
+    words[1] = tmp_path / "results.json"
+    words[1].write_text("[]")
+    tally("score", *words).must_fail(3, f"is no predictions.h5, of which the task {case.task} is scored")
+
+
+def test_more_units_than_the_data_set_has(case: Case, score: Evaluate, tally: Program, tmp_path: Path) -> None:
+    predictions = case.run.folder / "predictions.h5"
+    other = Path(shutil.copy(predictions, tmp_path / "p.h5"))
+    with h5py.File(other, "r+") as file:
+        rows = file["index"][...]
+        del file["index"]
+        file["index"] = np.append(rows, len(rows))
+    words = ["--predictions", other, "--data", case.data, "--output", tmp_path / "no"]
+    tally("score", *words).must_fail(3, f"it has {NUM_UNITS + 1} ", f"has {NUM_UNITS}. Name the data set")
+    in_folder = score(case.run.folder, case.data, "--on-nan", "wrong")
+    assert in_folder.report["metrics"] == case.run.report["metrics"]

@@ -1,4 +1,4 @@
-// A predictions.h5, opened to look at its rows.
+// A predictions.h5, opened to look at its rows, or to score them.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,15 @@ class SavedRows {
   // Rows [first, first + count) as int64 or double, whatever number the file holds.
   template <class T>
   std::vector<T> read(std::string_view column, std::int64_t first, std::int64_t count) const;
-  // The same of a ragged column, whose elements are T: uint8 (text) or double.
+  // The same of a column that has one value in a row.
   template <class T>
-  std::vector<std::vector<T>> read_ragged(std::string_view column, std::int64_t first,
-                                          std::int64_t count) const;
+  std::vector<T> read_each(std::string_view column, std::int64_t first, std::int64_t count) const;
+  // Of a ragged column, whose elements are T, uint8 (text) or double: how many there are in each
+  // row, and they, row behind row.
+  std::vector<std::int64_t> lengths(std::string_view column, std::int64_t first,
+                                    std::int64_t count) const;
+  template <class T>
+  std::vector<T> elements(std::string_view column, std::int64_t first, std::int64_t count) const;
 
   const hdf5::Reader& reader() const { return reader_; }
 
