@@ -24,6 +24,7 @@
 #include "commands.hpp"
 #include "inspect_samples.hpp"
 #include "interrupt.hpp"
+#include "saved_scores.hpp"
 #include "trace_path.hpp"
 
 namespace tally::app {
@@ -40,8 +41,6 @@ std::string begin_of(const std::string& path) {
   begin.resize(to_size(file.gcount()));
   return begin;
 }
-
-bool is_hdf5(const std::string& path) { return begin_of(path).starts_with("\x89HDF\r\n\x1a\n"); }
 
 // Models and weights begin with bytes that no text has.
 void refuse_text(const std::string& file) {

@@ -129,6 +129,8 @@ std::string root_text(const hdf5::Reader& file, std::string_view name) {
 }
 
 bool is_hdf5(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would block
   std::ifstream file(path, std::ios::binary);
   std::array<char, 8> head{};
   file.read(head.data(), std::ssize(head));

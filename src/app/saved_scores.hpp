@@ -45,7 +45,7 @@ SavedTexts share_texts(const comm::Communicator& comm, const std::string& path);
 
 // A text of its root; empty if it has none of that name.
 std::string root_text(const hdf5::Reader& file, std::string_view name);
-// Whether a file that can be read is HDF5.
+// Whether it is a file, and HDF5.
 bool is_hdf5(const std::string& path);
 // What a user should know whose predictions were made of the data set `other`.
 std::string other_data_note(const std::string& other);

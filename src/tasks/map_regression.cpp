@@ -104,13 +104,7 @@ class MapCounter {
   explicit MapCounter(const Rules& rules) : image_(rules.metrics) {}
 
   static void check(const TensorView& values, const TensorView& targets) {
-    const Shape found = map_shape(scores_in({&values, 1}));
-    if (found[0] == targets.shape.at(1) && found[1] == targets.shape.at(2)) return;
-    throw Error(ErrorKind::model,
-                format("the model returned values of {} x {} pixels, /targets/label has {} x {}",
-                       found[0], found[1], targets.shape[1], targets.shape[2]),
-                "Export a model that returns values of the labels' size, or prepare labels of its "
-                "size.");
+    check_image_size("values", map_shape(scores_in({&values, 1})), targets);
   }
 
   MapRow count(std::uint64_t index, const TensorView& values, const TensorView& targets) {

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
 #include <tally/metrics/device_counts.hpp>
@@ -42,6 +45,18 @@ void clear(const std::vector<Column<Row>>& columns, predictions::RecordBatch& re
   records.num_rows = 0;
   records.columns.resize(columns.size());
   for (auto& column : records.columns) column.clear();
+}
+
+// Error(model) if an image of the model's `what` ("scores"), height and width, is not of the size
+// of the labels [rows, height, width].
+inline void check_image_size(std::string_view what, const Shape& found, const TensorView& labels) {
+  if (found[0] == labels.shape.at(1) && found[1] == labels.shape.at(2)) return;
+  throw Error(ErrorKind::model,
+              format("the model returned {} of {} x {} pixels, /targets/label has {} x {}", what,
+                     found[0], found[1], labels.shape[1], labels.shape[2]),
+              format("Export a model that returns {} of the labels' size, or prepare labels of its "
+                     "size.",
+                     what));
 }
 
 // A model's one output against the label. Rules has `options`, `label_position`, `metrics`,

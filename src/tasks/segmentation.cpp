@@ -111,13 +111,8 @@ class MaskCounter {
         image_(num_classes_) {}
 
   void check(const TensorView& output, const TensorView& labels) const {
-    const Shape found = image_shape(output, num_classes_);
-    if (found[0] == labels.shape.at(1) && found[1] == labels.shape.at(2)) return;
-    throw Error(ErrorKind::model,
-                format("the model returned scores of {} x {} pixels, /targets/label has {} x {}",
-                       found[0], found[1], labels.shape[1], labels.shape[2]),
-                "Export a model that returns scores of the labels' size, or prepare labels of its "
-                "size.");
+    const auto* const what = are_classes(output.dtype) ? "classes" : "scores";
+    check_image_size(what, image_shape(output, num_classes_), labels);
   }
 
   MaskRow count(std::uint64_t index, const TensorView& output, const TensorView& labels) {

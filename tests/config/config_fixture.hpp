@@ -38,15 +38,20 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
-// The sentence of the Error(usage) that these words cause, or "no error".
-inline std::string complaint(const Words& arguments, const Words& environment = {}) {
+// The sentence of the Error(usage) that this causes, or "no error".
+template <class Parse>
+std::string complaint_of(const Parse& parse) {
   try {
-    parse_run_options(arguments, environment);
+    parse();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     return error.what();
   }
   return "no error";
+}
+
+inline std::string complaint(const Words& arguments, const Words& environment = {}) {
+  return complaint_of([&] { parse_run_options(arguments, environment); });
 }
 
 // The required options, and then some.

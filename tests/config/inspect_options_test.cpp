@@ -9,15 +9,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The sentence of the Error(usage) that these words cause, or "no error".
 std::string problem_of(const Words& arguments) {
-  try {
-    parse_inspect_options(arguments);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    return error.what();
-  }
-  return "no error";
+  return complaint_of([&] { parse_inspect_options(arguments); });
 }
 
 TEST(InspectOptions, Defaults) {

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from coco_reference import METRICS, Case, Figures
+import pytest
+from coco_reference import METRICS, Case, Figures, random_case
 from conftest import ROOT, Result
+from detector_stand_in import save_detector
 
 OPTIONS = ("--batch-size", 4)
 TOLERANCE = 1e-12
@@ -46,3 +48,19 @@ def check_figures(result: Result, expected: Figures) -> float:
 
 def state_of(result: Result) -> tuple:
     return result.report["digests"]["state"], result.report["metrics"], result.report["per_class"]
+
+
+# Fixtures of the files that import them.
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return random_case(4, num_images=9)
+
+
+@pytest.fixture(scope="module")
+def data(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(case, tmp_path_factory.mktemp("detection"))
+
+
+@pytest.fixture(scope="module")
+def model(case: Case, data: Path) -> Path:
+    return save_detector(data, case.found, data.parent / "m.pt")

@@ -13,7 +13,7 @@ import torch
 from coco_reference import CATEGORIES, METRICS, Case, random_case, reference, results_of
 from conftest import Evaluate
 from corrupt import replace
-from detection_runs import OPTIONS, check_figures, mapped, prepare, state_of
+from detection_runs import OPTIONS, case, check_figures, data, mapped, model, prepare, state_of
 from detector_stand_in import Found, save_detector
 from launch import Program
 from PIL import Image
@@ -42,21 +42,6 @@ def test_figures_are_those_of_pycocotools(
         assert (several.folder / "detections.json").read_bytes() == (alone.folder / "detections.json").read_bytes()
         for name in ("detections.json", "predictions.h5"):
             assert state_of(score(alone.folder / name, data, ranks=ranks)) == state_of(alone), (name, ranks)
-
-
-@pytest.fixture(scope="module")
-def case() -> Case:
-    return random_case(4, num_images=9)
-
-
-@pytest.fixture(scope="module")
-def data(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(case, tmp_path_factory.mktemp("detection"))
-
-
-@pytest.fixture(scope="module")
-def model(case: Case, data: Path) -> Path:
-    return save_detector(data, case.found, data.parent / "m.pt")
 
 
 def test_records_are_in_pixels_of_the_annotated_image(evaluate: Evaluate, tmp_path: Path) -> None:

@@ -7,26 +7,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from coco_reference import Case, random_case, reference, results_of
+from coco_reference import Case, reference, results_of
 from conftest import Evaluate
-from detection_runs import OPTIONS, check_figures, prepare, state_of
-from detector_stand_in import save_detector
+from detection_runs import OPTIONS, case, check_figures, data, model, state_of
 from launch import Program
-
-
-@pytest.fixture(scope="module")
-def case() -> Case:
-    return random_case(4, num_images=9)
-
-
-@pytest.fixture(scope="module")
-def data(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare(case, tmp_path_factory.mktemp("detection"))
-
-
-@pytest.fixture(scope="module")
-def model(case: Case, data: Path) -> Path:
-    return save_detector(data, case.found, data.parent / "m.pt")
 
 
 def test_results_of_somebody_else(case: Case, data: Path, score: Evaluate, tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_saved_masks(model: Path, evaluate: Evaluate, score: Evaluate, tally: Pr
     for shape, dtype, found in (
         ((SAMPLES, HEIGHT, WIDTH), "uint16", "/prediction is of uint16, which is nothing to score"),
         ((SAMPLES, HEIGHT, WIDTH), "float32", "the model returned float32 ["),
-        ((SAMPLES, WIDTH, HEIGHT), "uint8", "scores of 7 x 5 pixels, /targets/label has 5 x 7"),
+        ((SAMPLES, WIDTH, HEIGHT), "uint8", "classes of 7 x 5 pixels, /targets/label has 5 x 7"),
     ):
         with h5py.File(saved, "r+") as file:
             del file["prediction"]

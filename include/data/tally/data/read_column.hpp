@@ -12,8 +12,8 @@
 
 namespace tally::data {
 
-// Rows [first, first + count) of `column`, each as wide as a T and of its type. Not collective.
-// Throws what DataSet::read_rows throws; Error(internal) for a T of another width.
+// Rows [first, first + count) of `column`, of the type T; of that only the width is checked. Not
+// collective. Throws what DataSet::read_rows throws; Error(internal) for a T of another width.
 template <class T>
 std::vector<T> read_column(DataSet& data_set, const ColumnInfo& column, std::int64_t first,
                            std::int64_t count) {
