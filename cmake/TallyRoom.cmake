@@ -41,3 +41,16 @@ function(tally_room name)
   endif()
   set_property(GLOBAL APPEND PROPERTY TALLY_ROOM_TARGETS tally_${name})
 endfunction()
+
+# tally_sees_torch(NAME a.cpp …): the files of a room that see torch, as objects compiled apart. Torch's include
+# folder carries an fmt without the library, whose header-only form costs each file 3 s: they get the
+# same fmt as everybody, found first.
+function(tally_sees_torch name)
+  get_target_property(fmt_includes fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/first)
+  file(CREATE_LINK ${fmt_includes}/fmt ${CMAKE_CURRENT_BINARY_DIR}/first/fmt SYMBOLIC)
+  add_library(${name} OBJECT ${ARGN})
+  target_include_directories(${name} SYSTEM BEFORE PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/first)
+  target_link_libraries(${name} PRIVATE tally_build_flags LibTorch::LibTorch)
+  tally_compile_cold(${name})
+endfunction()

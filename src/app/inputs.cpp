@@ -8,6 +8,8 @@
 #include <tally/digest/digest.hpp>
 #include <tally/trace/span.hpp>
 
+#include "share_weights.hpp"
+
 namespace tally::app {
 namespace {
 
@@ -43,6 +45,30 @@ std::optional<SharedFile> read_card_beside(const comm::Communicator& comm,
   return read_once(comm, path, "model card");
 }
 
+// Collective. The model's bytes are gone when it returns.
+std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
+                                           const config::RunConfig& config,
+                                           const device::Stream& stream, LoadedModel& loaded) {
+  const SharedFile model = read_once(comm, config.model, "model");
+  const auto card = read_card_beside(comm, config.model);
+  model::PredictorOptions options;
+  options.threads = config.threads;
+  options.device = stream.device();
+  options.stream = stream.handle();
+  options.precision = model::precision_from_name(config.precision);
+  options.tune = config.tune;
+  options.cuda_graphs = config.cuda_graphs == "auto";
+  if (card) options.card = card->named();
+  std::unique_ptr<model::Master> master;
+  comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "load_model");
+    master = model::load_master(model.named(), options);
+  });
+  loaded.model = model.file;
+  if (card) loaded.card_digest = card->file.digest;
+  return master;
+}
+
 }  // namespace
 
 OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
@@ -60,28 +86,14 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
                        const device::Stream& stream) {
   LoadedModel loaded;
-  const SharedFile model = read_once(comm, config.model, "model");
-  const auto card = read_card_beside(comm, config.model);
-  std::optional<SharedFile> weights;
-  if (!config.weights.empty()) weights = read_once(comm, config.weights, "weights");
-
-  model::PredictorOptions options;
-  options.threads = config.threads;
-  options.device = stream.device();
-  options.stream = stream.handle();
-  options.precision = model::precision_from_name(config.precision);
-  options.tune = config.tune;
-  options.cuda_graphs = config.cuda_graphs == "auto";
-  options.weights_key = config.weights_key;
-  if (card) options.card = card->named();
-  if (weights) options.weights = weights->named();
+  auto master = load_master(comm, config, stream, loaded);
+  if (!config.weights.empty()) {
+    loaded.weights = share_weights(comm, config.weights, config.weights_key, *master);
+  }
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
-    loaded.predictor = model::load_predictor(model.named(), options);
+    loaded.predictor = master->make_last_predictor();
   });
-  loaded.model = model.file;
-  if (weights) loaded.weights = weights->file;
-  if (card) loaded.card_digest = card->file.digest;
   return loaded;
 }
 

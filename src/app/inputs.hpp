@@ -11,7 +11,7 @@
 #include <tally/config/run_config.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/device/stream.hpp>
-#include <tally/model/predictor.hpp>
+#include <tally/model/master.hpp>
 #include <tally/report/run_report.hpp>
 
 namespace tally::app {
@@ -25,13 +25,15 @@ struct OpenedData {
 OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config);
 
 struct LoadedModel {
+  std::unique_ptr<model::Master> master;  // only where more weights are to come
   std::unique_ptr<model::Predictor> predictor;
   report::InputFile model;
-  std::optional<report::InputFile> weights;
+  std::optional<report::WeightsFile> weights;
   std::string card_digest;  // of a card beside the model file; empty without one
 };
 
-// Collective. Rank 0 reads the files, all get the bytes, every rank loads them.
+// Collective. Rank 0 reads the model, all get its bytes, every rank loads it; then the weights
+// (share_weights.hpp).
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
                        const device::Stream& stream);
 

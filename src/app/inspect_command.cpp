@@ -15,11 +15,12 @@
 #include <tally/data/data_set.hpp>
 #include <tally/data/describe.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/model/model_file.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/predictions/describe.hpp>
 #include <tally/report/progress.hpp>
 #include <tally/report/run_report.hpp>
+#include <tally/weights/checkpoint.hpp>
+#include <tally/weights/file_kind.hpp>
 
 #include "commands.hpp"
 #include "inspect_samples.hpp"
@@ -92,8 +93,7 @@ Lines describe_folder(const std::string& folder) {
   const auto report = std::filesystem::path(folder) / "report.json";
   std::error_code ignored;
   if (std::filesystem::exists(report, ignored)) return report::describe_report(report);
-  throw Error(ErrorKind::usage, format("'{}' is a folder without a report.json", folder),
-              "Name a file, or the folder of a result.");
+  return weights::describe(weights::open_checkpoint(folder, {}));
 }
 
 Lines describe_json(const std::string& file) {
@@ -116,6 +116,15 @@ std::string predictions_in(const std::string& given) {
               "Give a predictions.h5, or the folder of a result that has one.");
 }
 
+bool holds_weights(const std::string& file) {
+  using weights::FileKind;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  const auto kind = weights::probe(weights::FileSource(file));
+  return kind == FileKind::state_dict || kind == FileKind::legacy_checkpoint ||
+         kind == FileKind::safetensors;
+}
+
 // Of every kind of file but a data set; empty for what may be one.
 Lines describe(const std::string& file) {
   if (is_hdf5(file)) return describe_result(file);
@@ -124,8 +133,9 @@ Lines describe(const std::string& file) {
   }
   if (file.ends_with(".json")) return describe_json(file);
   refuse_text(file);
+  if (holds_weights(file)) return weights::describe(weights::open_checkpoint(file, {}));
   const auto bytes = read_file(file, ErrorKind::usage, "file");
-  return model::describe_file({file, bytes});
+  return model::describe_model({file, bytes});
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string digest_class(const Job& job) {
   }
   line("form", form_of(job));
   line("model", job.model.model.digest);
-  line("weights", job.model.weights ? job.model.weights->digest : "");
+  line("weights", job.model.weights ? job.model.weights->tensors_sha256 : "");
   line("data", job.data.file.digest);
   line("samples", job.grid->num_samples());
   line("weights key", job.config.weights_key);

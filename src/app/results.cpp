@@ -126,7 +126,7 @@ std::map<std::string, std::string> prediction_attributes(const Job& job,
       {"data", job.data.file.path},
       {"data_identity", job.data.file.digest},
       {"digest", digest}};
-  if (job.model.weights) attributes["weights_sha256"] = job.model.weights->digest;
+  if (job.model.weights) attributes["weights_sha256"] = job.model.weights->digest();
   attributes.merge(scoring_attributes(job));
   return attributes;
 }

@@ -16,8 +16,8 @@
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/model/model_file.hpp>
 #include <tally/predictions/open_predictions.hpp>
+#include <tally/weights/file_kind.hpp>
 
 namespace tally::app {
 namespace {
@@ -134,7 +134,7 @@ bool is_hdf5(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 8> head{};
   file.read(head.data(), std::ssize(head));
-  return model::probe(std::as_bytes(std::span(head))) == model::FileKind::hdf5;
+  return weights::probe(std::as_bytes(std::span(head))) == weights::FileKind::hdf5;
 }
 
 std::string other_data_note(const std::string& other) {
@@ -162,7 +162,7 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
 
 SavedTexts read_texts(const std::string& path) {
   const auto bytes = read_file(path, ErrorKind::dataset, kWhat);
-  const bool is_hdf5 = model::probe(bytes) == model::FileKind::hdf5;
+  const bool is_hdf5 = weights::probe(bytes) == weights::FileKind::hdf5;
   const auto by_id = is_hdf5 ? texts_of_hdf5(path) : texts_of_json(path, bytes);
   return {by_id.begin(), by_id.end()};
 }

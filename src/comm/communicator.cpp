@@ -25,13 +25,15 @@ void in_pieces(std::int64_t num_elements, std::int64_t max_piece, const Step& st
 }
 
 template <class Bytes>  // a string or a vector of bytes
-void broadcast_resizing(const Communicator& comm, const Communicator::Body& body, Bytes& bytes) {
+void broadcast_resizing(const Communicator& comm, const Communicator::Body& body, Bytes& bytes,
+                        int root = 0) {
   const trace::Span span(trace::Kind::collective, "broadcast");
   auto num_bytes = checked_cast<std::int64_t>(bytes.size());
-  body.check(MPI_Bcast(&num_bytes, 1, MPI_INT64_T, 0, body.comm.get()), "MPI_Bcast");
+  body.check(MPI_Bcast(&num_bytes, 1, MPI_INT64_T, root, body.comm.get()), "MPI_Bcast");
   agree_on(comm, [&] { bytes.resize(to_size(num_bytes)); });
   in_pieces(num_bytes, body.max_piece, [&](std::int64_t offset, int count) {
-    body.check(MPI_Bcast(bytes.data() + offset, count, MPI_BYTE, 0, body.comm.get()), "MPI_Bcast");
+    body.check(MPI_Bcast(bytes.data() + offset, count, MPI_BYTE, root, body.comm.get()),
+               "MPI_Bcast");
   });
 }
 
@@ -45,8 +47,8 @@ int Communicator::world_size() const { return body_->world_size; }
 int Communicator::local_rank() const { return body_->local_rank; }
 int Communicator::local_world_size() const { return body_->local_world_size; }
 
-void Communicator::broadcast(std::vector<std::byte>& bytes) const {
-  broadcast_resizing(*this, *body_, bytes);
+void Communicator::broadcast(std::vector<std::byte>& bytes, int root) const {
+  broadcast_resizing(*this, *body_, bytes, root);
 }
 
 std::string Communicator::broadcast(std::string text) const {

@@ -3,14 +3,13 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/model/model_file.hpp>
 #include <tally/model/predictor.hpp>
+#include <tally/weights/file_kind.hpp>
 
 #include "package.hpp"
 #include "refusal.hpp"
 #include "script_module.hpp"
 #include "tensors.hpp"
-#include "weights_file.hpp"
 
 namespace tally::model {
 namespace {
@@ -45,7 +44,7 @@ void add_card(Lines& lines, const std::optional<ModelCard>& card) {
   if (!card->source.empty()) lines.push_back(format("source: {}", card->source));
 }
 
-Lines describe_model(const NamedBytes& file) {
+Lines describe_script(const NamedBytes& file) {
   const ScriptModule module(file, {});
   Lines lines{"TorchScript model"};
   add_card(lines, module.card());
@@ -92,36 +91,13 @@ Lines describe_package(const NamedBytes& file) {
   return lines;
 }
 
-Lines describe_weights(const NamedBytes& file, FileKind kind) {
-  const auto weights = read_weights(file, {});
-  std::int64_t values = 0;
-  for (const auto& entry : weights.tensors) values += count_elements(entry.second.shape);
-  Lines lines{format("{}: {} values in {} tensors", description(kind).substr(2), values,
-                     weights.tensors.size())};
-  if (!weights.location.empty()) lines.push_back(format("found at: {}", weights.location));
-  for (const auto& [tensor_name, tensor] : weights.tensors) {
-    lines.push_back(format("  {} {} {}", tensor_name, name(tensor.type), to_string(tensor.shape)));
-  }
-  for (const auto& skipped : weights.skipped) lines.push_back(format("  skipped {}", skipped));
-  return lines;
-}
-
 }  // namespace
 
-std::vector<std::string> describe_file(const NamedBytes& file) {
-  const auto kind = probe(file.bytes);
-  switch (kind) {
-    case FileKind::torchscript:
-      return describe_model(file);
-    case FileKind::aoti_package:
-      return describe_package(file);
-    case FileKind::state_dict:
-    case FileKind::legacy_checkpoint:
-    case FileKind::safetensors:
-      return describe_weights(file, kind);
-    default:
-      throw model_refusal(file, kind);
-  }
+std::vector<std::string> describe_model(const NamedBytes& file) {
+  const auto kind = weights::probe(file.bytes);
+  if (kind == weights::FileKind::torchscript) return describe_script(file);
+  if (kind == weights::FileKind::aoti_package) return describe_package(file);
+  throw model_refusal(file, kind);
 }
 
 }  // namespace tally::model

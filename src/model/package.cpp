@@ -5,21 +5,24 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tally/base/byte_text.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/digest/digest.hpp>
-#include <tally/model/model_file.hpp>
+#include <tally/weights/archive.hpp>
+#include <tally/weights/byte_source.hpp>
+#include <tally/weights/file_kind.hpp>
+#include <tally/weights/format_error.hpp>
 
-#include "archive.hpp"
-#include "byte_text.hpp"
-#include "format_error.hpp"
 #include "refusal.hpp"
 
 namespace tally::model {
 namespace {
 
 using nlohmann::json;
+using weights::Archive;
+using weights::FormatError;
 
 constexpr std::string_view kModels = "data/aotinductor/";
 constexpr std::string_view kExportAgain =
@@ -65,7 +68,8 @@ std::string library_entry(const Archive& archive) {
 
 json metadata_of(const Archive& archive, const std::string& library) {
   const auto stem = library.substr(0, library.size() - std::string_view(".so").size());
-  auto found = json::parse(as_text(archive.entry(stem + "_metadata.json")), nullptr,
+  const auto text = archive.content(stem + "_metadata.json");
+  auto found = json::parse(as_text(text), nullptr,
                            /*allow_exceptions=*/false);
   const auto is_text = [](const json& value) { return value.is_string(); };
   if (!found.is_object() || !std::all_of(found.begin(), found.end(), is_text)) {
@@ -75,14 +79,16 @@ json metadata_of(const Archive& archive, const std::string& library) {
 }
 
 Package read(const NamedBytes& file) {
-  const Archive archive(file.bytes);
+  const weights::MemorySource bytes(file.bytes);
+  const Archive archive(bytes);
   Package package;
   package.name = file.name;
   const auto library = library_entry(archive);
   for (const auto& entry : archive.entries()) {
-    package.entries.push_back({entry, checked_cast<std::int64_t>(archive.entry(entry).size())});
+    package.entries.push_back({entry, checked_cast<std::int64_t>(archive.place(entry).num_bytes)});
   }
-  package.code = archive.entry(library);
+  const auto place = archive.place(library);
+  package.code = file.bytes.subspan(place.offset, place.num_bytes);
   const auto metadata = metadata_of(archive, library);
   const auto value = [&](const char* key) { return metadata.value(key, std::string()); };
   package.device = value("AOTI_DEVICE_KEY");
@@ -115,8 +121,8 @@ void require_floating_type(const Package& package, const ModelCard& card) {
 }  // namespace
 
 Package open_package(const NamedBytes& file) {
-  const auto kind = probe(file.bytes);
-  if (kind != FileKind::aoti_package) throw model_refusal(file, kind);
+  const auto kind = weights::probe(file.bytes);
+  if (kind != weights::FileKind::aoti_package) throw model_refusal(file, kind);
   try {
     return read(file);
   } catch (const FormatError& error) {

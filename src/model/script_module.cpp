@@ -10,7 +10,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/model/model_file.hpp>
+#include <tally/weights/file_kind.hpp>
 
 #include "fused_module.hpp"
 #include "graph_state.hpp"
@@ -84,8 +84,8 @@ struct ScriptModule::Impl {
 
 ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
     : name_(file.name), on_cpu_(device.kind == DeviceKind::cpu) {
-  const auto kind = probe(file.bytes);
-  if (kind != FileKind::torchscript) throw model_refusal(file, kind);
+  const auto kind = weights::probe(file.bytes);
+  if (kind != weights::FileKind::torchscript) throw model_refusal(file, kind);
   torch::jit::ExtraFilesMap extra{{kCardEntry, ""}};
   try {
     const c10::InferenceMode guard;
@@ -102,7 +102,20 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
   if (!card.empty()) card_ = parse_card(card, format("model '{}'", file.name));
 }
 
+ScriptModule::ScriptModule(const ScriptModule& other)
+    : name_(other.name_),
+      on_cpu_(other.on_cpu_),
+      card_(other.card_),
+      impl_(std::make_unique<Impl>(other.impl_->module)) {
+  impl_->arguments = other.impl_->arguments;
+  impl_->outputs = other.impl_->outputs;
+}
+
 ScriptModule::~ScriptModule() = default;
+
+std::unique_ptr<ScriptModule> ScriptModule::share() const {
+  return std::unique_ptr<ScriptModule>(new ScriptModule(*this));
+}
 
 std::string ScriptModule::form() const { return impl_->fused ? impl_->fused->form() : ""; }
 

@@ -23,6 +23,9 @@ class ScriptModule final : public Network {
   ScriptModule(const NamedBytes& file, const device::Device& device);
   ~ScriptModule() override;
 
+  // The same module, sharing all weights: freezing one of the two leaves the other as it is.
+  std::unique_ptr<ScriptModule> share() const;
+
   const std::string& name() const override { return name_; }
   // The card that lies in the file, if any.
   const std::optional<ModelCard>& card() const { return card_; }
@@ -61,6 +64,7 @@ class ScriptModule final : public Network {
   Tensors guarded(const std::function<c10::IValue()>& forward) const;
 
   struct Impl;
+  explicit ScriptModule(const ScriptModule& other);
   std::string name_;
   bool on_cpu_;
   bool keeps_state_ = false;

@@ -61,7 +61,8 @@ c10::ScalarType scalar_type(DType dtype) {
   throw Error(ErrorKind::internal, "an unknown element type");
 }
 
-c10::ScalarType scalar_type(ElementType type) {
+c10::ScalarType scalar_type(weights::ElementType type) {
+  using weights::ElementType;
   switch (type) {
     case ElementType::f64:
       return c10::ScalarType::Double;
@@ -104,18 +105,19 @@ at::Tensor wrap(const TensorView& view, const device::Device& device) {
       .make_tensor();
 }
 
-at::Tensor wrap(const StoredTensor& stored) {
-  const auto options = at::TensorOptions().dtype(scalar_type(stored.type));
+at::Tensor wrap(const weights::StoredPart& part, weights::ElementType type,
+                std::span<const std::byte> bytes) {
+  const auto options = at::TensorOptions().dtype(scalar_type(type));
   // from_blob() wants a pointer it could write to; weights are only copied from.
-  auto* data = const_cast<std::byte*>(stored.bytes.data());
-  if (is_aligned(data, size_bytes(stored.type))) {
-    return at::from_blob(data, stored.shape, stored.strides, options);
+  auto* data = const_cast<std::byte*>(bytes.data());
+  if (is_aligned(data, size_bytes(type))) {
+    return at::from_blob(data, part.shape, part.strides, options);
   }
-  auto copy = std::make_unique<std::byte[]>(stored.bytes.size());
-  std::memcpy(copy.get(), stored.bytes.data(), stored.bytes.size());
+  auto copy = std::make_unique<std::byte[]>(bytes.size());
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
   auto* owned = copy.release();
   return at::from_blob(
-      owned, stored.shape, stored.strides, [](void* p) { delete[] static_cast<std::byte*>(p); },
+      owned, part.shape, part.strides, [](void* p) { delete[] static_cast<std::byte*>(p); },
       options);
 }
 

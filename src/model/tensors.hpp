@@ -7,19 +7,20 @@
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
-
-#include "stored_tensor.hpp"
+#include <tally/weights/checkpoint.hpp>
 
 namespace tally::model {
 
 c10::ScalarType scalar_type(DType dtype);
-c10::ScalarType scalar_type(ElementType type);
+c10::ScalarType scalar_type(weights::ElementType type);
 
 c10::Device torch_device(const device::Device& device);
 // Shares the memory, which outlives the tensor, is not written to and is of that device.
 at::Tensor wrap(const TensorView& view, const device::Device& device);
-// Shares the bytes of the file if they are aligned for their type, else holds a copy.
-at::Tensor wrap(const StoredTensor& stored);
+// Shares the bytes, which are the part's own, if they are aligned for their type; else holds a
+// copy.
+at::Tensor wrap(const weights::StoredPart& part, weights::ElementType type,
+                std::span<const std::byte> bytes);
 // Of a contiguous tensor of a type that tally knows; valid as long as the tensor.
 TensorView view_of(const at::Tensor& tensor);
 

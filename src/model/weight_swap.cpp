@@ -1,57 +1,30 @@
 #include "weight_swap.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <utility>
 
+#include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
+#include <tally/digest/digest.hpp>
 
 #include "name_fit.hpp"
 #include "tensors.hpp"
-#include "torch_errors.hpp"
-#include "weights_file.hpp"
 
 namespace tally::model {
 namespace {
 
 constexpr std::size_t kMaxNames = 10;
 
-using Targets = std::map<std::string, at::Tensor>;
-
-struct Pair {
-  at::Tensor target, source;
-};
-
-Targets by_name(const std::vector<NamedTensor>& tensors) {
-  Targets targets;
-  for (const auto& entry : tensors) targets.emplace(entry.name, entry.tensor);
-  return targets;
-}
-
 template <class Map>
 std::vector<std::string> names_of(const Map& map) {
   std::vector<std::string> names;
   for (const auto& entry : map) names.push_back(entry.first);
   return names;
-}
-
-// Takes out what need not be in the file: buffers that never are in a state_dict, and further
-// names of a tensor that is there under another one.
-void forgive_missing(std::vector<std::string>& missing, const Targets& targets,
-                     const std::vector<std::string>& fixed_buffers) {
-  const std::set<std::string> absent(missing.begin(), missing.end());
-  std::set<const void*> given;
-  for (const auto& [name, tensor] : targets) {
-    if (!absent.contains(name)) given.insert(tensor.const_data_ptr());
-  }
-  std::erase_if(missing, [&](const std::string& name) {
-    const auto& tensor = targets.at(name);
-    if (tensor.numel() > 0 && given.contains(tensor.const_data_ptr())) return true;
-    return std::count(fixed_buffers.begin(), fixed_buffers.end(), name) > 0;
-  });
 }
 
 std::string list_first(std::string_view what, const std::vector<std::string>& names) {
@@ -62,69 +35,142 @@ std::string list_first(std::string_view what, const std::vector<std::string>& na
                 shown < names.size() ? ", …" : "");
 }
 
-// "weight [10, 3] float32, here [5, 3] float32", or nothing if source can be copied to target.
-std::string mismatch(const std::string& name, const Pair& pair) {
-  const auto& [target, source] = pair;
-  const auto kind = [](const at::Tensor& t) {
-    return format("{} {}", shape_text(t), dtype_name(t));
+// "weight [10, 3] float32 (the model's: [5, 3] float32)", or nothing if `stored` can be copied to
+// `target`.
+std::string mismatch(const std::string& name, const at::Tensor& target,
+                     const weights::StoredTensor& stored) {
+  const bool same_kind =
+      target.is_floating_point() == c10::isFloatingType(scalar_type(stored.type));
+  if (target.sizes().vec() == stored.shape && same_kind) return {};
+  return format("{} {} {} (the model's: {} {})", name, to_string(stored.shape),
+                weights::name(stored.type), shape_text(target), dtype_name(target));
+}
+
+void note_choices(const weights::Checkpoint& checkpoint, const std::string& prefix) {
+  const auto note = [&](const std::string& text) {
+    log::note(format("weights '{}': {}", checkpoint.path, text));
   };
-  const bool same_kind = target.is_floating_point() == source.is_floating_point();
-  if (target.sizes() == source.sizes() && same_kind) return {};
-  return format("{} {} (the model's: {})", name, kind(source), kind(target));
-}
-
-void copy_all(const std::vector<Pair>& pairs, const std::string& file_name) {
-  std::map<std::string, std::int64_t> conversions;
-  const c10::InferenceMode guard;
-  for (const auto& [target, source] : pairs) {
-    if (target.scalar_type() != source.scalar_type()) {
-      ++conversions[format("{} to {}", dtype_name(source), dtype_name(target))];
-    }
-    target.copy_(source);
+  if (!checkpoint.location.empty()) {
+    note(format("taken from its entry '{}'", checkpoint.location));
   }
-  for (const auto& [types, count] : conversions) {
-    log::note(format("weights '{}': {} tensors converted from {}", file_name, count, types));
+  if (!prefix.empty()) note(format("prefix '{}' taken off the names", prefix));
+  if (!checkpoint.skipped.empty()) {
+    note(format("no tensors, skipped{}", list_first("entries", checkpoint.skipped)));
   }
 }
 
-void note_choices(const StoredWeights& weights, const NameFit& fit, const std::string& file_name) {
-  if (!weights.location.empty()) {
-    log::note(format("weights '{}': taken from its entry '{}'", file_name, weights.location));
-  }
-  if (!fit.prefix.empty()) {
-    log::note(format("weights '{}': prefix '{}' taken off the names", file_name, fit.prefix));
-  }
-  if (!weights.skipped.empty()) {
-    log::note(format("weights '{}': no tensors, skipped{}", file_name,
-                     list_first("entries", weights.skipped)));
-  }
+bool is_whole(const weights::StoredPart& part, const at::Tensor& target) {
+  return part.first_element == 0 && target.sizes().vec() == part.shape &&
+         contiguous_strides(part.shape) == part.element_strides;
 }
 
 }  // namespace
 
-void swap_weights(const WeightTargets& model, const NamedBytes& file, std::string_view key) {
-  const auto targets = by_name(model.tensors);
-  const auto weights = read_weights(file, key);
-  auto fit = fit_names(names_of(targets), names_of(weights.tensors));
-  forgive_missing(fit.missing, targets, model.fixed_buffers);
-  std::vector<Pair> pairs;
-  std::vector<std::string> misshaped;
-  for (const auto& [full_name, stored] : weights.tensors) {
-    const auto found = targets.find(std::string(without_prefix(full_name, fit.prefix)));
-    if (found == targets.end()) continue;
-    const auto& pair = pairs.emplace_back(Pair{found->second, wrap(stored)});
-    auto text = mismatch(found->first, pair);
-    if (!text.empty()) misshaped.push_back(std::move(text));
+WeightSwap::WeightSwap(std::string model, const std::vector<NamedTensor>& tensors,
+                       std::vector<std::string> fixed_buffers)
+    : model_(std::move(model)), fixed_buffers_(std::move(fixed_buffers)) {
+  for (const auto& entry : tensors) targets_.emplace(entry.name, entry.tensor);
+}
+
+const at::Tensor& WeightSwap::target_of(std::string_view full_name) const {
+  return targets_.find(without_prefix(full_name, prefix_))->second;
+}
+
+// Takes out what need not be in the file: buffers that never are in a state_dict, and further
+// names of a tensor that is there under another one.
+void WeightSwap::forgive_missing(std::vector<std::string>& missing) const {
+  const std::set<std::string> absent(missing.begin(), missing.end());
+  std::set<const void*> given;
+  for (const auto& [name, tensor] : targets_) {
+    if (!absent.contains(name)) given.insert(tensor.const_data_ptr());
   }
+  std::erase_if(missing, [&](const std::string& name) {
+    const auto& tensor = targets_.find(name)->second;
+    if (tensor.numel() > 0 && given.contains(tensor.const_data_ptr())) return true;
+    return std::count(fixed_buffers_.begin(), fixed_buffers_.end(), name) > 0;
+  });
+}
+
+std::vector<std::string> WeightSwap::misfits(const weights::Checkpoint& checkpoint,
+                                             const std::vector<std::string>& names) const {
+  std::vector<std::string> found;
+  for (const auto& name : names) {
+    auto text = mismatch(std::string(without_prefix(name, prefix_)), target_of(name),
+                         checkpoint.tensors.at(name));
+    if (!text.empty()) found.push_back(std::move(text));
+  }
+  return found;
+}
+
+void WeightSwap::note_conversions(const weights::Checkpoint& checkpoint,
+                                  const std::vector<std::string>& names) const {
+  std::map<std::string, std::int64_t> conversions;
+  for (const auto& name : names) {
+    const auto type = checkpoint.tensors.at(name).type;
+    const auto& target = target_of(name);
+    if (scalar_type(type) == target.scalar_type()) continue;
+    ++conversions[format("{} to {}", weights::name(type), dtype_name(target))];
+  }
+  for (const auto& [types, count] : conversions) {
+    log::note(format("weights '{}': {} tensors converted from {}", checkpoint.path, count, types));
+  }
+}
+
+std::vector<std::string> WeightSwap::fit(const weights::Checkpoint& checkpoint) {
+  auto fit = fit_names(names_of(targets_), names_of(checkpoint.tensors));
+  forgive_missing(fit.missing);
+  prefix_ = fit.prefix;
+  types_.clear();
+  gathered_.clear();
+  std::vector<std::string> names;
+  for (const auto& [name, stored] : checkpoint.tensors) {
+    if (!targets_.contains(without_prefix(name, prefix_))) continue;
+    names.push_back(name);
+    types_.emplace(name, stored.type);
+  }
+  const auto misshaped = misfits(checkpoint, names);
   if (!fit.fits() || !misshaped.empty()) {
     throw Error(ErrorKind::model,
-                format("weights '{}' do not fit model '{}'{}{}{}", file.name, model.model,
+                format("weights '{}' do not fit model '{}'{}{}{}", checkpoint.path, model_,
                        list_first("missing", fit.missing), list_first("unexpected", fit.unexpected),
                        list_first("of another shape or type", misshaped)),
                 "Compare both files with 'tally inspect'.");
   }
-  note_choices(weights, fit, file.name);
-  copy_all(pairs, file.name);
+  note_choices(checkpoint, prefix_);
+  note_conversions(checkpoint, names);
+  return names;
+}
+
+void WeightSwap::put(const std::string& name, const weights::StoredPart& part,
+                     std::span<const std::byte> bytes) {
+  const c10::InferenceMode guard;
+  const auto source = wrap(part, types_.at(name), bytes);
+  auto target = target_of(name);
+  if (is_whole(part, target)) {
+    target.copy_(source);
+    return;
+  }
+  if (!target.is_contiguous()) {
+    auto& gathered = gathered_[std::string(without_prefix(name, prefix_))];
+    if (!gathered.defined()) gathered = at::empty(target.sizes(), target.options());
+    target = gathered;
+  }
+  target.as_strided(part.shape, part.element_strides, part.first_element).copy_(source);
+}
+
+void WeightSwap::settle() {
+  const c10::InferenceMode guard;
+  for (auto& [name, gathered] : gathered_) targets_.at(name).copy_(gathered);
+  gathered_.clear();
+}
+
+std::string WeightSwap::tensor_digest(std::size_t tensor) const {
+  const c10::InferenceMode guard;
+  const auto found = std::next(targets_.begin(), static_cast<std::ptrdiff_t>(tensor));
+  const auto values = found->second.cpu().contiguous();
+  const std::span bytes(static_cast<const std::byte*>(values.const_data_ptr()), values.nbytes());
+  return format("{} {} {} {}", found->first, dtype_name(values), shape_text(values),
+                digest::sha256_hex(bytes));
 }
 
 Error frozen_weights(std::string_view model, std::string_view next_step) {

@@ -1,28 +1,52 @@
-// Replaces a model's weights by those of another file.
+// Replaces a model's weights by those of a checkpoint, part by part.
 #pragma once
 
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <tally/base/error.hpp>
-#include <tally/model/predictor.hpp>
+#include <tally/weights/checkpoint.hpp>
 
 #include "network.hpp"
 
 namespace tally::model {
 
-struct WeightTargets {
-  std::string model;                 // name of the file, for messages
-  std::vector<NamedTensor> tensors;  // writing to them changes the model
-  // Names that no file need hold: buffers that are in no state_dict.
-  std::vector<std::string> fixed_buffers;
-};
+class WeightSwap {
+ public:
+  // `model`: name of the file, for messages. Writing to the tensors changes the model.
+  // fixed_buffers: names that no checkpoint need hold, of buffers that are in no state_dict.
+  WeightSwap(std::string model, const std::vector<NamedTensor>& tensors,
+             std::vector<std::string> fixed_buffers);
 
-// All or nothing: Error(model) names what is missing, unexpected or of another shape or type, the
-// first ten of each, and then the model is as it was. Conversions between floating-point types and
-// prefixes taken off are noted.
-void swap_weights(const WeightTargets& model, const NamedBytes& file, std::string_view key);
+  // See Master.
+  std::vector<std::string> fit(const weights::Checkpoint& checkpoint);
+  void put(const std::string& name, const weights::StoredPart& part,
+           std::span<const std::byte> bytes);
+  void settle();
+  std::size_t num_tensors() const { return targets_.size(); }
+  std::string tensor_digest(std::size_t tensor) const;
+
+ private:
+  using Targets = std::map<std::string, at::Tensor, std::less<>>;
+
+  void forgive_missing(std::vector<std::string>& missing) const;
+  std::vector<std::string> misfits(const weights::Checkpoint& checkpoint,
+                                   const std::vector<std::string>& names) const;
+  void note_conversions(const weights::Checkpoint& checkpoint,
+                        const std::vector<std::string>& names) const;
+  const at::Tensor& target_of(std::string_view full_name) const;
+
+  std::string model_;
+  Targets targets_;
+  std::vector<std::string> fixed_buffers_;
+  std::string prefix_;                                 // of the names in the checkpoint
+  std::map<std::string, weights::ElementType> types_;  // of the tensors that fit() asked for
+  // Of targets that are not in row-major order, while their parts come.
+  Targets gathered_;
+};
 
 // For a model whose weights nobody can reach.
 Error frozen_weights(std::string_view model, std::string_view next_step);

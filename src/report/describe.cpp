@@ -31,7 +31,9 @@ std::string file_line(const char* what, const Json& file, const char* digest_nam
 void add_inputs(const Json& inputs, std::vector<std::string>& lines) {
   lines.push_back(file_line("model", inputs.at("model"), "sha256"));
   if (inputs.contains("weights")) {
-    lines.push_back(file_line("weights", inputs.at("weights"), "sha256"));
+    const Json& weights = inputs.at("weights");
+    const bool is_one_file = !weights.at("sha256").is_null();
+    lines.push_back(file_line("weights", weights, is_one_file ? "sha256" : "tensors_sha256"));
   }
   const Json& data = inputs.at("data");
   lines.push_back(file_line("data", data, "identity") + ", " + text_at(data, "integrity"));

@@ -134,13 +134,21 @@ Json file_json(const InputFile& file, const char* digest_name) {
   return {{"path", file.path}, {"bytes", file.bytes}, {digest_name, file.digest}};
 }
 
+Json weights_json(const WeightsFile& weights) {
+  return {{"path", weights.path},
+          {"bytes", weights.bytes},
+          {"files", weights.num_files},
+          {"sha256", weights.sha256.empty() ? Json() : Json(weights.sha256)},
+          {"tensors_sha256", weights.tensors_sha256}};
+}
+
 Json inputs_json(const RunReport& report) {
   Json inputs = {{"model", file_json(report.model, "sha256")}};
   if (!report.model_source.empty()) {
     Json source = Json::parse(report.model_source, nullptr, false);
     inputs["model"]["source"] = source.is_discarded() ? Json(report.model_source) : source;
   }
-  if (report.weights) inputs["weights"] = file_json(*report.weights, "sha256");
+  if (report.weights) inputs["weights"] = weights_json(*report.weights);
   inputs["data"] = file_json(report.data, "identity");
   inputs["data"]["integrity"] = report.data_integrity_checked ? "checked" : "unchecked";
   if (report.staged_bytes) inputs["data"]["staged_bytes"] = *report.staged_bytes;

@@ -8,7 +8,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(DescribeTest, AModel) {
-  const auto lines = describe_file(File("net.pt"));
+  const auto lines = describe_model(File("net.pt"));
   EXPECT_EQ(lines.at(0), "TorchScript model");
   EXPECT_THAT(lines, Contains("input image: float32 [batch, 3, 12, 12]"));
   EXPECT_THAT(lines, Contains("output logits: float32 [batch, 10], logits"));
@@ -19,25 +19,11 @@ TEST(DescribeTest, AModel) {
   EXPECT_THAT(lines, Contains("parameters: 5418 values in 8 tensors, 21672 bytes"));
   EXPECT_THAT(lines, Contains("buffers: 17 values in 3 tensors, 72 bytes"));
   EXPECT_THAT(lines, Contains("  fc.weight float32 [10, 400]"));
-  EXPECT_THAT(describe_file(File("net_no_card.pt")), Contains("model card: none"));
-}
-
-TEST(DescribeTest, Weights) {
-  for (const auto* name : {"state_dict.pth", "weights.safetensors"}) {
-    const auto lines = describe_file(File(name));
-    EXPECT_THAT(lines.at(0), HasSubstr(": 5435 values in 11 tensors")) << name;
-    EXPECT_THAT(lines, Contains("  bn.num_batches_tracked int64 []")) << name;
-    EXPECT_THAT(lines, Contains("  conv2.weight float32 [16, 8, 3, 3]")) << name;
-    EXPECT_EQ(lines.size(), 12u) << name;
-  }
-  EXPECT_THAT(describe_file(File("legacy.pth")), Contains("found at: state_dict"));
-  EXPECT_THAT(describe_file(File("bfloat16.pth")), Contains("  fc.bias bfloat16 [10]"));
-  EXPECT_THAT(describe_file(File("complex.pth")),
-              Contains("  skipped 'bn.weight' (ComplexFloatStorage)"));
+  EXPECT_THAT(describe_model(File("net_no_card.pt")), Contains("model card: none"));
 }
 
 TEST(DescribeTest, AnythingElseIsRefused) {
-  EXPECT_THAT(error_of(ErrorKind::model, [] { describe_file(File("text.txt")); }),
+  EXPECT_THAT(error_of(ErrorKind::model, [] { describe_model(File("text.txt")); }),
               HasSubstr("is a text file"));
 }
 

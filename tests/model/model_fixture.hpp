@@ -12,24 +12,16 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/error.hpp>
-#include <tally/base/files.hpp>
-#include <tally/model/predictor.hpp>
+#include <tally/model/master.hpp>
+#include <tally/weights/pieces.hpp>
+
+#include "fixture_file.hpp"
 
 namespace tally::model {
 
-inline std::filesystem::path fixture_path(const std::string& name) {
-  return std::filesystem::path(TALLY_MODEL_FIXTURES) / name;
-}
-
-// A fixture's bytes, which live as long as this.
-struct File {
-  explicit File(const std::string& file_name)
-      : name(file_name), bytes(read_file(fixture_path(file_name), ErrorKind::model, "fixture")) {}
+struct File : FixtureFile {
+  using FixtureFile::FixtureFile;
   operator NamedBytes() const { return {name, bytes}; }  // NOLINT(google-explicit-constructor)
-
-  std::string name;
-  std::vector<std::byte> bytes;
 };
 
 inline std::vector<float> read_floats(const std::string& name) {
@@ -92,30 +84,32 @@ inline std::vector<float> run(Predictor& predictor) {
   return run(predictor, channels_last_batch(in_order()));
 }
 
+// Puts a checkpoint's tensors in the place of the master's. With few bytes a piece: in many pieces.
+inline void swap_weights(Master& master, const weights::Checkpoint& checkpoint,
+                         std::uint64_t most_bytes = 64 << 20) {
+  for (const auto& piece : weights::plan_pieces(checkpoint, master.fit(checkpoint), most_bytes)) {
+    const weights::FileSource file(checkpoint.files.at(piece.file).path);
+    for (const auto& [name, part] : piece.contents) {
+      master.put(*name, *part, file.read(part->offset, part->num_bytes));
+    }
+  }
+  master.settle();
+}
+
+inline std::unique_ptr<Predictor> load(const NamedBytes& model, const PredictorOptions& options,
+                                       const std::string& weights,
+                                       const std::string& weights_key = {}) {
+  const auto master = load_master(model, options);
+  swap_weights(*master, weights::open_checkpoint(fixture_path(weights), weights_key));
+  return master->make_last_predictor();
+}
+
 inline std::unique_ptr<Predictor> load(const std::string& model,
                                        const std::optional<std::string>& weights = std::nullopt,
                                        const std::string& weights_key = {}) {
-  const File model_file(model);
-  PredictorOptions options;
-  options.weights_key = weights_key;
-  if (!weights) return load_predictor(model_file, options);
-  const File weights_file(*weights);
-  options.weights = weights_file;
-  return load_predictor(model_file, options);
-}
-
-// The message of the Error(kind) that `call` throws; a failure of the test if it does not.
-template <class Call>
-std::string error_of(ErrorKind kind, Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  const File file(model);
+  if (!weights) return load_predictor(file, {});
+  return load(file, {}, *weights, weights_key);
 }
 
 }  // namespace tally::model

@@ -143,19 +143,20 @@ TEST(PackageTest, Bfloat16GivesFloats) {
 }
 
 TEST(PackageTest, SwappableWeightsAreReplaced) {
+  const PackageFile package("swappable.pt2");
+  const auto master = load_master(package, {});
+  // Again and again, whole or in the smallest pieces.
   for (const auto* weights : {"state_dict.pth", "weights.safetensors", "views.pth"}) {
-    const File file(weights);
-    PredictorOptions options;
-    options.weights = file;
-    expect_near(run(*load_package("swappable.pt2", options)), "other.exact.f32", 1e-5f);
+    swap_weights(*master, weights::open_checkpoint(fixture_path("bfloat16.pth"), {}));
+    expect_near(run(*master->make_predictor()), "bfloat16.f32", 1e-5f);
+    swap_weights(*master, weights::open_checkpoint(fixture_path(weights), {}), 1);
+    expect_near(run(*master->make_predictor()), "other.f32", 1e-5f);
   }
 }
 
 std::string swap_refusal(const std::string& package, const std::string& weights) {
-  const File file(weights);
-  PredictorOptions options;
-  options.weights = file;
-  return refusal(package, options);
+  const PackageFile file(package);
+  return error_of(ErrorKind::model, [&] { load(file, {}, weights); });
 }
 
 TEST(PackageTest, WeightsThatDoNotFitAreListed) {
@@ -193,16 +194,16 @@ TEST(PackageTest, AnotherDeviceIsRefused) {
 }
 
 TEST(PackageTest, IsDescribedWithoutRunningIt) {
-  const auto lines = describe_file(PackageFile("frozen.pt2"));
+  const auto lines = describe_model(PackageFile("frozen.pt2"));
   EXPECT_EQ(lines.at(0), "AOTInductor package (.pt2)");
   EXPECT_THAT(lines, Contains(HasSubstr("compiled for: cpu, linux")));
   EXPECT_THAT(lines, Contains("precision: fp32"));
   EXPECT_THAT(lines, Contains("weights: frozen"));
   EXPECT_THAT(lines, Contains("input image: float32 [batch, 3, 12, 12]"));
   EXPECT_THAT(lines, Contains(HasSubstr(".wrapper.so ")));
-  EXPECT_THAT(describe_file(PackageFile("bf16_of_8.pt2")), Contains("batch size: 8 only"));
-  EXPECT_THAT(describe_file(PackageFile("no_card.pt2")), Contains("model card: none"));
-  EXPECT_THAT(describe_file(PackageFile("no_elf.pt2")), Contains("weights: frozen"));
+  EXPECT_THAT(describe_model(PackageFile("bf16_of_8.pt2")), Contains("batch size: 8 only"));
+  EXPECT_THAT(describe_model(PackageFile("no_card.pt2")), Contains("model card: none"));
+  EXPECT_THAT(describe_model(PackageFile("no_elf.pt2")), Contains("weights: frozen"));
 }
 
 struct Refused {

@@ -20,9 +20,7 @@ std::unique_ptr<Predictor> load_as(const std::string& model, Precision precision
   const File model_file(model);
   PredictorOptions options;
   options.precision = precision;
-  std::optional<File> weights_file;
-  if (weights) options.weights = weights_file.emplace(*weights);
-  return load_predictor(model_file, options);
+  return weights ? load(model_file, options, *weights) : load_predictor(model_file, options);
 }
 
 float largest_difference(const std::vector<float>& one, const std::vector<float>& other) {

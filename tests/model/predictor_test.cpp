@@ -87,12 +87,10 @@ TEST(PredictorTest, TheFileMayBeGoneAfterLoading) {
   std::unique_ptr<Predictor> predictor;
   {
     File model("net.pt");
-    File weights("weights.safetensors");
-    PredictorOptions options;
-    options.weights = weights;
-    predictor = load_predictor(model, options);
+    const auto master = load_master(model, {});
     std::fill(model.bytes.begin(), model.bytes.end(), std::byte{0xff});
-    std::fill(weights.bytes.begin(), weights.bytes.end(), std::byte{0xff});
+    swap_weights(*master, weights::open_checkpoint(fixture_path("weights.safetensors"), {}));
+    predictor = master->make_last_predictor();
   }
   EXPECT_THAT(run(*predictor), ContainerEq(read_floats("other.f32")));
 }

@@ -51,7 +51,6 @@ TEST(WeightsRefusalTest, OtherKinds) {
   EXPECT_THAT(weights_error("package.pt2"), HasSubstr("is a .pt2 package, not weights"));
   EXPECT_THAT(weights_error("set.h5"), HasSubstr("is an HDF5 file, not weights"));
   EXPECT_THAT(weights_error("text.txt"), HasSubstr("is a text file; expected a state_dict"));
-  EXPECT_THAT(weights_error("shards.index.json"), HasSubstr("the index of a sharded model"));
   EXPECT_THAT(weights_error("empty"), HasSubstr("is empty"));
   EXPECT_THAT(weights_error("compressed.pth"), HasSubstr("is compressed"));
 }

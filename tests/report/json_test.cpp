@@ -179,7 +179,7 @@ TEST(ReportJson, OptionalParts) {
   report.steady_samples_per_s.reset();
   report.comparable = false;
   report.class_names.clear();
-  report.weights = InputFile{"w.safetensors", 5, "f"};
+  report.weights = WeightsFile{"w.safetensors", 5, 1, "f", "e"};
   report.model_source = R"({"commit": "abc", "weights": null})";
   report.data_integrity_checked = true;
   const Json json = json_of(report);
@@ -187,8 +187,11 @@ TEST(ReportJson, OptionalParts) {
   EXPECT_TRUE(json["timing"]["steady_samples_per_s"].is_null());
   EXPECT_EQ(json["digests"]["comparable"], false);
   EXPECT_TRUE(json["per_class"][0]["name"].is_null());
-  EXPECT_EQ(json["inputs"]["weights"], Json::parse(R"({"path": "w.safetensors", "bytes": 5,
-                                                       "sha256": "f"})"));
+  EXPECT_EQ(json["inputs"]["weights"],
+            Json::parse(R"({"path": "w.safetensors", "bytes": 5, "files": 1,
+                                                       "sha256": "f", "tensors_sha256": "e"})"));
+  report.weights->sha256.clear();
+  EXPECT_TRUE(json_of(report)["inputs"]["weights"]["sha256"].is_null());
   EXPECT_EQ(json["inputs"]["model"]["source"], Json::parse(report.model_source));
   EXPECT_EQ(json["inputs"]["data"]["integrity"], "checked");
   report.model_source = "not { json";

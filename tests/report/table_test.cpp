@@ -42,7 +42,7 @@ TEST(Table, LeavesOutWhatIsNotThere) {
   report.data_integrity_checked = true;
   report.comparable = false;
   report.ranks.resize(1);
-  report.weights = InputFile{"w.pt", 1, "f"};
+  report.weights = WeightsFile{"w.pt", 1, 1, "f", "e"};
   report.environment.clear();
   const std::string table = to_table(report, "out");
   EXPECT_THAT(table, HasSubstr("m.pt with w.pt on d.h5\n"));

@@ -26,9 +26,10 @@ class Communicator {
   int local_world_size() const;  // ranks of this node
   bool is_root() const { return rank() == 0; }
 
-  // Collective. Rank 0's bytes on every rank; sent in pieces, any size. Throws AgreedFailure where
-  // a rank lacks the memory.
-  void broadcast(std::vector<std::byte>& bytes) const;
+  // Collective. The bytes of rank `root` on every rank; sent in pieces, any size. Throws
+  // AgreedFailure where a rank lacks the memory.
+  void broadcast(std::vector<std::byte>& bytes, int root = 0) const;
+  // Collective. Rank 0's text.
   std::string broadcast(std::string text) const;
   // Collective. Sums element by element over ranks, in place, in pieces, any size.
   void sum_in_place(std::span<std::int64_t> values) const;

@@ -77,21 +77,13 @@ struct PredictorOptions {
   bool cuda_graphs = true;  // GPUs: replay a forward pass that launches many small kernels
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
-  std::optional<NamedBytes> weights;  // state_dict or safetensors, replaces the model's weights
-  std::string weights_key;            // where in a checkpoint the state_dict is; empty: found
 };
-
-// Loads a TorchScript model in evaluation mode, casts, swaps weights, freezes; or loads a .pt2
-// package. Error(model) for any other kind of file, naming it and what to do; for weights that do
-// not fit, with the first ten names; for a package that was compiled for something else.
-// Error(environment) where the device or the LibTorch for it is not there.
-std::unique_ptr<Predictor> load_predictor(const NamedBytes& model, const PredictorOptions& options);
 
 // "LibTorch 2.11.0+cu130, AVX2": what the bits of the output depend on.
 std::string backend_description();
 std::string torch_version();
 
-// One line a tensor or entry, for `tally inspect`; models, packages and weights.
-std::vector<std::string> describe_file(const NamedBytes& file);
+// One line a tensor or entry, for `tally inspect`; models and packages.
+std::vector<std::string> describe_model(const NamedBytes& file);
 
 }  // namespace tally::model

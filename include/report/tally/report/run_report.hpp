@@ -58,7 +58,20 @@ struct Reduction {
 struct InputFile {
   std::string path;
   std::int64_t bytes = 0;
-  std::string digest;  // sha256 of a model or weights, identity of a data set
+  std::string digest;  // sha256 of a model, identity of a data set
+};
+
+// The weights that took the place of the model's own.
+struct WeightsFile {
+  std::string path;        // file or folder, as the user gave it
+  std::int64_t bytes = 0;  // of all files
+  std::int64_t num_files = 1;
+  std::string sha256;  // of the file; empty where there are several
+  // Of the weights in force, whatever files they came from (docs/formats.md).
+  std::string tensors_sha256;
+
+  // What they are known by.
+  const std::string& digest() const { return sha256.empty() ? tensors_sha256 : sha256; }
 };
 
 // The figures of one dataset under /groups.
@@ -123,7 +136,7 @@ struct RunReport {
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, std::string>> environment;  // versions, launcher, host …
   InputFile model;
-  std::optional<InputFile> weights;
+  std::optional<WeightsFile> weights;
   std::string model_source;  // JSON text of the card's "source"; may be empty
   InputFile data;
   std::optional<IdMatch> ids;  // of saved answers

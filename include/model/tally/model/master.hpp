@@ -1,0 +1,52 @@
+// A loaded model before it is optimised: its weights can be replaced, again and again, and each
+// time a predictor be made of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tally/model/predictor.hpp>
+#include <tally/weights/checkpoint.hpp>
+
+namespace tally::model {
+
+class Master {
+ public:
+  virtual ~Master() = default;
+
+  // Holds names, shapes and types against the model's, and changes nothing. The names of the
+  // checkpoint's tensors whose parts are to be put. Error(model) names what is missing, unexpected
+  // or of another shape or type, the first ten of each; also where the model's weights are
+  // constants. Conversions between floating-point types, prefixes taken off and entries passed over
+  // are noted.
+  virtual std::vector<std::string> fit(const weights::Checkpoint& checkpoint) = 0;
+  // Puts one part of the tensor `name` in its place; `bytes` are the part's own. All parts that
+  // fit() asked for, in any order, then settle(); predictors of before must not be used any more.
+  virtual void put(const std::string& name, const weights::StoredPart& part,
+                   std::span<const std::byte> bytes) = 0;
+  virtual void settle() = 0;
+
+  // Of the weights that can be replaced, in order of name.
+  virtual std::size_t num_tensors() = 0;
+  // "fc.bias float32 [10] <sha256 of its little-endian bytes in row-major order>"
+  virtual std::string tensor_digest(std::size_t tensor) = 0;
+
+  // Of the weights as they are now.
+  virtual std::unique_ptr<Predictor> make_predictor() = 0;
+  // The same in less memory: nothing else can be done with the master afterwards.
+  virtual std::unique_ptr<Predictor> make_last_predictor() = 0;
+};
+
+// Loads a TorchScript model in evaluation mode and casts it, or loads a .pt2 package. Error(model)
+// for any other kind of file, naming it and what to do; for a package that was compiled for
+// something else. Error(environment) where the device or the LibTorch for it is not there.
+std::unique_ptr<Master> load_master(const NamedBytes& model, const PredictorOptions& options);
+
+// A predictor of the weights that are in the file.
+std::unique_ptr<Predictor> load_predictor(const NamedBytes& model, const PredictorOptions& options);
+
+}  // namespace tally::model

@@ -1,0 +1,49 @@
+// A zip archive as PyTorch writes it: uncompressed entries under one folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/weights/byte_source.hpp>
+
+namespace tally::weights {
+
+// What the first bytes of every zip archive say.
+bool looks_like_zip(const ByteSource& bytes);
+// Whether its end is there; if not, the file was cut short.
+bool has_zip_end(const ByteSource& bytes);
+
+class Archive {
+ public:
+  // `bytes` outlive the archive. Throws FormatError if they are no archive of PyTorch.
+  explicit Archive(const ByteSource& bytes);
+  ~Archive();
+
+  // Names without the common folder: "data.pkl", "data/0".
+  const std::vector<std::string>& entries() const { return entries_; }
+  bool has(std::string_view entry) const;
+  bool has_under(std::string_view folder) const;
+
+  struct Place {
+    std::uint64_t offset = 0, num_bytes = 0;
+  };
+  // Where the bytes of an entry lie. Throws FormatError if it is absent, compressed or reaches past
+  // the end.
+  Place place(const std::string& name) const;
+  // The bytes themselves. Throws FormatError, also for more than a gigabyte: no text or directory
+  // is as large.
+  std::vector<std::byte> content(const std::string& name) const;
+
+ private:
+  struct Reader;
+  const ByteSource& bytes_;
+  std::unique_ptr<Reader> reader_;
+  std::vector<std::string> entries_;  // sorted
+};
+
+}  // namespace tally::weights

@@ -1,0 +1,207 @@
+#include "share_weights.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/trace/span.hpp>
+#include <tally/weights/checkpoint.hpp>
+#include <tally/weights/format_error.hpp>
+#include <tally/weights/pieces.hpp>
+
+namespace tally::app {
+namespace {
+
+using weights::Checkpoint;
+using weights::Piece;
+
+constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kHashedAtOnce = std::uint64_t{1} << 20;
+constexpr double kSaidEvery_s = 10;
+
+// Collective. What rank 0 finds at `path`, on every rank.
+Checkpoint open_on_all(const comm::Communicator& comm, const std::string& path,
+                       const std::string& key) {
+  std::vector<std::byte> bytes;
+  comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "open_checkpoint");
+    if (comm.is_root()) bytes = weights::to_bytes(weights::open_checkpoint(path, key));
+  });
+  comm.broadcast(bytes);
+  return weights::checkpoint_from_bytes(bytes);
+}
+
+// Opens the files of a checkpoint one at a time, as they come.
+class Files {
+ public:
+  explicit Files(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
+
+  std::vector<std::byte> read(std::size_t file, std::uint64_t offset, std::uint64_t num_bytes) {
+    const auto& name = checkpoint_.files.at(file).path;
+    try {
+      if (!source_ || file != open_) source_ = std::make_unique<weights::FileSource>(name);
+      open_ = file;
+      return source_->read(offset, num_bytes);
+    } catch (const weights::FormatError& error) {
+      throw Error(ErrorKind::model, format("weights '{}' cannot be read ({})", name, error.what()),
+                  "Was the file changed meanwhile?");
+    }
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+  std::unique_ptr<weights::FileSource> source_;
+  std::size_t open_ = 0;
+};
+
+// SHA-256 of a whole file, of which pieces come by in order: what lies between them it reads.
+class FileDigest {
+ public:
+  FileDigest(Files& files, std::uint64_t num_bytes) : files_(files), num_bytes_(num_bytes) {}
+
+  void add(const Piece& piece, std::span<const std::byte> bytes) {
+    read_until(piece.offset);
+    const auto known = std::min(done_ - piece.offset, piece.num_bytes);
+    sha_.update(bytes.subspan(known));
+    done_ += piece.num_bytes - known;
+  }
+  std::string hex() {
+    read_until(num_bytes_);
+    return sha_.hex();
+  }
+
+ private:
+  void read_until(std::uint64_t end) {
+    while (done_ < end) {
+      const auto bytes = files_.read(0, done_, std::min(kHashedAtOnce, end - done_));
+      sha_.update(bytes);
+      done_ += bytes.size();
+    }
+  }
+
+  Files& files_;
+  std::uint64_t num_bytes_, done_ = 0;
+  digest::Sha256 sha_;
+};
+
+// A line now and then where loading takes its time.
+class LoadingLines {
+ public:
+  LoadingLines(const Checkpoint& checkpoint, const std::vector<Piece>& pieces)
+      : checkpoint_(checkpoint) {
+    for (const auto& piece : pieces) total_ += piece.num_bytes;
+  }
+  void add(const Piece& piece) {
+    done_ += piece.num_bytes;
+    if (since_.elapsed_s() < kSaidEvery_s) return;
+    since_ = {};
+    log::note(format("weights '{}': {:.1f} of {:.1f} GB read", checkpoint_.path,
+                     static_cast<double>(done_) * 1e-9, static_cast<double>(total_) * 1e-9));
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+  std::uint64_t total_ = 0, done_ = 0;
+  Stopwatch since_;
+};
+
+void put(model::Master& master, const Piece& piece, std::span<const std::byte> bytes) {
+  for (const auto& content : piece.contents) {
+    const auto& part = *content.part;
+    master.put(*content.name, part, bytes.subspan(part.offset - piece.offset, part.num_bytes));
+  }
+}
+
+// Collective. All pieces, of which each rank reads one, then the next; the file's digest on rank 0
+// where they are of one file.
+std::string share_pieces(const comm::Communicator& comm, const Checkpoint& checkpoint,
+                         const std::vector<Piece>& pieces, model::Master& master) {
+  Files files(checkpoint);
+  std::optional<FileDigest> digest;
+  if (comm.is_root() && checkpoint.files.size() == 1) {
+    digest.emplace(files, checkpoint.files.front().num_bytes);
+  }
+  LoadingLines lines(checkpoint, pieces);
+  const auto world_size = to_size(comm.world_size());
+  for (std::size_t first = 0; first < pieces.size(); first += world_size) {
+    std::vector<std::byte> mine;
+    comm::agree_on(comm, [&] {
+      const auto index = first + to_size(comm.rank());
+      if (index >= pieces.size()) return;
+      const trace::Span span(trace::Kind::step, "read_weights");
+      const auto& piece = pieces[index];
+      mine = files.read(piece.file, piece.offset, piece.num_bytes);
+    });
+    const auto end = std::min(first + world_size, pieces.size());
+    for (auto index = first; index < end; ++index) {
+      auto bytes = index - first == to_size(comm.rank()) ? std::exchange(mine, {})
+                                                         : std::vector<std::byte>();
+      comm.broadcast(bytes, checked_cast<int>(index - first));
+      comm::agree_on(comm, [&] {
+        put(master, pieces[index], bytes);
+        if (digest) digest->add(pieces[index], bytes);
+      });
+      lines.add(pieces[index]);
+    }
+  }
+  std::string hex;
+  comm::agree_on(comm, [&] {
+    master.settle();
+    if (digest) hex = digest->hex();
+  });
+  return comm.broadcast(hex);
+}
+
+// Collective. Each rank hashes some of the tensors.
+std::string digest_of_tensors(const comm::Communicator& comm, model::Master& master) {
+  std::string mine;
+  comm::agree_on(comm, [&] {
+    for (auto tensor = to_size(comm.rank()); tensor < master.num_tensors();
+         tensor += to_size(comm.world_size())) {
+      mine += master.tensor_digest(tensor) + "\n";
+    }
+  });
+  std::vector<std::string> lines;
+  for (const auto& text : comm.gather(mine)) {
+    for (std::size_t at = 0; at < text.size();) {
+      const auto end = text.find('\n', at) + 1;
+      lines.push_back(text.substr(at, end - at));
+      at = end;
+    }
+  }
+  std::ranges::sort(lines);
+  digest::Sha256 all;
+  for (const auto& line : lines) all.update(line);
+  return comm.broadcast(all.hex());
+}
+
+}  // namespace
+
+report::WeightsFile share_weights(const comm::Communicator& comm, const std::string& path,
+                                  const std::string& key, model::Master& master) {
+  const auto checkpoint = open_on_all(comm, path, key);
+  std::vector<Piece> pieces;
+  comm::agree_on(comm, [&] {
+    pieces = weights::plan_pieces(checkpoint, master.fit(checkpoint), kPieceBytes);
+  });
+  report::WeightsFile found;
+  found.path = path;
+  for (const auto& file : checkpoint.files) {
+    found.bytes += checked_cast<std::int64_t>(file.num_bytes);
+  }
+  found.num_files = std::ssize(checkpoint.files);
+  found.sha256 = share_pieces(comm, checkpoint, pieces, master);
+  found.tensors_sha256 = digest_of_tensors(comm, master);
+  return found;
+}
+
+}  // namespace tally::app

@@ -1,0 +1,78 @@
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "load_masters.hpp"
+#include "package_module.hpp"
+#include "precision.hpp"
+#include "swapping_master.hpp"
+#include "target.hpp"
+#include "tensors.hpp"
+#include "torch_library.hpp"
+
+namespace tally::model {
+namespace {
+
+void check_precision(const Package& package, const PackageFacts& facts, Precision precision) {
+  if (precision == Precision::model || name(precision) == facts.precision) return;
+  if (precision == Precision::tf32 && facts.precision == "fp32") return;
+  const auto wanted = precision == Precision::tf32 ? "fp32" : name(precision);
+  throw Error(ErrorKind::model,
+              format("model '{}' was compiled in {}, --precision {} cannot change that",
+                     package.name, facts.precision, name(precision)),
+              format("Export it again with export_model.py --format pt2{} --precision {}.",
+                     package.card->weights_swappable ? " --swappable" : "", wanted));
+}
+
+// A compiled module that its master keeps.
+class SharedNetwork final : public Network {
+ public:
+  explicit SharedNetwork(std::shared_ptr<PackageModule> module) : module_(std::move(module)) {}
+  const std::string& name() const override { return module_->name(); }
+  Tensors run(Tensors inputs) override { return module_->run(std::move(inputs)); }
+
+ private:
+  std::shared_ptr<PackageModule> module_;
+};
+
+// Its weights are replaced where they are: predictors made earlier have them as well.
+class PackageMaster final : public SwappingMaster {
+ public:
+  PackageMaster(const NamedBytes& model, const PredictorOptions& options)
+      : SwappingMaster(options) {
+    const auto package = open_package(model);
+    card_ = checked_card(package);
+    check_target(package, card_, options.device);
+    check_precision(package, *card_.package, options.precision);
+    set_gpu_arithmetic(options.precision, options.tune, options.device);
+    module_ = std::make_shared<PackageModule>(package, options.device);
+    wait_for(options.device);  // its constants were copied on another stream than ours
+    warn_if_slow(scalar_type(card_.inputs.front().dtype), options.device);
+  }
+
+  std::unique_ptr<Predictor> make_predictor() override {
+    Habits habits{card_, {}, /*fixed_layout=*/true, card_.package->channels_last};
+    return predictor_of(std::make_unique<SharedNetwork>(module_), std::move(habits));
+  }
+  std::unique_ptr<Predictor> make_last_predictor() override { return make_predictor(); }
+
+ private:
+  WeightSwap make_swap() const override {
+    if (card_.weights_swappable) {
+      return {module_->name(), module_->constants(), card_.fixed_buffers};
+    }
+    throw frozen_weights(module_->name(),
+                         "Export it again with export_model.py --format pt2 --swappable.");
+  }
+
+  ModelCard card_;
+  std::shared_ptr<PackageModule> module_;
+};
+
+}  // namespace
+
+std::unique_ptr<Master> load_package_master(const NamedBytes& model,
+                                            const PredictorOptions& options) {
+  return std::make_unique<PackageMaster>(model, options);
+}
+
+}  // namespace tally::model

@@ -1,0 +1,105 @@
+#include <tally/base/byte_text.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "load_masters.hpp"
+#include "precision.hpp"
+#include "script_module.hpp"
+#include "split_network.hpp"
+#include "swapping_master.hpp"
+#include "tensors.hpp"
+#include "torch_library.hpp"
+
+namespace tally::model {
+namespace {
+
+// To what weights and inputs are cast. A module without floating-point weights can only be what it
+// is: its constants are part of its program.
+std::optional<c10::ScalarType> cast(ScriptModule& module, const std::optional<ModelCard>& card,
+                                    Precision precision) {
+  auto own = module.floating_type();
+  if (!own && card) own = scalar_type(card->inputs.front().dtype);
+  const auto wanted = floating_type(precision);
+  if (!wanted || wanted == own) return own;
+  if (!module.floating_type()) {
+    throw Error(ErrorKind::model,
+                format("model '{}' holds its weights as constants, --precision {} cannot cast them",
+                       module.name(), name(precision)),
+                "Export it again without freezing.");
+  }
+  module.cast(*wanted);
+  return wanted;
+}
+
+class ScriptMaster final : public SwappingMaster {
+ public:
+  ScriptMaster(const NamedBytes& model, const PredictorOptions& options) : SwappingMaster(options) {
+    if (options.device.kind == DeviceKind::cuda) load_cuda_support(options.device);
+    set_gpu_arithmetic(options.precision, options.tune, options.device);
+    const auto on_stream = scope();
+    module_ = std::make_unique<ScriptModule>(model, options.device);
+    habits_ = {module_->card(), {}};
+    habits_.argument_names = module_->argument_names();
+    if (!habits_.card && options.card) {
+      habits_.card =
+          parse_card(as_text(options.card->bytes), format("model card '{}'", options.card->name));
+    }
+    // Cast first: weights of another type are then rounded once, to the type that counts.
+    const auto type = cast(*module_, habits_.card, options.precision);
+    // Without a card the inputs have to be what the weights are.
+    if (options.precision != Precision::model || !habits_.card) habits_.floating = type;
+    warn_if_slow(type, options.device);
+    if (habits_.card) module_->use_names(*habits_.card);
+  }
+
+  std::unique_ptr<Predictor> make_predictor() override { return finish(module_->share()); }
+  std::unique_ptr<Predictor> make_last_predictor() override {
+    forget_swap();
+    return finish(std::move(module_));
+  }
+
+ private:
+  WeightSwap make_swap() const override {
+    auto tensors = module_->parameters();
+    for (auto& entry : module_->buffers()) tensors.push_back(std::move(entry));
+    if (tensors.empty() || (module_->card() && !module_->card()->weights_swappable)) {
+      throw frozen_weights(module_->name(), "Export it again without freezing.");
+    }
+    return {module_->name(), tensors,
+            module_->card() ? module_->card()->fixed_buffers : std::vector<std::string>()};
+  }
+
+  // Weights before freezing: frozen ones are constants, some of them repacked.
+  std::unique_ptr<Predictor> finish(std::unique_ptr<ScriptModule> module) {
+    const auto on_stream = scope();
+    auto habits = habits_;
+    module->freeze();
+    const bool is_fixed = habits.card && habits.card->fixed_batch;
+    const bool shares_batches =
+        options().device.kind == DeviceKind::cpu && options().threads > 1 && !is_fixed;
+    const bool keeps_state = module->keeps_state();
+    if (shares_batches && keeps_state) {
+      habits.notes.push_back(
+          format("model '{}' keeps state or draws numbers: its threads share "
+                 "operations instead of batches",
+                 module->name()));
+    }
+    std::unique_ptr<Network> network = std::move(module);
+    if (shares_batches && !keeps_state) {
+      network = std::make_unique<SplitNetwork>(std::move(network), options().threads);
+    }
+    return predictor_of(std::move(network), std::move(habits));
+  }
+
+  std::unique_ptr<ScriptModule> module_;
+  Habits habits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Master> load_script_master(const NamedBytes& model,
+                                           const PredictorOptions& options) {
+  return std::make_unique<ScriptMaster>(model, options);
+}
+
+}  // namespace tally::model

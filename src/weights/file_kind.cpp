@@ -1,0 +1,100 @@
+#include <tally/weights/file_kind.hpp>
+
+#include <algorithm>
+#include <cctype>
+
+#include <tally/base/byte_text.hpp>
+#include <tally/base/format.hpp>
+#include <tally/weights/archive.hpp>
+#include <tally/weights/format_error.hpp>
+
+#include "legacy_checkpoint.hpp"
+#include "safetensors.hpp"
+
+namespace tally::weights {
+namespace {
+
+constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
+
+// The signature stands at 0, or at 512, 1024, 2048, … behind a user block.
+bool looks_like_hdf5(const ByteSource& bytes) {
+  for (std::uint64_t at = 0; at + kHdf5Signature.size() <= bytes.size();
+       at = at == 0 ? 512 : 2 * at) {
+    if (as_text(bytes.read(at, kHdf5Signature.size())) == kHdf5Signature) return true;
+  }
+  return false;
+}
+
+FileKind probe_archive(const ByteSource& bytes) {
+  try {
+    const Archive archive(bytes);
+    if (archive.has("archive_format") || archive.has_under("data/aotinductor/")) {
+      return FileKind::aoti_package;
+    }
+    if (archive.has("constants.pkl") || archive.has_under("code/")) return FileKind::torchscript;
+    if (archive.has("data.pkl")) return FileKind::state_dict;
+  } catch (const FormatError&) {
+    return FileKind::other;
+  }
+  return FileKind::other;
+}
+
+bool is_text(std::string_view head) {
+  return std::all_of(head.begin(), head.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x80 || std::isprint(byte) != 0 || std::isspace(byte) != 0;
+  });
+}
+
+}  // namespace
+
+std::string_view description(FileKind kind) {
+  switch (kind) {
+    case FileKind::torchscript:
+      return "a TorchScript model";
+    case FileKind::aoti_package:
+      return "a .pt2 package";
+    case FileKind::state_dict:
+      return "a state_dict";
+    case FileKind::legacy_checkpoint:
+      return "a checkpoint of PyTorch before 1.6";
+    case FileKind::safetensors:
+      return "a safetensors file";
+    case FileKind::hdf5:
+      return "an HDF5 file";
+    case FileKind::other:
+      return "of no known kind";
+  }
+  return "of no known kind";
+}
+
+FileKind probe(const ByteSource& bytes) {
+  if (looks_like_zip(bytes)) return probe_archive(bytes);
+  if (looks_like_legacy_checkpoint(bytes)) return FileKind::legacy_checkpoint;
+  if (looks_like_safetensors(bytes)) return FileKind::safetensors;
+  if (looks_like_hdf5(bytes)) return FileKind::hdf5;
+  return FileKind::other;
+}
+
+FileKind probe(std::span<const std::byte> bytes) { return probe(MemorySource(bytes)); }
+
+std::string unknown_content(const ByteSource& bytes) {
+  if (bytes.size() == 0) return "is empty";
+  if (looks_like_zip(bytes)) {
+    return has_zip_end(bytes)
+               ? "is a zip archive that PyTorch did not write"
+               : "was cut short: it begins as a PyTorch file, but its end is missing";
+  }
+  const auto head_bytes = bytes.read(0, std::min<std::uint64_t>(bytes.size(), 512));
+  const auto head = as_text(head_bytes);
+  if (is_text(head)) {
+    return head.starts_with('{') ? "is a JSON text file" : "is a text file";
+  }
+  std::vector<unsigned> first;
+  for (const char c : head.substr(0, 8)) first.push_back(static_cast<unsigned char>(c));
+  return format("is no PyTorch file (its first bytes are {:02x})", fmt::join(first, " "));
+}
+
+bool may_be_cut(const ByteSource& bytes) { return bytes.size() == 0 || looks_like_zip(bytes); }
+
+}  // namespace tally::weights

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <utility>
+
+#include <tally/base/byte_text.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/weights/checkpoint.hpp>
+#include <tally/weights/file_kind.hpp>
+#include <tally/weights/format_error.hpp>
+
+#include "legacy_checkpoint.hpp"
+#include "safetensors.hpp"
+#include "zip_checkpoint.hpp"
+
+namespace tally::weights {
+namespace {
+
+Error refusal(const ByteSource& bytes, const std::string& name, FileKind kind) {
+  constexpr std::string_view kSave = "Save model.state_dict() with torch.save or safetensors.";
+  const auto error = [&](std::string_view what, std::string_view next_step) {
+    return Error(ErrorKind::model, format("'{}' {}", name, what), next_step);
+  };
+  switch (kind) {
+    case FileKind::torchscript:
+      return error("is a TorchScript model, not weights",
+                   "Give it as --model, or save its state_dict() and give that.");
+    case FileKind::aoti_package:
+    case FileKind::hdf5:
+      return error(format("is {}, not weights", description(kind)), kSave);
+    default:
+      return error(format("{}; expected a state_dict or safetensors file", unknown_content(bytes)),
+                   may_be_cut(bytes) ? "Copy or download the file again." : kSave);
+  }
+}
+
+StoredWeights read(const ByteSource& bytes, const std::string& name, FileKind kind,
+                   std::string_view key) {
+  switch (kind) {
+    case FileKind::state_dict:
+      return read_zip_checkpoint(bytes, key);
+    case FileKind::legacy_checkpoint:
+      return read_legacy_checkpoint(bytes, key);
+    case FileKind::safetensors:
+      if (!key.empty()) throw FormatError("it has no entries that --weights-key could name");
+      return read_safetensors(bytes);
+    default:
+      throw refusal(bytes, name, kind);
+  }
+}
+
+}  // namespace
+
+Checkpoint read_checkpoint(const ByteSource& bytes, const std::string& name, std::string_view key) {
+  try {
+    const auto kind = probe(bytes);
+    auto found = read(bytes, name, kind, key);
+    return {name,
+            std::string(description(kind)),
+            {{name, bytes.size()}},
+            std::move(found.tensors),
+            std::move(found.location),
+            std::move(found.skipped)};
+  } catch (const FormatError& error) {
+    throw Error(ErrorKind::model, format("weights '{}' cannot be read ({})", name, error.what()),
+                "Look into the file with 'tally inspect'.");
+  }
+}
+
+Checkpoint open_checkpoint(const std::filesystem::path& path, std::string_view key) {
+  return read_checkpoint(FileSource(path), path.string(), key);
+}
+
+std::string pickled_class(const ByteSource& bytes) {
+  try {
+    const ZipCheckpoint checkpoint(bytes);
+    const auto& root = checkpoint.root();
+    return root.kind == PickleKind::object ? std::string(root.text) : std::string();
+  } catch (const FormatError&) {
+    return {};
+  }
+}
+
+}  // namespace tally::weights

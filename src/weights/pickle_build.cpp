@@ -1,0 +1,146 @@
+#include "pickle_build.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <tally/base/format.hpp>
+
+#include <tally/weights/checkpoint.hpp>
+#include <tally/weights/format_error.hpp>
+
+namespace tally::weights {
+namespace {
+
+constexpr std::size_t kMaxDimensions = 64;
+constexpr int kMaxNestedCalls = 4;
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<std::int64_t> integers(const PickleValue& value) {
+  const bool sequence = value.kind == PickleKind::tuple || value.kind == PickleKind::list;
+  if (!sequence || value.items.size() > kMaxDimensions) {
+    throw FormatError("a tensor's shape or strides are not a tuple of integers");
+  }
+  std::vector<std::int64_t> result;
+  for (const auto* item : value.items) {
+    if (item->kind != PickleKind::integer) {
+      throw FormatError("a tensor's shape or strides are not a tuple of integers");
+    }
+    result.push_back(item->integer);
+  }
+  return result;
+}
+
+PickleValue& unknown(PickleArena& arena, std::string_view class_name) {
+  auto& value = arena.make(PickleKind::object);
+  value.text = class_name;
+  return value;
+}
+
+// (storage, offset, size, stride, …)
+PickleValue& build_tensor(PickleArena& arena, const PickleValue& arguments) {
+  const auto& items = arguments.items;
+  if (items.size() < 4 || items[0]->kind != PickleKind::storage ||
+      items[1]->kind != PickleKind::integer) {
+    throw FormatError("a malformed tensor");
+  }
+  const auto& storage = *items[0]->storage;
+  if (!storage.type) return unknown(arena, storage.storage_class);
+  auto& record = arena.make_tensor();
+  record.storage = &storage;
+  record.offset = items[1]->integer;
+  record.shape = integers(*items[2]);
+  record.strides = integers(*items[3]);
+  const auto reach = extent(record.shape, record.strides);
+  if (record.offset < 0 || record.offset > storage.num_elements ||
+      reach > storage.num_elements - record.offset) {
+    throw FormatError(format("a tensor of shape {} reaches past its storage of {} elements",
+                             fmt::join(record.shape, "x"), storage.num_elements));
+  }
+  auto& value = arena.make(PickleKind::tensor);
+  value.tensor = &record;
+  return value;
+}
+
+PickleValue& build_dict(PickleArena& arena, const PickleValue& arguments) {
+  auto& dict = arena.make(PickleKind::dict);
+  if (arguments.items.size() != 1 || arguments.items[0]->kind != PickleKind::list) return dict;
+  for (const auto* pair : arguments.items[0]->items) {
+    if (pair->items.size() != 2) continue;
+    arena.spend(2);
+    dict.items.insert(dict.items.end(), pair->items.begin(), pair->items.end());
+  }
+  return dict;
+}
+
+PickleValue& build_sequence(PickleArena& arena, PickleKind kind, const PickleValue& arguments) {
+  auto& value = arena.make(kind);
+  if (arguments.items.size() != 1) return value;
+  arena.spend(arguments.items[0]->items.size());
+  value.items = arguments.items[0]->items;
+  return value;
+}
+
+PickleValue& build(PickleArena& arena, const PickleValue& callable, const PickleValue& arguments,
+                   int depth) {
+  if (callable.kind != PickleKind::global || arguments.kind != PickleKind::tuple) {
+    throw FormatError("a call of something that is no class");
+  }
+  const auto name = callable.text;
+  const auto& items = arguments.items;
+  if (is_one_of(name, {"collections.OrderedDict", "collections.defaultdict", "builtins.dict",
+                       "__builtin__.dict"})) {
+    return build_dict(arena, arguments);
+  }
+  if (is_one_of(name, {"builtins.set", "__builtin__.set", "builtins.frozenset"})) {
+    return build_sequence(arena, PickleKind::set, arguments);
+  }
+  if (name == "torch.Size") return build_sequence(arena, PickleKind::tuple, arguments);
+  if (is_one_of(name, {"torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor"})) {
+    return build_tensor(arena, arguments);
+  }
+  if (is_one_of(name, {"torch._utils._rebuild_parameter",
+                       "torch._utils._rebuild_parameter_with_state"}) &&
+      !items.empty() && items[0]->kind == PickleKind::tensor) {
+    return *items[0];
+  }
+  // A tensor with attributes of its own: (function, type, arguments, state).
+  if (name == "torch._tensor._rebuild_from_type_v2" && items.size() == 4 &&
+      depth < kMaxNestedCalls) {
+    return build(arena, *items[0], *items[2], depth + 1);
+  }
+  return unknown(arena, name);
+}
+
+}  // namespace
+
+PickleValue& build_call(PickleArena& arena, const PickleValue& callable,
+                        const PickleValue& arguments) {
+  return build(arena, callable, arguments, 0);
+}
+
+PickleValue& build_storage(PickleArena& arena, const PickleValue& id) {
+  const auto& items = id.items;
+  if (id.kind != PickleKind::tuple || items.size() < 5 || items[0]->text != "storage" ||
+      items[1]->kind != PickleKind::global || items[2]->kind != PickleKind::text ||
+      items[4]->kind != PickleKind::integer || items[4]->integer < 0) {
+    throw FormatError("a malformed storage");
+  }
+  // Files of before PyTorch 1.6 may hold a storage that is a part of another one.
+  if (items.size() > 5 && items[5]->kind != PickleKind::none) {
+    throw FormatError("a storage that is a view of another storage");
+  }
+  auto& record = arena.make_storage();
+  record.key = items[2]->text;
+  const auto full_name = items[1]->text;
+  record.storage_class = full_name.substr(full_name.rfind('.') + 1);
+  record.type = element_of_storage(record.storage_class);
+  record.num_elements = items[4]->integer;
+  auto& value = arena.make(PickleKind::storage);
+  value.storage = &record;
+  return value;
+}
+
+}  // namespace tally::weights

@@ -1,0 +1,92 @@
+// One model, many weights.
+#include "model_fixture.hpp"
+
+namespace tally::model {
+namespace {
+
+using testing::ContainerEq;
+using testing::HasSubstr;
+
+void swap_in(Master& master, const std::string& weights, std::uint64_t most_bytes = 64 << 20) {
+  swap_weights(master, weights::open_checkpoint(fixture_path(weights), {}), most_bytes);
+}
+
+TEST(MasterTest, TakesWeightsAgainAndAgain) {
+  const File model("net.pt");
+  const auto master = load_master(model, {});
+  const auto own = run(*master->make_predictor());
+  EXPECT_THAT(own, ContainerEq(run(*load("net.pt"))));
+  for (int round = 0; round < 2; ++round) {
+    swap_in(*master, "state_dict.pth");
+    EXPECT_THAT(run(*master->make_predictor()), ContainerEq(read_floats("other.f32")));
+    swap_in(*master, "bfloat16.pth");
+    EXPECT_THAT(run(*master->make_predictor()), ContainerEq(read_floats("bfloat16.f32")));
+  }
+}
+
+// Every tensor in parts of one element, put in reverse.
+void swap_by_elements(Master& master, const weights::Checkpoint& checkpoint) {
+  for (const auto& name : master.fit(checkpoint)) {
+    const auto& tensor = checkpoint.tensors.at(name);
+    const weights::FileSource file(checkpoint.files.front().path);
+    for (const auto& part : tensor.parts) {
+      const auto size = static_cast<std::uint64_t>(size_bytes(tensor.type));
+      for (auto element = part.num_bytes / size; element-- > 0;) {
+        const auto first = static_cast<std::int64_t>(element);
+        const weights::StoredPart single{0,  part.offset + element * size, size, {1}, {1}, first,
+                                         {1}};
+        master.put(name, single, file.read(single.offset, size));
+      }
+    }
+  }
+  master.settle();
+}
+
+TEST(MasterTest, PutsPartsInTheirPlaces) {
+  const File model("net.pt");
+  const auto master = load_master(model, {});
+  const auto checkpoint = weights::open_checkpoint(fixture_path("weights.safetensors"), {});
+  // The second time four-dimensional weights lie channels-last.
+  for (int round = 0; round < 2; ++round) {
+    swap_by_elements(*master, checkpoint);
+    EXPECT_THAT(run(*master->make_predictor()), ContainerEq(read_floats("other.f32"))) << round;
+    swap_in(*master, "bfloat16.pth");
+    EXPECT_THAT(run(*master->make_predictor()), ContainerEq(read_floats("bfloat16.f32")));
+  }
+}
+
+TEST(MasterTest, AMisfitLeavesItAsItWas) {
+  const File model("net.pt");
+  const auto master = load_master(model, {});
+  swap_in(*master, "state_dict.pth");
+  EXPECT_THAT(error_of(ErrorKind::model, [&] { swap_in(*master, "missing.pth"); }),
+              HasSubstr("2 missing"));
+  EXPECT_THAT(run(*master->make_predictor()), ContainerEq(read_floats("other.f32")));
+}
+
+std::vector<std::string> digests_of(Master& master) {
+  std::vector<std::string> digests;
+  for (std::size_t i = 0; i < master.num_tensors(); ++i) {
+    digests.push_back(master.tensor_digest(i));
+  }
+  return digests;
+}
+
+TEST(MasterTest, DigestsAreOfTheWeightsWhateverFileTheyCameFrom) {
+  const File model("net.pt");
+  const auto master = load_master(model, {});
+  const auto own = digests_of(*master);
+  ASSERT_EQ(own.size(), 11u);
+  EXPECT_THAT(own.front(), testing::StartsWith("bn.bias float32 [8] "));
+  swap_in(*master, "state_dict.pth");
+  const auto others = digests_of(*master);
+  EXPECT_NE(others, own);
+  const auto predictor = master->make_predictor();  // which lays some of them out anew
+  for (const auto* same : {"weights.safetensors", "legacy.pth", "views.pth"}) {
+    swap_in(*master, same);
+    EXPECT_EQ(digests_of(*master), others) << same;
+  }
+}
+
+}  // namespace
+}  // namespace tally::model
