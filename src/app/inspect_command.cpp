@@ -93,7 +93,8 @@ Lines describe_folder(const std::string& folder) {
   const auto report = std::filesystem::path(folder) / "report.json";
   std::error_code ignored;
   if (std::filesystem::exists(report, ignored)) return report::describe_report(report);
-  return weights::describe(weights::open_checkpoint(folder, {}));
+  throw Error(ErrorKind::usage, format("'{}' is a folder without a report.json", folder),
+              "Name a file, or the folder of a result.");
 }
 
 Lines describe_json(const std::string& file) {

@@ -16,7 +16,7 @@
 #include <tally/data/data_set.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/evaluate/routes.hpp>
-#include <tally/model/predictor.hpp>
+#include <tally/model/master.hpp>
 
 namespace {
 

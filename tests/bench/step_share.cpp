@@ -17,7 +17,7 @@
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/evaluate/loop.hpp>
-#include <tally/model/predictor.hpp>
+#include <tally/model/master.hpp>
 #include <tally/tasks/task.hpp>
 
 namespace {
