@@ -1,0 +1,156 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tally/watch/checkpoint_folder.hpp>
+
+#include "checkpoints_fixture.hpp"
+
+namespace tally::watch {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST_F(Checkpoints, AreReadyOnceUnchanged) {
+  write("epoch_2.pt", "12345", 20);
+  write("epoch_1.pt", "1234567", 30);
+  auto folder = opened();
+  const Poll first = folder.poll();
+  EXPECT_THAT(first.ready, IsEmpty());
+  EXPECT_EQ(first.num_waiting, 2);
+  const Poll second = folder.poll();
+  EXPECT_EQ(second.num_waiting, 0);
+  ASSERT_THAT(names_of(second.ready), ElementsAre("epoch_1.pt", "epoch_2.pt"));
+  const Checkpoint& one = second.ready[0];
+  EXPECT_EQ(one.path, at("epoch_1.pt"));
+  EXPECT_EQ(one.step, 1);
+  EXPECT_EQ(one.bytes, 7);
+  EXPECT_EQ(one.modified_ns, 30'000'000'000);
+}
+
+TEST_F(Checkpoints, AreReadyUntilTaken) {
+  write("a.pt", "1");
+  auto folder = opened();
+  folder.poll();
+  EXPECT_THAT(ready(folder), ElementsAre("a.pt"));
+  const Poll again = folder.poll();
+  ASSERT_THAT(names_of(again.ready), ElementsAre("a.pt"));
+  folder.taken(again.ready[0]);
+  EXPECT_THAT(ready(folder), IsEmpty());
+  EXPECT_THAT(ready(folder), IsEmpty());
+}
+
+TEST_F(Checkpoints, WaitWhileTheyGrow) {
+  auto folder = opened();
+  for (int length = 1; length < 6; ++length) {
+    write("a.pt", std::string(static_cast<std::size_t>(length), 'x'), 1);
+    const Poll poll = folder.poll();
+    EXPECT_THAT(poll.ready, IsEmpty());
+    EXPECT_EQ(poll.num_waiting, 1);
+  }
+  EXPECT_THAT(ready(folder), ElementsAre("a.pt"));
+}
+
+TEST_F(Checkpoints, AreNewWhereAFileIsReplaced) {
+  write("last.pt", "first", 1);
+  auto folder = opened();
+  folder.poll();
+  folder.taken(folder.poll().ready.at(0));
+  write("new", "other", 2);  // as long as the first
+  fs::rename(at("new"), at("last.pt"));
+  EXPECT_THAT(ready(folder), IsEmpty());
+  EXPECT_THAT(ready(folder), ElementsAre("last.pt"));
+}
+
+TEST_F(Checkpoints, OfManyFilesAreOneOfTheirSum) {
+  write("checkpoint-5/index", "2", 1);
+  write("checkpoint-5/shard0", "four", 3);
+  write("checkpoint-5/shard1", "three", 2);
+  write("checkpoint-5/notes.txt", "no part of it", 9);
+  auto folder = opened();
+  folder.poll();
+  const auto found = folder.poll().ready;
+  ASSERT_THAT(names_of(found), ElementsAre("checkpoint-5"));
+  EXPECT_EQ(found[0].bytes, 10);
+  EXPECT_EQ(found[0].modified_ns, 3'000'000'000);
+  write("checkpoint-5/notes.txt", "still no part of it", 10);
+  EXPECT_THAT(ready(folder), ElementsAre("checkpoint-5"));
+}
+
+TEST_F(Checkpoints, OfAnEarlierRunAreKnown) {
+  write("a.pt", "1", 1);
+  write("b.pt", "1", 1);
+  auto first = opened();
+  first.poll();
+  const auto known = first.poll().ready;
+  write("b.pt", "1", 2);
+  write("c.pt", "1", 1);
+  auto restarted = opened(known);
+  EXPECT_EQ(restarted.poll().num_waiting, 2);
+  EXPECT_THAT(ready(restarted), ElementsAre("c.pt", "b.pt"));
+}
+
+TEST_F(Checkpoints, AreNotWhatIsBeingWritten) {
+  for (const char* name : {".hidden.pt", "a.pt.tmp", "b.pt.partial", "c.pt.incomplete", "notes.txt",
+                           "done", "tmp-checkpoint-5/index", ".cache/index", "logs/events"}) {
+    write(name, "0");
+  }
+  fs::create_symlink(at("nowhere.pt"), at("dangling.pt"));
+  CheckpointFolder folder(folder_, [](const fs::path& path) {
+    EXPECT_THAT(path.filename(), testing::AnyOf("notes.txt", "logs"));
+    return find(path);
+  });
+  EXPECT_EQ(folder.poll().num_waiting, 0);
+  EXPECT_THAT(ready(folder), IsEmpty());
+}
+
+TEST_F(Checkpoints, MayHaveAnyName) {
+  const std::string hostile = "a,\"b\"\n step=3;\xF0\x9F\x98\x80 .pt";
+  write(hostile, "1", 1);
+  write("no\xFFutf8_4.pt", "1", 1);
+  auto folder = opened();
+  folder.poll();
+  const auto found = folder.poll().ready;
+  ASSERT_THAT(names_of(found), ElementsAre(hostile, "no\\xffutf8_4.pt"));
+  EXPECT_EQ(found[1].path, at("no\xFFutf8_4.pt"));
+  auto restarted = opened(found);
+  EXPECT_EQ(restarted.poll().num_waiting, 0);
+}
+
+TEST_F(Checkpoints, AreNamedByTheWholePath) {
+  write("a.pt", "1");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  CheckpointFolder folder(".", find);
+  fs::current_path(before);
+  folder.poll();
+  EXPECT_EQ(folder.poll().ready.at(0).path, at("a.pt"));
+}
+
+TEST_F(Checkpoints, EndWithAFile) {
+  auto folder = opened();
+  EXPECT_FALSE(folder.is_done());
+  write("done", "");
+  EXPECT_TRUE(folder.is_done());
+}
+
+TEST_F(Checkpoints, AreInOrderWhereTheyAreMany) {
+  constexpr std::size_t kMany = 500;
+  for (std::size_t i = 0; i < kMany; ++i) write("step_" + std::to_string(i) + ".pt", "1", 1);
+  auto folder = opened();
+  folder.poll();
+  Poll poll;
+  for (int i = 0; i < 3; ++i) {
+    poll = folder.poll();
+    ASSERT_EQ(poll.ready.size(), kMany);
+    for (const auto& checkpoint : poll.ready) folder.unreadable(checkpoint, "half a file");
+  }
+  for (std::size_t i = 0; i < kMany; ++i) EXPECT_EQ(poll.ready[i].step, i);
+  poll = folder.poll();
+  ASSERT_EQ(poll.broken.size(), kMany);
+  for (std::size_t i = 0; i < kMany; ++i) EXPECT_EQ(poll.broken[i].checkpoint.step, i);
+}
+
+}  // namespace
+}  // namespace tally::watch
