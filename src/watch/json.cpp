@@ -1,0 +1,108 @@
+#include "json.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/format.hpp>
+
+namespace tally::watch {
+namespace {
+
+// Keys stay in the order of the documentation.
+using Json = nlohmann::ordered_json;
+
+// What is not finite becomes null in the text.
+Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+// get() would cut off a fraction and wrap what is too large.
+std::int64_t integer_of(const Json& json) {
+  const bool fits = json.is_number_unsigned()
+                        ? std::in_range<std::int64_t>(json.get<std::uint64_t>())
+                        : json.is_number_integer();
+  if (!fits)
+    throw std::runtime_error(
+        format("{} is no whole number", json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  return json.get<std::int64_t>();
+}
+
+std::optional<double> number_or_none(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+Json figure_json(const Figure& figure) {
+  Json json = {{"value", number_or_null(figure.value)},
+               {"low", number_or_null(figure.low)},
+               {"high", number_or_null(figure.high)}};
+  if (!figure.method.empty()) json["method"] = figure.method;
+  return json;
+}
+
+Figure figure_of(const Json& json) {
+  return {number_or_none(json.at("value")), number_or_none(json.at("low")),
+          number_or_none(json.at("high")), json.value("method", std::string())};
+}
+
+void read_evaluation(const Json& json, Entry& entry) {
+  entry.samples = integer_of(json.at("samples"));
+  for (const auto& [name, figure] : json.at("metrics").items()) {
+    entry.metrics.emplace_back(name, figure_of(figure));
+  }
+  entry.state_digest = json.at("state_digest").get<std::string>();
+  entry.weights_sha256 = json.at("weights_sha256").get<std::string>();
+  entry.seconds = json.at("seconds").get<double>();
+  entry.result = json.at("result").get<std::string>();
+}
+
+Status status_of(const std::string& text) {
+  if (text == "evaluated") return Status::evaluated;
+  if (text == "broken") return Status::broken;
+  throw std::runtime_error(format("its status is '{}'", text));
+}
+
+}  // namespace
+
+std::string line_of(const Entry& entry) {
+  const Checkpoint& checkpoint = entry.checkpoint;
+  const bool is_evaluated = entry.status == Status::evaluated;
+  Json json = {{"status", is_evaluated ? "evaluated" : "broken"},
+               {"step", checkpoint.step ? Json(*checkpoint.step) : Json()},
+               {"name", checkpoint.name},
+               {"path", checkpoint.path.string()},
+               {"bytes", checkpoint.bytes},
+               {"modified_ns", checkpoint.modified_ns},
+               {"time", entry.time}};
+  if (is_evaluated) {
+    json["samples"] = entry.samples;
+    json["metrics"] = Json::object();
+    for (const auto& [name, figure] : entry.metrics) json["metrics"][name] = figure_json(figure);
+    json["state_digest"] = entry.state_digest;
+    json["weights_sha256"] = entry.weights_sha256;
+    json["seconds"] = entry.seconds;
+    json["result"] = entry.result;
+  } else {
+    json["reason"] = entry.reason;
+  }
+  // A path need not be UTF-8, and must not stop the record.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Entry entry_of(std::string_view line) {
+  const Json json = Json::parse(line);
+  Entry entry;
+  entry.status = status_of(json.at("status").get<std::string>());
+  const Json& step = json.at("step");
+  entry.checkpoint = {step.is_null() ? std::nullopt : std::optional(integer_of(step)),
+                      json.at("name").get<std::string>(), json.at("path").get<std::string>(),
+                      integer_of(json.at("bytes")), integer_of(json.at("modified_ns"))};
+  entry.time = json.at("time").get<std::string>();
+  if (entry.status == Status::evaluated) {
+    read_evaluation(json, entry);
+  } else {
+    entry.reason = json.at("reason").get<std::string>();
+  }
+  return entry;
+}
+
+}  // namespace tally::watch
