@@ -16,19 +16,26 @@ using Json = nlohmann::ordered_json;
 // What is not finite becomes null in the text.
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
+// A path need not be UTF-8, and must not stop the record.
+std::string text_of(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 // get() would cut off a fraction and wrap what is too large.
 std::int64_t integer_of(const Json& json) {
   const bool fits = json.is_number_unsigned()
                         ? std::in_range<std::int64_t>(json.get<std::uint64_t>())
                         : json.is_number_integer();
-  if (!fits)
-    throw std::runtime_error(
-        format("{} is no whole number", json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  if (!fits) throw std::runtime_error(format("{} is no whole number", text_of(json, -1)));
   return json.get<std::int64_t>();
 }
 
 std::optional<double> number_or_none(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+Json step_json(const Checkpoint& checkpoint) {
+  return checkpoint.step ? Json(*checkpoint.step) : Json();
 }
 
 Json figure_json(const Figure& figure) {
@@ -55,6 +62,15 @@ void read_evaluation(const Json& json, Entry& entry) {
   entry.result = json.at("result").get<std::string>();
 }
 
+Json standing_json(const Entry* entry, const std::string& monitor) {
+  if (!entry) return {};
+  const Figure* found = watch::figure_of(*entry, monitor);
+  const Figure figure = found ? *found : Figure();
+  return {{"step", step_json(entry->checkpoint)},    {"name", entry->checkpoint.name},
+          {"path", entry->checkpoint.path.string()}, {"value", number_or_null(figure.value)},
+          {"low", number_or_null(figure.low)},       {"high", number_or_null(figure.high)}};
+}
+
 Status status_of(const std::string& text) {
   if (text == "evaluated") return Status::evaluated;
   if (text == "broken") return Status::broken;
@@ -67,7 +83,7 @@ std::string line_of(const Entry& entry) {
   const Checkpoint& checkpoint = entry.checkpoint;
   const bool is_evaluated = entry.status == Status::evaluated;
   Json json = {{"status", is_evaluated ? "evaluated" : "broken"},
-               {"step", checkpoint.step ? Json(*checkpoint.step) : Json()},
+               {"step", step_json(checkpoint)},
                {"name", checkpoint.name},
                {"path", checkpoint.path.string()},
                {"bytes", checkpoint.bytes},
@@ -84,8 +100,7 @@ std::string line_of(const Entry& entry) {
   } else {
     json["reason"] = entry.reason;
   }
-  // A path need not be UTF-8, and must not stop the record.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(json, -1);
 }
 
 Entry entry_of(std::string_view line) {
@@ -103,6 +118,21 @@ Entry entry_of(std::string_view line) {
     entry.reason = json.at("reason").get<std::string>();
   }
   return entry;
+}
+
+std::string stop_text(const Verdict& verdict, const StopSettings& settings, std::string_view time) {
+  const Json json = {{"stop", verdict.stop},
+                     {"reason", verdict.reason},
+                     {"time", time},
+                     {"monitor", settings.monitor},
+                     {"mode", name(settings.mode)},
+                     {"patience", settings.patience},
+                     {"min_delta", settings.min_delta},
+                     {"significant", settings.significant},
+                     {"evaluated", verdict.num_evaluated},
+                     {"best", standing_json(verdict.best, settings.monitor)},
+                     {"last", standing_json(verdict.last, settings.monitor)}};
+  return text_of(json, 2) + "\n";
 }
 
 }  // namespace tally::watch
