@@ -1,14 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <limits>
 
 #include <expect_error.hpp>
 #include <tally/base/error.hpp>
 #include <tally/watch/leaderboard.hpp>
 
+#include "full_disk.hpp"
 #include "scratch_folder.hpp"
 
 namespace tally::watch {
@@ -223,24 +222,6 @@ TEST_F(LeaderboardFiles, KeepEveryBitOfANumberAndNoOtherNumbers) {
     EXPECT_EQ(figure_of(read, "none")->high, std::nullopt);
   }
 }
-
-// While it lives, no file of this process grows beyond so many bytes: a full disk.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t num_bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit = {num_bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
-};
 
 TEST_F(LeaderboardFiles, HaveNoHalfLineOnAFullDisk) {
   Leaderboard board(folder_);

@@ -1,0 +1,17 @@
+// The best checkpoint so far under one name, that of a link or of a copy. One process at a time.
+#pragma once
+
+#include <filesystem>
+
+namespace tally::watch {
+
+// Whatever is at `best` stays usable until the new one takes its place, at once; where a copy is
+// interrupted, the next call clears away what it left. `checkpoint` is absolute. Both throw
+// Error(output).
+void link_best(const std::filesystem::path& checkpoint, const std::filesystem::path& best);
+
+// A file, or a folder with all that is in it; what links lead to is copied, too. False where
+// training has removed the checkpoint or a part of it: then `best` is as it was.
+bool copy_best(const std::filesystem::path& checkpoint, const std::filesystem::path& best);
+
+}  // namespace tally::watch

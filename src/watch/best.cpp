@@ -1,0 +1,80 @@
+#include <tally/watch/best.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/base/unique_descriptor.hpp>
+
+#include "put_in_place.hpp"
+
+namespace tally::watch {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error failure(const char* call, const fs::path& path, int error, std::string_view next_step) {
+  return {ErrorKind::output,
+          format("cannot {} '{}' ({})", call, printable(path.string()), errno_text(error)),
+          next_step};
+}
+
+constexpr std::string_view kSpace = "Check the folder's permissions and free space.";
+
+// Where the new one lies until it is whole; the same name each time, so that nothing piles up.
+fs::path beside(const fs::path& best) { return best.string() + ".partial"; }
+
+void clear(const fs::path& best) {
+  recover_place(best);
+  std::error_code problem;
+  fs::remove_all(beside(best), problem);
+  if (problem) throw failure("remove", beside(best), problem.value(), kSpace);
+}
+
+void sync(const fs::path& path) {
+  const UniqueDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Some file systems cannot sync a folder.
+  if (file && (::fsync(file.get()) == 0 || errno == EINVAL)) return;
+  throw fs::filesystem_error("sync", path, std::error_code(errno, std::generic_category()));
+}
+
+void sync_all(const fs::path& path) {
+  if (fs::is_directory(path)) {
+    for (const auto& entry : fs::recursive_directory_iterator(path)) sync(entry.path());
+  }
+  sync(path);
+}
+
+}  // namespace
+
+void link_best(const fs::path& checkpoint, const fs::path& best) {
+  clear(best);
+  if (::symlink(checkpoint.c_str(), beside(best).c_str()) != 0) {
+    throw failure("link", best, errno, "Use --keep-best copy or none.");
+  }
+  put_in_place(beside(best), best);
+}
+
+bool copy_best(const fs::path& checkpoint, const fs::path& best) {
+  clear(best);
+  try {
+    fs::copy(checkpoint, beside(best), fs::copy_options::recursive);
+    sync_all(beside(best));
+  } catch (const fs::filesystem_error& error) {
+    const int code = error.code().value();
+    std::error_code ignored;
+    fs::remove_all(beside(best), ignored);
+    if (code == ENOENT || code == ESTALE) return false;
+    throw failure("copy the best checkpoint to", best, code, kSpace);
+  }
+  put_in_place(beside(best), best);
+  return true;
+}
+
+}  // namespace tally::watch
