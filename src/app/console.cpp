@@ -1,6 +1,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -64,13 +65,12 @@ void report_alone(const Error& error) {
 // How a rank dies: after a failure that was agreed on every rank leaves
 // MPI and returns the same code; any other failure ends the job at once, for the peers may already
 // wait in a collective.
-int run_job(EvaluateMode mode, const std::vector<std::string>& arguments, int& argc, char**& argv) {
+int run_job(const std::function<int(const comm::Communicator&)>& command, int& argc, char**& argv) {
   comm::Runtime runtime(&argc, &argv);
   const auto& world = runtime.world();
   log::set_voice(world.is_root() ? log::Voice::speaks : log::Voice::quiet);
   try {
-    run_evaluate(world, mode, arguments);
-    return 0;
+    return command(world);
   } catch (const comm::AgreedFailure& failure) {
     return exit_code(failure.kind);
   } catch (...) {
@@ -84,9 +84,15 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
     return 0;
   }
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (arguments[0] == "evaluate") return run_job(EvaluateMode::evaluate, rest, argc, argv);
-  if (arguments[0] == "check") return run_job(EvaluateMode::check, rest, argc, argv);
-  if (arguments[0] == "score") return run_job(EvaluateMode::score, rest, argc, argv);
+  const auto evaluate = [&](EvaluateMode mode) {
+    return run_job([&](const auto& comm) { return run_evaluate(comm, mode, rest); }, argc, argv);
+  };
+  if (arguments[0] == "evaluate") return evaluate(EvaluateMode::evaluate);
+  if (arguments[0] == "check") return evaluate(EvaluateMode::check);
+  if (arguments[0] == "score") return evaluate(EvaluateMode::score);
+  if (arguments[0] == "watch") {
+    return run_job([&](const auto& comm) { return run_watch(comm, rest); }, argc, argv);
+  }
   // One process does these, however many were started.
   if (arguments[0] == "inspect" || arguments[0] == "compare") {
     const auto run = arguments[0] == "inspect" ? run_inspect : run_compare;

@@ -1,184 +1,31 @@
 #include <cstdio>
-#include <functional>
-#include <optional>
+#include <filesystem>
 
 #include <tally/base/clock.hpp>
-#include <tally/base/error.hpp>
-#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/comm/agree.hpp>
-#include <tally/device/energy.hpp>
-#include <tally/report/progress.hpp>
-#include <tally/report/run_report.hpp>
-#include <tally/trace/span.hpp>
-#include <tally/trace/trace_file.hpp>
 
 #include "commands.hpp"
-#include "detections.hpp"
-#include "interrupt.hpp"
+#include "evaluation.hpp"
 #include "job.hpp"
-#include "naming_model.hpp"
-#include "output_folder.hpp"
-#include "results.hpp"
-#include "score_texts.hpp"
-#include "score_units.hpp"
 #include "staging.hpp"
 #include "tracing.hpp"
-#include "units.hpp"
-#include "watcher.hpp"
 
 namespace tally::app {
 namespace {
 
-// What only rank 0 has while a run goes on.
-struct RootSide {
-  OutputFolder folder;
-  std::optional<report::EventLog> events;
-  std::optional<trace::TraceFile> trace;
-
-  explicit RootSide(const Job& job) : folder(job.output, job.config.overwrite, job.config.trace) {
-    folder.create();
-    events.emplace(folder.events());
-    if (job.tracing) trace.emplace(folder.trace());
+void print_result(const report::RunReport& report, const Job& job) {
+  std::fputs(report::to_table(report, job.output).c_str(), stdout);
+  std::error_code ignored;  // a trace that could not be written cost no result
+  if (job.tracing && std::filesystem::exists(job.config.trace, ignored)) {
+    std::fputs(format("Trace     {}\n", printable(job.config.trace)).c_str(), stdout);
   }
-
-  // After the loop a trace that cannot be written costs no result.
-  void drop_trace(const Error& why, report::RunReport& report) {
-    trace.reset();
-    folder.drop_trace();
-    report.notes.push_back(format("there is no trace: {}", why.what()));
-    log::note(report.notes.back());
-  }
-};
-
-LoopResult run(Job& job, evaluate::Observer& observer, IdsFound& ids) {
-  if (job.saved_texts) return score_texts(job, observer, ids);
-  if (job.saved_units) return score_units(job, observer);
-  if (job.saved_detections) return pass_over_images(job, observer);
-  std::optional<LoopResult> result;
-  naming_model(job, [&] { result.emplace(run_loop(job, observer)); });
-  return std::move(*result);
-}
-
-LoopResult loop_with_progress(Job& job, RootSide* root, IdsFound& ids) {
-  if (root == nullptr) {
-    SilentObserver silent;
-    return run(job, silent, ids);
-  }
-  const auto own_samples = job.grid->samples_of(job.slice).count;
-  Watcher watcher(report::progress_style_from_name(job.config.progress), *root->events, *job.task,
-                  own_samples, job.grid->num_samples());
-  auto result = run(job, watcher, ids);
-  watcher.finish();
-  return result;
-}
-
-// Collective. What happened until now goes to rank 0.
-void gather_trace(const comm::Communicator& comm, Job& job, Phases& phases, RootSide* root,
-                  report::RunReport& report) {
-  phases.done("report");
-  const auto failure = job.tracing->gather(comm, phases, job.config.gather_window_bytes,
-                                           root != nullptr ? &*root->trace : nullptr);
-  if (failure) root->drop_trace(*failure, report);
-  if (failure) return;
-  if (job.tracing->num_dropped() == 0) return;
-  report.notes.push_back(
-      format("the trace lacks {} spans, for which there was no room", job.tracing->num_dropped()));
-  log::note(report.notes.back());
-}
-
-void try_for_trace(RootSide& root, report::RunReport& report, const std::function<void()>& step) {
-  if (!root.trace) return;
-  try {
-    step();
-  } catch (...) {
-    root.drop_trace(current_error(), report);
-  }
-}
-
-// The report comes last: where it lies, the result is complete.
-void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
-             Phases& phases, const Stopwatch& publishing, RootSide& root) {
-  root.folder.begin_publishing();
-  try_for_trace(root, report, [&] { root.folder.make_way_for_trace(); });
-  if (predictions) {
-    const trace::Span span(trace::Kind::step, "publish_predictions");
-    report.predictions_digest = predictions->digest;
-    predictions->writer.publish(prediction_attributes(job, predictions->digest));
-    for (const auto& text : predictions->texts) {
-      publish_file(partial_path(text), text);
-      report.text_files.push_back(text.filename().string());
-    }
-  }
-  {
-    const trace::Span span(trace::Kind::step, "write_metrics");
-    report::write_metrics_file(report, root.folder.metrics());
-  }
-  phases.done("publish");
-  try_for_trace(root, report, [&] {
-    job.tracing->publish(phases, *root.trace);
-    root.folder.trace_published();
-  });
-  report.wall_s = process_age_s();
-  report.publish_s = publishing.elapsed_s();
-  root.events->finished("complete");
-  write_file_atomically(root.folder.report(), report::to_json(report));
-  root.folder.keep();
-  std::fputs(report::to_table(report, root.folder.path()).c_str(), stdout);
-  if (root.trace) {
-    std::fputs(format("Trace     {}\n", printable(root.folder.trace().string())).c_str(), stdout);
-  }
-}
-
-void evaluate_and_publish(const comm::Communicator& comm, Job& job, Phases& phases) {
-  if (!job.config.stage.empty()) {
-    stage_data(comm, job);
-    phases.done("stage");
-  }
-  std::optional<RootSide> root;
-  if (!comm.is_root()) wait_on_interrupt();
-  comm::agree_on(comm, [&] {
-    if (comm.is_root()) root.emplace(job);
-  });
-  RootSide* const mine = root ? &*root : nullptr;
-  const device::EnergyMeter energy(job.device);
-  const double startup_s = process_age_s();
-  phases.done("create_output");
-  if (mine != nullptr) mine->events->phase("evaluate");
-  IdsFound ids;
-  auto loop = loop_with_progress(job, mine, ids);
-  phases.done("evaluate");
-  comm.barrier();
-  // Others may compute on the same GPU until here.
-  loop.energy_j = energy.joules();
-  phases.done("wait_for_ranks");
-  join_units(comm, job, loop);
-  match_detections(comm, job, loop);
-  if (job.task->has_units() || job.task->detections() != nullptr) phases.done("match");
-  auto figures = merge_results(comm, job, loop);
-  phases.done("reduce");
-  add_figures_of_kept(comm, job, loop, figures);
-  phases.done("count_again");
-  if (mine != nullptr) mine->events->phase("gather");
-  auto predictions =
-      gather_predictions(comm, job, loop, mine != nullptr ? mine->folder.predictions() : "");
-  phases.done("gather");
-  std::optional<report::IdMatch> ids_matched;
-  if (job.saved_texts) ids_matched = match_ids(comm, job, ids);
-  if (job.saved_detections) ids_matched = job.saved_detections->ids;
-  const Stopwatch publishing;
-  auto report = make_report(comm, job, loop, figures, phases);
-  report.startup_s = startup_s;
-  report.ids = std::move(ids_matched);
-  if (job.tracing) gather_trace(comm, job, phases, mine, report);
-  if (mine != nullptr) publish(job, report, std::move(predictions), phases, publishing, *mine);
 }
 
 }  // namespace
 
-void run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
+int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
                   const std::vector<std::string>& arguments) {
   show_spans_to_profilers();
   Phases phases;
@@ -189,9 +36,15 @@ void run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   for (const auto& note : job.notes) log::note(note);
   if (mode == EvaluateMode::check) {
     if (comm.is_root()) std::fputs(plan_text(job, comm.world_size()).c_str(), stdout);
-    return;
+    return 0;
   }
-  evaluate_and_publish(comm, job, phases);
+  if (!job.config.stage.empty()) {
+    stage_data(comm, job);
+    phases.done("stage");
+  }
+  const auto report = evaluate_job(comm, job, phases);
+  if (report) print_result(*report, job);
+  return 0;
 }
 
 }  // namespace tally::app

@@ -4,6 +4,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
+#include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/trace/span.hpp>
@@ -84,16 +85,21 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
 }
 
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
-                       const device::Stream& stream) {
+                       const device::Stream& stream, MoreWeights more) {
   LoadedModel loaded;
   auto master = load_master(comm, config, stream, loaded);
   if (!config.weights.empty()) {
-    loaded.weights = share_weights(comm, config.weights, config.weights_key, *master);
+    auto shared =
+        share_weights(comm, open_on_all(comm, config.weights, config.weights_key), *master);
+    for (const auto& note : shared.notes) log::note(note);
+    loaded.weights = std::move(shared.file);
   }
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
-    loaded.predictor = master->make_last_predictor();
+    const bool is_last = more == MoreWeights::none;
+    loaded.predictor = is_last ? master->make_last_predictor() : master->make_predictor();
   });
+  if (more == MoreWeights::come) loaded.master = std::move(master);
   return loaded;
 }
 

@@ -34,7 +34,8 @@ struct LoadedModel {
 
 // Collective. Rank 0 reads the model, all get its bytes, every rank loads it; then the weights
 // (share_weights.hpp).
+enum class MoreWeights { none, come };
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
-                       const device::Stream& stream);
+                       const device::Stream& stream, MoreWeights more);
 
 }  // namespace tally::app

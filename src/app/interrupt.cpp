@@ -49,7 +49,21 @@ extern "C" void wait_and_die(int signal_number) {
   die_of(signal_number);
 }
 
+std::atomic<bool> stop_asked = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+// What SIGINT and SIGTERM do where they do not ask to stop, or do so a second time.
+std::atomic<void (*)(int)> last_resort = SIG_DFL;
+bool only_asks = false;
+
+extern "C" void ask_to_stop(int signal_number) {
+  if (!stop_asked.exchange(true) || signal_number == SIGUSR1) return;
+  void (*const handler)(int) = last_resort.load();
+  handler == SIG_DFL ? die_of(signal_number) : handler(signal_number);
+}
+
 void handle_interrupts(void (*handler)(int)) {
+  last_resort.store(handler);
+  if (only_asks) return;
   for (const int signal_number : {SIGINT, SIGTERM}) std::signal(signal_number, handler);
 }
 
@@ -69,6 +83,15 @@ void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
   doomed.store(any ? lists.back().get() : nullptr);
   handle_interrupts(any ? remove_and_die : SIG_DFL);
 }
+
+void stop_on_interrupt() {
+  only_asks = true;
+  for (const int signal_number : {SIGINT, SIGTERM, SIGUSR1}) {
+    std::signal(signal_number, ask_to_stop);
+  }
+}
+
+bool asked_to_stop() { return stop_asked.load(); }
 
 void wait_on_interrupt() { handle_interrupts(wait_and_die); }
 

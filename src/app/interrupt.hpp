@@ -23,4 +23,12 @@ void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
 // those that it sent SIGTERM is gone, so that they must not go before the rank that cleans up.
 void wait_on_interrupt();
 
+// For a process that can go on later: from now on SIGINT, SIGTERM and SIGUSR1 only ask it to stop,
+// whatever is told above; a second SIGINT or SIGTERM does what they do.
+void stop_on_interrupt();
+bool asked_to_stop();
+
+// Thrown where work ends because somebody asked for that.
+struct StopRequested {};
+
 }  // namespace tally::app

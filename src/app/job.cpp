@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 
 #include <tally/base/build_info.hpp>
@@ -22,13 +23,13 @@
 #include "batch_size.hpp"
 #include "binding_hints.hpp"
 #include "class_weights.hpp"
-#include "naming_model.hpp"
 #include "output_folder.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
 #include "saved_predictions.hpp"
 #include "staging.hpp"
 #include "units.hpp"
+#include "warm_up.hpp"
 
 namespace tally::app {
 namespace {
@@ -67,7 +68,16 @@ void settle_scoring(config::RunConfig& config) {
   config.device = "cpu";
 }
 
+// Where a watch that is started again finds what it did before.
+std::string watch_folder(const config::RunConfig& config) {
+  if (!config.output.empty()) return config.output;
+  auto path = std::filesystem::absolute(config.watch.checkpoints).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return format("tally-watch-{}", path.filename().string());
+}
+
 std::string choose_output(const comm::Communicator& comm, const config::RunConfig& config) {
+  if (!config.watch.checkpoints.empty()) return comm.broadcast(watch_folder(config));
   auto output = comm.broadcast(config.output.empty() ? default_output_name() : config.output);
   comm::agree_on(comm, [&] {
     if (comm.is_root()) OutputFolder(output, config.overwrite, config.trace);
@@ -217,14 +227,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   });
   if (scores_units(job) || job.saved_detections) return;
   settle_batch_size(comm, job);
-  comm::agree_on(comm, [&] {
-    naming_model(job, [&] {
-      const trace::Span span(trace::Kind::step, "warm_up_batch");
-      job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device);
-      evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor, *job.task,
-                        *job.stream);
-    });
-  });
+  warm_up(comm, job);
   for (const auto& notes : {job.routes.notes, predictor.notes(), job.task->notes()}) {
     job.notes.insert(job.notes.end(), notes.begin(), notes.end());
   }
@@ -245,7 +248,7 @@ std::int64_t num_samples(const Job& job) {
 
 Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
                 const std::vector<std::string>& arguments, Phases& phases) {
-  const bool has_model = kind == config::RunKind::model;
+  const bool has_model = kind != config::RunKind::predictions;
   Job job;
   job.config = read_settings(comm, kind, arguments);
   if (!has_model) settle_scoring(job.config);
@@ -264,7 +267,8 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
   phases.done("open_data");
   if (has_model) {
     const auto torch_for_device = model::load_ahead(job.device);
-    job.model = load_model(comm, job.config, *job.stream);
+    job.model = load_model(comm, job.config, *job.stream,
+                           job.is_watch() ? MoreWeights::come : MoreWeights::none);
     comm::agree_on(comm, [&] { job.gpu_versions = check_gpu_libraries(job.device, job.gpus); });
   } else {
     take_predictions(comm, job);

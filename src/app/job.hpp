@@ -40,6 +40,7 @@ struct Job {
   config::RunConfig config;
   std::unique_ptr<Tracing> tracing;  // with --trace
   std::string output;                // folder, the same on every rank
+  double began_s = 0;                // the process's age when this evaluation began
   device::Device device;
   device::GpuInventory gpus;  // not looked for where the CPU was asked for
   comm::Placement placement;
@@ -65,6 +66,9 @@ struct Job {
   std::int64_t staged_bytes = 0;  // of all ranks
   std::vector<Subgroups> subgroups;
   std::vector<std::string> notes;
+
+  // Whether it is evaluated again and again, with other weights.
+  bool is_watch() const { return !config.watch.checkpoints.empty(); }
 };
 
 // Of the data set, or of what --limit leaves; of saved answers these are questions.

@@ -28,18 +28,6 @@ constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kHashedAtOnce = std::uint64_t{1} << 20;
 constexpr double kSaidEvery_s = 10;
 
-// Collective. What rank 0 finds at `path`, on every rank.
-Checkpoint open_on_all(const comm::Communicator& comm, const std::string& path,
-                       const std::string& key) {
-  std::vector<std::byte> bytes;
-  comm::agree_on(comm, [&] {
-    const trace::Span span(trace::Kind::step, "open_checkpoint");
-    if (comm.is_root()) bytes = weights::to_bytes(weights::open_checkpoint(path, key));
-  });
-  comm.broadcast(bytes);
-  return weights::checkpoint_from_bytes(bytes);
-}
-
 // Opens the files of a checkpoint one at a time, as they come.
 class Files {
  public:
@@ -186,22 +174,34 @@ std::string digest_of_tensors(const comm::Communicator& comm, model::Master& mas
 
 }  // namespace
 
-report::WeightsFile share_weights(const comm::Communicator& comm, const std::string& path,
-                                  const std::string& key, model::Master& master) {
-  const auto checkpoint = open_on_all(comm, path, key);
+Checkpoint open_on_all(const comm::Communicator& comm, const std::string& path,
+                       const std::string& key) {
+  std::vector<std::byte> bytes;
+  comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "open_checkpoint");
+    if (comm.is_root()) bytes = weights::to_bytes(weights::open_checkpoint(path, key));
+  });
+  comm.broadcast(bytes);
+  return weights::checkpoint_from_bytes(bytes);
+}
+
+SharedWeights share_weights(const comm::Communicator& comm, const Checkpoint& checkpoint,
+                            model::Master& master) {
+  SharedWeights shared;
   std::vector<Piece> pieces;
   comm::agree_on(comm, [&] {
-    pieces = weights::plan_pieces(checkpoint, master.fit(checkpoint), kPieceBytes);
+    auto fit = master.fit(checkpoint);
+    shared.notes = std::move(fit.notes);
+    pieces = weights::plan_pieces(checkpoint, fit.names, kPieceBytes);
   });
-  report::WeightsFile found;
-  found.path = path;
+  shared.file.path = checkpoint.path;
   for (const auto& file : checkpoint.files) {
-    found.bytes += checked_cast<std::int64_t>(file.num_bytes);
+    shared.file.bytes += checked_cast<std::int64_t>(file.num_bytes);
   }
-  found.num_files = std::ssize(checkpoint.files);
-  found.sha256 = share_pieces(comm, checkpoint, pieces, master);
-  found.tensors_sha256 = digest_of_tensors(comm, master);
-  return found;
+  shared.file.num_files = std::ssize(checkpoint.files);
+  shared.file.sha256 = share_pieces(comm, checkpoint, pieces, master);
+  shared.file.tensors_sha256 = digest_of_tensors(comm, master);
+  return shared;
 }
 
 }  // namespace tally::app

@@ -1,20 +1,31 @@
 // Weights from files to all ranks: every byte of a tensor is read once in the whole job.
 #pragma once
 
-#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <tally/comm/communicator.hpp>
 #include <tally/model/master.hpp>
 #include <tally/report/run_report.hpp>
+#include <tally/weights/checkpoint.hpp>
 
 namespace tally::app {
 
-// Collective. The checkpoint at `path` takes the place of the model's weights. Rank 0 reads its
-// directory; the tensors are read by the ranks in turn, in pieces of 64 MiB or a tensor's part
+// Collective. What rank 0 finds at `path`, on every rank. Throws AgreedFailure where it cannot be
+// read.
+weights::Checkpoint open_on_all(const comm::Communicator& comm, const std::string& path,
+                                const std::string& key);
+
+struct SharedWeights {
+  report::WeightsFile file;
+  std::vector<std::string> notes;
+};
+
+// Collective. The checkpoint, the same on every rank, takes the place of the model's weights. The
+// tensors are read by the ranks in turn, in pieces of 64 MiB or a tensor's part
 // where that is larger, and each piece is broadcast. A rank holds two pieces at a time. Throws
-// AgreedFailure on all ranks: model, where the checkpoint cannot be read or does not fit.
-report::WeightsFile share_weights(const comm::Communicator& comm, const std::string& path,
-                                  const std::string& key, model::Master& master);
+// AgreedFailure on all ranks: model, where a file cannot be read or the checkpoint does not fit.
+SharedWeights share_weights(const comm::Communicator& comm, const weights::Checkpoint& checkpoint,
+                            model::Master& master);
 
 }  // namespace tally::app

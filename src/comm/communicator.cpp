@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -96,6 +97,20 @@ std::optional<std::int64_t> Communicator::max_unless(std::int64_t value,
 void Communicator::barrier() const {
   const trace::Span span(trace::Kind::collective, "barrier");
   body_->check(MPI_Barrier(body_->comm.get()), "MPI_Barrier");
+}
+
+void Communicator::wait_for_root() const {
+  const trace::Span span(trace::Kind::collective, "wait_for_root");
+  constexpr std::chrono::milliseconds kNap{5};
+  char word = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  body_->check(MPI_Ibcast(&word, 1, MPI_CHAR, 0, body_->comm.get(), &request), "MPI_Ibcast");
+  for (int is_done = 0;;) {
+    body_->check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (is_done != 0) return;
+    // MPI's own waiting would take a core for as long.
+    std::this_thread::sleep_for(kNap);
+  }
 }
 
 int Communicator::claim_failure(int code) const {

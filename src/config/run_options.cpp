@@ -15,6 +15,7 @@ constexpr std::string_view kFiles = "Files";
 constexpr std::string_view kWhat = "What is computed";
 constexpr std::string_view kHow = "How";
 constexpr std::string_view kResults = "Results";
+constexpr std::string_view kWatch = "Which checkpoints, and when to stop";
 
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMaxBatch = 1 << 24;
@@ -24,6 +25,7 @@ constexpr int kMaxReadThreads = 64;
 constexpr std::int64_t kMaxBins = 1000;
 constexpr std::int64_t kMaxAnswer = 10'000;
 constexpr double kMaxMargin = 1e9;
+constexpr double kMaxSeconds = 1e6;
 constexpr std::int64_t kMaxBucket = 1 << 20;
 constexpr std::int64_t kMaxReplicas = 100'000;
 
@@ -150,15 +152,60 @@ constexpr std::array<std::string_view, 16> kOfModels{"model",          "weights"
                                                      "threads",        "no-answer-threshold",
                                                      "stage",          "read-threads"};
 
+// What each checkpoint brings, or each result has of its own.
+constexpr std::array<std::string_view, 3> kOfOneRun{"weights", "overwrite", "trace"};
+
+OptionTable watch_options(WatchConfig& watch) {
+  return {
+      {kFiles, "checkpoints", "DIR", "folder that training writes its checkpoints to", "",
+       words(watch.checkpoints), Presence::required},
+      {kWatch, "poll", "SECONDS",
+       "between two looks at the folder; what stayed the same from one to the next is complete", "",
+       number(watch.poll_s, 0.01, kMaxSeconds)},
+      {kWatch, "stop-after", "N", "end after so many checkpoints, with those of earlier runs; 0: no",
+       "", whole_number(watch.stop_after, std::int64_t{0}, kMaxInt64)},
+      {kWatch, "time-limit", "SECONDS",
+       "begin no evaluation that might not end within them; exit code 75; 0: none", "",
+       whole_number(watch.time_limit_s, std::int64_t{0}, kMaxInt64)},
+      {kWatch, "monitor", "METRIC", "what tells better checkpoints from worse",
+       "the task's first metric", words(watch.monitor)},
+      {kWatch, "mode", "MODE", "whether more or less of it is better: max, min", "the metric's own",
+       one_of(watch.mode, {"max", "min"})},
+      {kWatch, "patience", "N",
+       "stop early after so many checkpoints in a row without a gain; 0: never", "",
+       whole_number(watch.patience, std::int64_t{0}, kMaxInt64)},
+      {kWatch, "min-delta", "D", "a gain is more than this", "",
+       number(watch.min_delta, 0.0, kMaxMargin)},
+      {kWatch, "significant", "BOOL",
+       "a gain also lies beyond the interval of the best one until then", "",
+       flag(watch.significant)},
+      {kWatch, "keep-best", "HOW", "OUTPUT/best: a link to the best checkpoint, a copy, none", "",
+       one_of(watch.keep_best, {"link", "copy", "none"})}};
+}
+
+template <class Names>
+void leave_out(OptionTable& table, const Names& names) {
+  std::erase_if(table, [&](const Option& option) {
+    return std::ranges::find(names, option.name) != names.end();
+  });
+}
+
 OptionTable run_table(RunConfig& run, std::string& config_file, RunKind kind) {
   OptionTable table = all_options(run, config_file);
-  if (kind == RunKind::model) return table;
-  std::erase_if(table, [](const Option& option) {
-    return std::ranges::find(kOfModels, option.name) != kOfModels.end();
-  });
-  table.insert(table.begin(), {kFiles, "predictions", "FILE",
-                               "a predictions.h5, SQuAD's predictions.json, or COCO's results", "",
-                               words(run.predictions), Presence::required});
+  if (kind == RunKind::predictions) {
+    leave_out(table, kOfModels);
+    table.insert(table.begin(), {kFiles, "predictions", "FILE",
+                                 "a predictions.h5, SQuAD's predictions.json, or COCO's results",
+                                 "", words(run.predictions), Presence::required});
+  }
+  if (kind == RunKind::checkpoints) {
+    leave_out(table, kOfOneRun);
+    const auto own = watch_options(run.watch);
+    table.insert(table.begin(), own.begin(), own.end());
+    for (auto& option : table) {
+      if (option.name == "output") option.default_words = "tally-watch-<name of the folder>";
+    }
+  }
   return table;
 }
 

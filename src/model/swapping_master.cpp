@@ -8,7 +8,7 @@
 
 namespace tally::model {
 
-std::vector<std::string> SwappingMaster::fit(const weights::Checkpoint& checkpoint) {
+WeightFit SwappingMaster::fit(const weights::Checkpoint& checkpoint) {
   // Anew: making a predictor may have put other tensors in their places.
   return swap_.emplace(make_swap()).fit(checkpoint);
 }

@@ -15,7 +15,7 @@ namespace tally::model {
 
 class SwappingMaster : public Master {
  public:
-  std::vector<std::string> fit(const weights::Checkpoint& checkpoint) override;
+  WeightFit fit(const weights::Checkpoint& checkpoint) override;
   void put(const std::string& name, const weights::StoredPart& part,
            std::span<const std::byte> bytes) override;
   void settle() override;

@@ -9,7 +9,6 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/log.hpp>
 #include <tally/digest/digest.hpp>
 
 #include "name_fit.hpp"
@@ -46,9 +45,10 @@ std::string mismatch(const std::string& name, const at::Tensor& target,
                 weights::name(stored.type), shape_text(target), dtype_name(target));
 }
 
-void note_choices(const weights::Checkpoint& checkpoint, const std::string& prefix) {
+void note_choices(const weights::Checkpoint& checkpoint, const std::string& prefix,
+                  std::vector<std::string>& notes) {
   const auto note = [&](const std::string& text) {
-    log::note(format("weights '{}': {}", checkpoint.path, text));
+    notes.push_back(format("weights '{}': {}", checkpoint.path, text));
   };
   if (!checkpoint.location.empty()) {
     note(format("taken from its entry '{}'", checkpoint.location));
@@ -102,33 +102,33 @@ std::vector<std::string> WeightSwap::misfits(const weights::Checkpoint& checkpoi
   return found;
 }
 
-void WeightSwap::note_conversions(const weights::Checkpoint& checkpoint,
-                                  const std::vector<std::string>& names) const {
+void WeightSwap::note_conversions(const weights::Checkpoint& checkpoint, WeightFit& fit) const {
   std::map<std::string, std::int64_t> conversions;
-  for (const auto& name : names) {
+  for (const auto& name : fit.names) {
     const auto type = checkpoint.tensors.at(name).type;
     const auto& target = target_of(name);
     if (scalar_type(type) == target.scalar_type()) continue;
     ++conversions[format("{} to {}", weights::name(type), dtype_name(target))];
   }
   for (const auto& [types, count] : conversions) {
-    log::note(format("weights '{}': {} tensors converted from {}", checkpoint.path, count, types));
+    fit.notes.push_back(
+        format("weights '{}': {} tensors converted from {}", checkpoint.path, count, types));
   }
 }
 
-std::vector<std::string> WeightSwap::fit(const weights::Checkpoint& checkpoint) {
+WeightFit WeightSwap::fit(const weights::Checkpoint& checkpoint) {
   auto fit = fit_names(names_of(targets_), names_of(checkpoint.tensors));
   forgive_missing(fit.missing);
   prefix_ = fit.prefix;
   types_.clear();
   gathered_.clear();
-  std::vector<std::string> names;
+  WeightFit found;
   for (const auto& [name, stored] : checkpoint.tensors) {
     if (!targets_.contains(without_prefix(name, prefix_))) continue;
-    names.push_back(name);
+    found.names.push_back(name);
     types_.emplace(name, stored.type);
   }
-  const auto misshaped = misfits(checkpoint, names);
+  const auto misshaped = misfits(checkpoint, found.names);
   if (!fit.fits() || !misshaped.empty()) {
     throw Error(ErrorKind::model,
                 format("weights '{}' do not fit model '{}'{}{}{}", checkpoint.path, model_,
@@ -136,9 +136,9 @@ std::vector<std::string> WeightSwap::fit(const weights::Checkpoint& checkpoint) 
                        list_first("of another shape or type", misshaped)),
                 "Compare both files with 'tally inspect'.");
   }
-  note_choices(checkpoint, prefix_);
-  note_conversions(checkpoint, names);
-  return names;
+  note_choices(checkpoint, prefix_, found.notes);
+  note_conversions(checkpoint, found);
+  return found;
 }
 
 void WeightSwap::put(const std::string& name, const weights::StoredPart& part,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tally/base/error.hpp>
+#include <tally/model/master.hpp>
 #include <tally/weights/checkpoint.hpp>
 
 #include "network.hpp"
@@ -22,7 +23,7 @@ class WeightSwap {
              std::vector<std::string> fixed_buffers);
 
   // See Master.
-  std::vector<std::string> fit(const weights::Checkpoint& checkpoint);
+  WeightFit fit(const weights::Checkpoint& checkpoint);
   void put(const std::string& name, const weights::StoredPart& part,
            std::span<const std::byte> bytes);
   void settle();
@@ -35,8 +36,7 @@ class WeightSwap {
   void forgive_missing(std::vector<std::string>& missing) const;
   std::vector<std::string> misfits(const weights::Checkpoint& checkpoint,
                                    const std::vector<std::string>& names) const;
-  void note_conversions(const weights::Checkpoint& checkpoint,
-                        const std::vector<std::string>& names) const;
+  void note_conversions(const weights::Checkpoint& checkpoint, WeightFit& fit) const;
   const at::Tensor& target_of(std::string_view full_name) const;
 
   std::string model_;

@@ -26,7 +26,7 @@ TEST(MasterTest, TakesWeightsAgainAndAgain) {
 
 // Every tensor in parts of one element, put in reverse.
 void swap_by_elements(Master& master, const weights::Checkpoint& checkpoint) {
-  for (const auto& name : master.fit(checkpoint)) {
+  for (const auto& name : master.fit(checkpoint).names) {
     const auto& tensor = checkpoint.tensors.at(name);
     const weights::FileSource file(checkpoint.files.front().path);
     for (const auto& part : tensor.parts) {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/log.hpp>
 #include <tally/model/master.hpp>
 #include <tally/weights/pieces.hpp>
 
@@ -87,7 +88,9 @@ inline std::vector<float> run(Predictor& predictor) {
 // Puts a checkpoint's tensors in the place of the master's. With few bytes a piece: in many pieces.
 inline void swap_weights(Master& master, const weights::Checkpoint& checkpoint,
                          std::uint64_t most_bytes = 64 << 20) {
-  for (const auto& piece : weights::plan_pieces(checkpoint, master.fit(checkpoint), most_bytes)) {
+  const auto fit = master.fit(checkpoint);
+  for (const auto& note : fit.notes) log::note(note);
+  for (const auto& piece : weights::plan_pieces(checkpoint, fit.names, most_bytes)) {
     const weights::FileSource file(checkpoint.files.at(piece.file).path);
     for (const auto& [name, part] : piece.contents) {
       master.put(*name, *part, file.read(part->offset, part->num_bytes));

@@ -59,6 +59,9 @@ class Communicator {
   std::vector<std::byte> all_to_all_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
                                          std::span<const std::int64_t> rows_to_rank) const;
   void barrier() const;
+  // Collective. Ranks other than 0 sleep until rank 0 comes here, be it hours later; they wake up
+  // some milliseconds after it.
+  void wait_for_root() const;
 
   // Not collective. Claims that this rank's failure, with this exit code (not 0), ends the job: 0
   // if it is the first to do so on its node, else the code of the first.

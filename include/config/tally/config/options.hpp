@@ -9,9 +9,9 @@
 
 namespace tally::config {
 
-// What is scored: a model's outputs, or predictions that somebody saved. The latter know fewer
-// options.
-enum class RunKind { model, predictions };
+// What is scored: a model's outputs, predictions that somebody saved, or every checkpoint that
+// training writes. The latter two know fewer options of a model, and some of their own.
+enum class RunKind { model, predictions, checkpoints };
 
 struct Parsed {
   RunConfig config;

@@ -1,4 +1,4 @@
-// Everything a user can ask of `tally evaluate` and `tally check`, resolved and validated.
+// Everything a user can ask of `tally evaluate` and its kin, resolved and validated.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,20 @@ namespace tally::config {
 inline constexpr std::int64_t kAutoBatchSize = 0;
 // As many as the device wants and the node has.
 inline constexpr int kAutoReadThreads = 0;
+
+// Of `tally watch` alone.
+struct WatchConfig {
+  std::string checkpoints;        // folder that training writes to; empty: this is no watch
+  double poll_s = 10;             // between two looks at the folder
+  std::int64_t stop_after = 0;    // checkpoints, also of earlier runs; 0: no end
+  std::int64_t time_limit_s = 0;  // 0: none
+  std::string monitor;            // metric; empty: the task's first
+  std::string mode;               // max, min; empty: the metric's own
+  std::int64_t patience = 0;      // 0: never stop early
+  double min_delta = 0;
+  bool significant = true;
+  std::string keep_best = "link";  // link, copy, none
+};
 
 struct RunConfig {
   // Files
@@ -62,6 +76,8 @@ struct RunConfig {
   std::string spill_dir;          // empty: $TMPDIR, else /tmp
   std::string progress = "auto";  // auto, bar, log, off
   std::string trace;              // file of the trace; empty: none
+
+  WatchConfig watch;
 
   // All settings as (option name, text), in table order, for agreement and the report.
   std::vector<std::pair<std::string, std::string>> settings;

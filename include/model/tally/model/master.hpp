@@ -14,16 +14,22 @@
 
 namespace tally::model {
 
+// How a checkpoint fits a model.
+struct WeightFit {
+  std::vector<std::string> names;  // of the checkpoint's tensors whose parts are to be put
+  // What was chosen: conversions between floating-point types, prefixes taken off, entries passed
+  // over. One line each.
+  std::vector<std::string> notes;
+};
+
 class Master {
  public:
   virtual ~Master() = default;
 
-  // Holds names, shapes and types against the model's, and changes nothing. The names of the
-  // checkpoint's tensors whose parts are to be put. Error(model) names what is missing, unexpected
-  // or of another shape or type, the first ten of each; also where the model's weights are
-  // constants. Conversions between floating-point types, prefixes taken off and entries passed over
-  // are noted.
-  virtual std::vector<std::string> fit(const weights::Checkpoint& checkpoint) = 0;
+  // Holds names, shapes and types against the model's, and changes nothing. Error(model) names what
+  // is missing, unexpected or of another shape or type, the first ten of each; also where the
+  // model's weights are constants.
+  virtual WeightFit fit(const weights::Checkpoint& checkpoint) = 0;
   // Puts one part of the tensor `name` in its place; `bytes` are the part's own. All parts that
   // fit() asked for, in any order, then settle(); predictors of before must not be used any more.
   virtual void put(const std::string& name, const weights::StoredPart& part,

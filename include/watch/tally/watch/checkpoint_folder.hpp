@@ -51,6 +51,9 @@ class CheckpointFolder {
   void taken(const Checkpoint& checkpoint);
   void unreadable(const Checkpoint& checkpoint, const std::string& reason);
 
+  // Whether it lies there yet as it was.
+  bool is_still(const Checkpoint& checkpoint) const;
+
   // Whether training has ended: a file "done" is there. What it wrote before may still be waiting.
   bool is_done() const;
 

@@ -1,0 +1,208 @@
+#include "evaluation.hpp"
+
+#include <functional>
+#include <optional>
+
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/device/energy.hpp>
+#include <tally/report/progress.hpp>
+#include <tally/report/run_report.hpp>
+#include <tally/trace/span.hpp>
+#include <tally/trace/trace_file.hpp>
+
+#include "detections.hpp"
+#include "interrupt.hpp"
+#include "job.hpp"
+#include "naming_model.hpp"
+#include "output_folder.hpp"
+#include "results.hpp"
+#include "score_texts.hpp"
+#include "score_units.hpp"
+#include "tracing.hpp"
+#include "units.hpp"
+#include "watcher.hpp"
+
+namespace tally::app {
+namespace {
+
+// Ends the loop after a batch where somebody asked for that.
+class StoppableObserver : public evaluate::Observer {
+ public:
+  explicit StoppableObserver(evaluate::Observer& inner) : inner_(inner) {}
+  void batch_done(std::int64_t samples_done, const exact::State& state) override {
+    inner_.batch_done(samples_done, state);
+    if (asked_to_stop()) throw StopRequested{};
+  }
+
+ private:
+  evaluate::Observer& inner_;
+};
+
+// What only rank 0 has while a run goes on.
+struct RootSide {
+  OutputFolder folder;
+  std::optional<report::EventLog> events;
+  std::optional<trace::TraceFile> trace;
+
+  explicit RootSide(const Job& job) : folder(job.output, job.config.overwrite, job.config.trace) {
+    folder.create();
+    events.emplace(folder.events());
+    if (job.tracing) trace.emplace(folder.trace());
+  }
+
+  // After the loop a trace that cannot be written costs no result.
+  void drop_trace(const Error& why, report::RunReport& report) {
+    trace.reset();
+    folder.drop_trace();
+    report.notes.push_back(format("there is no trace: {}", why.what()));
+    log::note(report.notes.back());
+  }
+};
+
+LoopResult run(Job& job, evaluate::Observer& observer, IdsFound& ids) {
+  if (job.saved_texts) return score_texts(job, observer, ids);
+  if (job.saved_units) return score_units(job, observer);
+  if (job.saved_detections) return pass_over_images(job, observer);
+  std::optional<LoopResult> result;
+  naming_model(job, [&] { result.emplace(run_loop(job, observer)); });
+  return std::move(*result);
+}
+
+LoopResult loop_with_progress(Job& job, RootSide* root, IdsFound& ids) {
+  if (root == nullptr) {
+    SilentObserver silent;
+    StoppableObserver stoppable(silent);
+    return run(job, stoppable, ids);
+  }
+  const auto own_samples = job.grid->samples_of(job.slice).count;
+  Watcher watcher(report::progress_style_from_name(job.config.progress), *root->events, *job.task,
+                  own_samples, job.grid->num_samples());
+  StoppableObserver stoppable(watcher);
+  auto result = run(job, stoppable, ids);
+  watcher.finish();
+  return result;
+}
+
+// Collective. The loop of every rank. A watch outlives what ends in it: StopRequested on all ranks,
+// or AgreedFailure where outputs are not finite.
+LoopResult loop_on_all(const comm::Communicator& comm, Job& job, RootSide* root, IdsFound& ids) {
+  if (!job.is_watch()) return loop_with_progress(job, root, ids);
+  std::optional<LoopResult> result;
+  std::optional<Error> failure;
+  try {
+    result.emplace(loop_with_progress(job, root, ids));
+  } catch (const StopRequested&) {
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    failure = error;
+  }
+  const bool stopped = !result && !failure;
+  if (comm.max(std::int64_t{stopped}) != 0) throw StopRequested{};
+  comm::agree(comm, failure);
+  return std::move(*result);
+}
+
+// Collective. What happened until now goes to rank 0.
+void gather_trace(const comm::Communicator& comm, Job& job, Phases& phases, RootSide* root,
+                  report::RunReport& report) {
+  phases.done("report");
+  const auto failure = job.tracing->gather(comm, phases, job.config.gather_window_bytes,
+                                           root != nullptr ? &*root->trace : nullptr);
+  if (failure) root->drop_trace(*failure, report);
+  if (failure) return;
+  if (job.tracing->num_dropped() == 0) return;
+  report.notes.push_back(
+      format("the trace lacks {} spans, for which there was no room", job.tracing->num_dropped()));
+  log::note(report.notes.back());
+}
+
+void try_for_trace(RootSide& root, report::RunReport& report, const std::function<void()>& step) {
+  if (!root.trace) return;
+  try {
+    step();
+  } catch (...) {
+    root.drop_trace(current_error(), report);
+  }
+}
+
+// The report comes last: where it lies, the result is complete.
+void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
+             Phases& phases, const Stopwatch& publishing, RootSide& root) {
+  root.folder.begin_publishing();
+  try_for_trace(root, report, [&] { root.folder.make_way_for_trace(); });
+  if (predictions) {
+    const trace::Span span(trace::Kind::step, "publish_predictions");
+    report.predictions_digest = predictions->digest;
+    predictions->writer.publish(prediction_attributes(job, predictions->digest));
+    for (const auto& text : predictions->texts) {
+      publish_file(partial_path(text), text);
+      report.text_files.push_back(text.filename().string());
+    }
+  }
+  {
+    const trace::Span span(trace::Kind::step, "write_metrics");
+    report::write_metrics_file(report, root.folder.metrics());
+  }
+  phases.done("publish");
+  try_for_trace(root, report, [&] {
+    job.tracing->publish(phases, *root.trace);
+    root.folder.trace_published();
+  });
+  report.wall_s = process_age_s() - job.began_s;
+  report.publish_s = publishing.elapsed_s();
+  root.events->finished("complete");
+  write_file_atomically(root.folder.report(), report::to_json(report));
+  root.folder.keep();
+}
+
+}  // namespace
+
+std::optional<report::RunReport> evaluate_job(const comm::Communicator& comm, Job& job,
+                                              Phases& phases) {
+  std::optional<RootSide> root;
+  if (!comm.is_root()) wait_on_interrupt();
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) root.emplace(job);
+  });
+  RootSide* const mine = root ? &*root : nullptr;
+  const device::EnergyMeter energy(job.device);
+  const double startup_s = process_age_s() - job.began_s;
+  phases.done("create_output");
+  if (mine != nullptr) mine->events->phase("evaluate");
+  IdsFound ids;
+  auto loop = loop_on_all(comm, job, mine, ids);
+  phases.done("evaluate");
+  comm.barrier();
+  // Others may compute on the same GPU until here.
+  loop.energy_j = energy.joules();
+  phases.done("wait_for_ranks");
+  join_units(comm, job, loop);
+  match_detections(comm, job, loop);
+  if (job.task->has_units() || job.task->detections() != nullptr) phases.done("match");
+  auto figures = merge_results(comm, job, loop);
+  phases.done("reduce");
+  add_figures_of_kept(comm, job, loop, figures);
+  phases.done("count_again");
+  if (mine != nullptr) mine->events->phase("gather");
+  auto predictions =
+      gather_predictions(comm, job, loop, mine != nullptr ? mine->folder.predictions() : "");
+  phases.done("gather");
+  std::optional<report::IdMatch> ids_matched;
+  if (job.saved_texts) ids_matched = match_ids(comm, job, ids);
+  if (job.saved_detections) ids_matched = job.saved_detections->ids;
+  const Stopwatch publishing;
+  auto report = make_report(comm, job, loop, figures, phases);
+  report.startup_s = startup_s;
+  report.ids = std::move(ids_matched);
+  if (job.tracing) gather_trace(comm, job, phases, mine, report);
+  if (mine == nullptr) return std::nullopt;
+  publish(job, report, std::move(predictions), phases, publishing, *mine);
+  return report;
+}
+
+}  // namespace tally::app

@@ -1,0 +1,24 @@
+// A predictor made ready for the loop, at the start of a job and with each new weights.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/weights/checkpoint.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+
+// Collective. Which input goes where, and one batch of zeros: each predictor settles by one how it
+// runs. Throws AgreedFailure on all ranks where model and data set do not fit each other.
+void warm_up(const comm::Communicator& comm, Job& job);
+
+// Collective. Other weights in place of those that the job has; a warm-up batch, as each predictor
+// settles by one how it runs. Throws AgreedFailure on all ranks where they cannot be read or do not
+// fit; the job then has no predictor, and takes other weights. The notes of what was chosen.
+std::vector<std::string> take_weights(const comm::Communicator& comm, Job& job,
+                                      const weights::Checkpoint& checkpoint);
+
+}  // namespace tally::app

@@ -1,0 +1,99 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+
+#include "commands.hpp"
+#include "evaluation.hpp"
+#include "interrupt.hpp"
+#include "job.hpp"
+#include "staging.hpp"
+#include "tracing.hpp"
+#include "warm_up.hpp"
+#include "watch_root.hpp"
+
+namespace tally::app {
+namespace {
+
+// Of a process that was asked to stop and can go on later.
+constexpr int kResumable = 75;
+
+// Collective. What rank 0 finds to do, on every rank; the others sleep until then.
+WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchRoot>& root) {
+  std::optional<Error> failure;
+  auto step = WatchStep::look_again;
+  if (root) {
+    try {
+      step = root->next();
+    } catch (...) {
+      failure = current_error();
+    }
+  }
+  comm.wait_for_root();
+  comm::agree(comm, failure);
+  step = static_cast<WatchStep>(comm.broadcast(std::string(1, static_cast<char>(step))).front());
+  if (step == WatchStep::end) return step;
+  return comm.max(std::int64_t{asked_to_stop()}) != 0 ? WatchStep::end_resumable : step;
+}
+
+// Collective. The checkpoint that rank 0 has opened: one that cannot be evaluated costs no more
+// than itself.
+void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional<WatchRoot>& root,
+                         bool is_first) {
+  Phases phases;
+  job.began_s = process_age_s();
+  std::vector<std::byte> bytes;
+  if (root) bytes = weights::to_bytes(root->opened());
+  comm.broadcast(bytes);
+  job.output = comm.broadcast(root ? root->result_folder() : std::string());
+  try {
+    const auto notes = take_weights(comm, job, weights::checkpoint_from_bytes(bytes));
+    for (const auto& note : notes) {
+      if (is_first) log::note(note);  // the next ones are chosen alike
+    }
+    phases.done("load_weights");
+    const auto report = evaluate_job(comm, job, phases);
+    comm::agree_on(comm, [&] {
+      if (root) root->evaluated(*report);
+    });
+  } catch (const StopRequested&) {
+  } catch (const comm::AgreedFailure& failure) {
+    if (failure.kind != ErrorKind::model && failure.kind != ErrorKind::numeric) throw;
+    comm::agree_on(comm, [&] {
+      if (root) root->failed(failure.kind);
+    });
+  }
+}
+
+}  // namespace
+
+int run_watch(const comm::Communicator& comm, const std::vector<std::string>& arguments) {
+  show_spans_to_profilers();
+  Phases phases;
+  Job job = prepare_job(comm, config::RunKind::checkpoints, arguments, phases);
+  for (const auto& note : job.notes) log::note(note);
+  if (!job.config.stage.empty()) stage_data(comm, job);
+  stop_on_interrupt();
+  std::optional<WatchRoot> root;
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) root.emplace(job);
+  });
+  for (bool is_first = true;;) {
+    const auto step = agree_on_next(comm, root);
+    if (step == WatchStep::look_again) continue;
+    if (step == WatchStep::evaluate) {
+      evaluate_checkpoint(comm, job, root, is_first);
+      is_first = false;
+      continue;
+    }
+    const bool is_resumable = step == WatchStep::end_resumable;
+    if (root) root->finish(is_resumable);
+    return is_resumable ? kResumable : 0;
+  }
+}
+
+}  // namespace tally::app

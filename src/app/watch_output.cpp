@@ -1,0 +1,111 @@
+#include "watch_output.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kSchema = 1;
+constexpr std::string_view kAnother = "Name another folder with --output.";
+
+// What may be otherwise when a watch goes on: it changes no figure, or (batch size, threads, device)
+// the last bits of some at most.
+constexpr std::array<std::string_view, 24> kMayChange{
+    "output",       "checkpoints", "model",       "data",          "poll",          "stop-after",
+    "time-limit",   "monitor",     "mode",        "patience",      "min-delta",     "significant",
+    "keep-best",    "batch-size",  "threads",     "read-threads",  "device",        "reduce",
+    "cuda-graphs",  "stage",       "gather-window", "spill-dir",   "progress",      "check-reduction"};
+
+json settings_that_count(const Job& job) {
+  json settings = json::object();
+  for (const auto& [name, text] : job.config.settings) {
+    if (std::ranges::find(kMayChange, name) == kMayChange.end()) settings[name] = text;
+  }
+  return settings;
+}
+
+json described(const Job& job) {
+  return {{"schema", kSchema},
+          {"model", {{"path", job.model.model.path}, {"sha256", job.model.model.digest}}},
+          {"data", {{"path", job.data.file.path}, {"identity", job.data.file.digest}}},
+          {"settings", settings_that_count(job)}};
+}
+
+// What differs, as the end of a sentence; empty if nothing does.
+std::string difference(const json& before, const json& now) {
+  const auto differ = [&](const char* pointer) {
+    const json::json_pointer at(pointer);
+    return before.value(at, json()) != now.at(at);
+  };
+  if (differ("/schema")) return "was written by another version of tally";
+  if (differ("/model/sha256")) return "is of another model";
+  if (differ("/data/identity")) return "is of another data set";
+  const auto earlier = before.value("settings", json::object());
+  for (const auto& [name, text] : now.at("settings").items()) {
+    if (earlier.value(name, json()) == text) continue;
+    return format("was made with another --{}", name);
+  }
+  return {};
+}
+
+}  // namespace
+
+WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexically_normal()) {
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) {
+    throw Error(ErrorKind::output,
+                format("output folder '{}' cannot be created ({})", path_.string(),
+                       error.message()),
+                kAnother);
+  }
+  lock();
+  const auto file = path_ / "watch.json";
+  const auto now = described(job);
+  if (!fs::exists(file, error)) {
+    write_file_atomically(file, now.dump(2) + "\n");
+    return;
+  }
+  const auto bytes = read_file(file, ErrorKind::output, "watch file");
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  const auto before = json::parse(text, text + bytes.size(), nullptr, false);
+  const auto what = before.is_object() ? difference(before, now) : "holds a damaged watch.json";
+  if (!what.empty()) {
+    throw Error(ErrorKind::output, format("the watch in '{}' {}", path_.string(), what), kAnother);
+  }
+}
+
+void WatchOutput::lock() {
+  const auto file = path_ / ".lock";
+  lock_ = UniqueDescriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock_) {
+    throw Error(ErrorKind::output,
+                format("output folder '{}' cannot be written ({})", path_.string(),
+                       errno_text(errno)),
+                kAnother);
+  }
+  // A file system without locks lets everybody through.
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  throw Error(ErrorKind::output,
+              format("another process watches into '{}'", path_.string()), kAnother);
+}
+
+std::string WatchOutput::result_of(const std::string& name, int version) {
+  return version == 1 ? format("results/{}", name) : format("results/{}-{}", name, version);
+}
+
+}  // namespace tally::app

@@ -1,0 +1,31 @@
+// The output folder of a watch: who may write to it, and whether it is of the same watch.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <tally/base/unique_descriptor.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+
+class WatchOutput {
+ public:
+  // Makes the folder, or takes up the one of an earlier run. Error(output) where another process
+  // watches into it, or where it is of another model, data set or other settings that decide what
+  // is computed.
+  explicit WatchOutput(const Job& job);
+
+  const std::filesystem::path& path() const { return path_; }
+  // Below the folder, for the result of the `version`-th checkpoint of this name, from 1 on.
+  static std::string result_of(const std::string& name, int version);
+
+ private:
+  void lock();
+
+  std::filesystem::path path_;
+  UniqueDescriptor lock_;
+};
+
+}  // namespace tally::app

@@ -1,0 +1,225 @@
+#include "watch_root.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/base/nearest_word.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/metrics/metric_set.hpp>
+#include <tally/watch/best.hpp>
+#include <tally/weights/checkpoint_files.hpp>
+
+#include "interrupt.hpp"
+
+namespace tally::app {
+namespace {
+
+// What is better, by the words of the user, else by the metric's own nature.
+watch::StopSettings stop_settings(const Job& job) {
+  const auto& config = job.config.watch;
+  const auto& metrics = job.task->metrics();
+  if (metrics.empty()) {
+    throw Error(ErrorKind::usage, "nothing is computed that could tell checkpoints apart",
+                "Name metrics with --metrics.");
+  }
+  watch::StopSettings settings;
+  settings.monitor = config.monitor.empty() ? metrics.front() : config.monitor;
+  if (std::ranges::find(metrics, settings.monitor) == metrics.end()) {
+    throw Error(ErrorKind::usage,
+                format("--monitor: the metric '{}' is not computed", printable(settings.monitor)),
+                did_you_mean(settings.monitor, {metrics.begin(), metrics.end()},
+                             "Name it with --metrics, too."));
+  }
+  const auto description = metrics::description_of(job.task_name, settings.monitor);
+  const bool less_is_better =
+      config.mode.empty() ? description && description->less_is_better : config.mode == "min";
+  settings.mode = less_is_better ? watch::Mode::min : watch::Mode::max;
+  settings.patience = config.patience;
+  settings.min_delta = config.min_delta;
+  settings.significant = config.significant;
+  return settings;
+}
+
+std::vector<watch::Checkpoint> checkpoints_of(const std::vector<watch::Entry>& entries) {
+  std::vector<watch::Checkpoint> checkpoints;
+  for (const auto& entry : entries) checkpoints.push_back(entry.checkpoint);
+  return checkpoints;
+}
+
+watch::Entry entry_of(const report::RunReport& report, const watch::Checkpoint& checkpoint) {
+  watch::Entry entry;
+  entry.checkpoint = checkpoint;
+  entry.time = utc_now_iso();
+  entry.samples = report.results.samples().count;
+  for (const auto& metric : report.results.metrics) {
+    watch::Figure figure{metric.value, std::nullopt, std::nullopt, {}};
+    if (metric.interval) {
+      figure = {metric.value, metric.interval->low, metric.interval->high, metric.interval->method};
+    }
+    entry.metrics.emplace_back(metric.name, figure);
+  }
+  entry.state_digest = report.state_digest;
+  entry.weights_sha256 = report.weights->tensors_sha256;
+  entry.seconds = report.wall_s;
+  return entry;
+}
+
+std::string step_text(const watch::Checkpoint& checkpoint) {
+  return checkpoint.step ? format("step {}", *checkpoint.step) : std::string("no step");
+}
+
+void say(const std::string& line) {
+  std::fputs((line + "\n").c_str(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+WatchRoot::WatchRoot(Job& job)
+    : job_(job),
+      settings_(stop_settings(job)),
+      output_(job),
+      leaderboard_(output_.path()),
+      folder_(job.config.watch.checkpoints, weights::checkpoint_files,
+              checkpoints_of(leaderboard_.entries())) {
+  job_.config.overwrite = true;  // what an evaluation left that was cut short
+  std::error_code ignored;
+  std::filesystem::remove(output_.path() / "stop.json", ignored);  // by other settings, perhaps
+  if (!leaderboard_.entries().empty()) {
+    log::note(format("'{}' goes on: {} checkpoints are known already", output_.path().string(),
+                     leaderboard_.entries().size()));
+  }
+  judge();
+}
+
+bool WatchRoot::is_over() const {
+  const auto limit = job_.config.watch.stop_after;
+  return verdict_.stop || (limit > 0 && verdict_.num_evaluated >= limit);
+}
+
+WatchStep WatchRoot::next() {
+  if (is_over()) return WatchStep::end;
+  const bool is_done = folder_.is_done();  // before the look: it is written last
+  const auto poll = folder_.poll();
+  for (const auto& [checkpoint, reason] : poll.broken) tell_broken(checkpoint, reason);
+  const double limit_s = static_cast<double>(job_.config.watch.time_limit_s);
+  if (limit_s > 0 && process_age_s() + longest_s_ > limit_s) return WatchStep::end_resumable;
+  if (open_next(poll.ready)) return WatchStep::evaluate;
+  if (is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
+  if (!asked_to_stop()) {
+    ::poll(nullptr, 0, static_cast<int>(std::ceil(job_.config.watch.poll_s * 1e3)));
+  }
+  return WatchStep::look_again;
+}
+
+// The first that can be read and fits the model.
+bool WatchRoot::open_next(const std::vector<watch::Checkpoint>& ready) {
+  for (const auto& checkpoint : ready) {
+    try {
+      opened_ = weights::open_checkpoint(checkpoint.path, job_.config.weights_key);
+      job_.model.master->fit(opened_);
+      current_ = checkpoint;
+      since_current_ = {};
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::model) throw;
+      folder_.unreadable(checkpoint, error.what());
+    }
+  }
+  return false;
+}
+
+std::string WatchRoot::result_folder() const {
+  const auto same_name = [&](const watch::Entry& entry) {
+    return entry.checkpoint.name == current_.name;
+  };
+  const auto earlier = std::ranges::count_if(leaderboard_.entries(), same_name);
+  return output_.path() / WatchOutput::result_of(current_.name, static_cast<int>(earlier) + 1);
+}
+
+void WatchRoot::evaluated(const report::RunReport& report) {
+  longest_s_ = std::max(longest_s_, since_current_.elapsed_s());
+  if (!folder_.is_still(current_)) {
+    log::note(format("'{}' changed while it was read: it comes again", current_.path.string()));
+    return;
+  }
+  auto entry = entry_of(report, current_);
+  entry.result = std::filesystem::path(result_folder()).lexically_relative(output_.path());
+  leaderboard_.append(entry);
+  folder_.taken(current_);
+  judge();
+  const bool is_best = verdict_.best == verdict_.last;
+  say(format("{:<9} {}  {}  {:.1f} s{}", step_text(entry.checkpoint),
+             printable(entry.checkpoint.name), figure_text(entry), entry.seconds,
+             is_best ? "  best so far" : ""));
+}
+
+void WatchRoot::failed(ErrorKind kind) {
+  if (kind == ErrorKind::model) {  // it was changed, or is damaged behind its directory
+    folder_.unreadable(current_, "its weights cannot be read");
+    return;
+  }
+  folder_.taken(current_);
+  tell_broken(current_, "the model's outputs are not finite with it (NaN or Inf)");
+}
+
+void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason) {
+  watch::Entry entry;
+  entry.status = watch::Status::broken;
+  entry.checkpoint = checkpoint;
+  entry.time = utc_now_iso();
+  entry.reason = reason;
+  leaderboard_.append(entry);
+  log::warning(format("checkpoint '{}' is passed over: {}", checkpoint.path.string(), reason));
+  judge();
+}
+
+void WatchRoot::judge() {
+  verdict_ = watch::judge(leaderboard_.entries(), settings_);
+  if (verdict_.best != nullptr) keep_best(*verdict_.best);
+  if (!verdict_.stop) return;
+  watch::write_stop_file(output_.path() / "stop.json", verdict_, settings_, utc_now_iso());
+}
+
+void WatchRoot::keep_best(const watch::Entry& best) {
+  const auto& how = job_.config.watch.keep_best;
+  const auto& path = best.checkpoint.path;
+  if (how == "none" || (kept_ && watch::is_same_version(*kept_, best.checkpoint))) return;
+  kept_ = best.checkpoint;
+  const auto target = output_.path() / "best";
+  if (how == "link") return watch::link_best(path, target);
+  if (watch::copy_best(path, target)) return;
+  log::warning(format("the best checkpoint '{}' was removed before it could be copied",
+                      path.string()));
+}
+
+std::string WatchRoot::figure_text(const watch::Entry& entry) const {
+  const auto* figure = watch::figure_of(entry, settings_.monitor);
+  if (figure == nullptr || !figure->value) return format("{} undefined", settings_.monitor);
+  auto text = format("{} {:.6g}", settings_.monitor, *figure->value);
+  if (figure->low && figure->high) text += format(" ({:.6g} to {:.6g})", *figure->low, *figure->high);
+  return text;
+}
+
+void WatchRoot::finish(bool is_resumable) const {
+  const auto num_broken = std::ssize(leaderboard_.entries()) - verdict_.num_evaluated;
+  const auto& output = printable(output_.path().string());
+  if (verdict_.stop) say(format("Training can stop: {}", verdict_.reason));
+  if (verdict_.best != nullptr) {
+    const auto& best = *verdict_.best;
+    say(format("Best      {} ({}), {}", printable(best.checkpoint.path.string()),
+               step_text(best.checkpoint), figure_text(best)));
+  }
+  say(format("Watched   {} checkpoints evaluated, {} passed over; {}/leaderboard.csv",
+             verdict_.num_evaluated, num_broken, output));
+  if (is_resumable) say("Stopped   the same command goes on from here");
+}
+
+}  // namespace tally::app

@@ -1,0 +1,65 @@
+// Rank 0's side of a watch: the folder of checkpoints, the leaderboard, and when it ends.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/report/run_report.hpp>
+#include <tally/watch/checkpoint_folder.hpp>
+#include <tally/watch/early_stopping.hpp>
+#include <tally/watch/leaderboard.hpp>
+#include <tally/weights/checkpoint.hpp>
+
+#include "job.hpp"
+#include "watch_output.hpp"
+
+namespace tally::app {
+
+enum class WatchStep : char { look_again = 'l', evaluate = 'e', end = 'x', end_resumable = 'r' };
+
+class WatchRoot {
+ public:
+  // Takes up an earlier run's leaderboard. Error(output), and Error(usage) for a metric to monitor
+  // that is not computed.
+  explicit WatchRoot(Job& job);
+
+  // Looks once at the folder. Checkpoints that cannot be read are told and passed over; where one is
+  // ready it is opened, and held against the model. Sleeps for the poll's time where there is none,
+  // at most until a signal.
+  WatchStep next();
+
+  // Of the step `evaluate`.
+  const weights::Checkpoint& opened() const { return opened_; }
+  std::string result_folder() const;
+  // What became of it.
+  void evaluated(const report::RunReport& report);
+  void failed(ErrorKind kind);
+
+  // The last words.
+  void finish(bool is_resumable) const;
+
+ private:
+  bool is_over() const;
+  bool open_next(const std::vector<watch::Checkpoint>& ready);
+  void tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason);
+  void judge();
+  void keep_best(const watch::Entry& best);
+  std::string figure_text(const watch::Entry& entry) const;
+
+  Job& job_;
+  watch::StopSettings settings_;
+  WatchOutput output_;
+  watch::Leaderboard leaderboard_;
+  watch::CheckpointFolder folder_;
+  watch::Verdict verdict_;
+  watch::Checkpoint current_;
+  weights::Checkpoint opened_;
+  Stopwatch since_current_;
+  double longest_s_ = 0;
+  std::optional<watch::Checkpoint> kept_;  // under the name of the best
+};
+
+}  // namespace tally::app
