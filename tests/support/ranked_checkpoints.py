@@ -1,0 +1,40 @@
+"""Writes the checkpoints of a training on several ranks: torch.distributed.checkpoint and DeepSpeed's ZeRO.
+
+usage: ranked_checkpoints.py WRITER RANKS FOLDER
+
+Each form is a folder in FOLDER, beside it `<form>.expected.pth` with the state_dict that it stands for.
+"""
+
+import importlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import torch.multiprocessing
+from torch import distributed
+
+WRITERS = {"dcp": "dcp_checkpoints", "deepspeed": "deepspeed_checkpoints"}
+
+
+def _run(rank: int, num_ranks: int, writer: str, folder: Path, meeting: str) -> None:
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(num_ranks)}
+    os.environ |= {"LOCAL_SIZE": str(num_ranks), "DS_ACCELERATOR": "cpu", "OMP_NUM_THREADS": "1"}
+    torch.set_num_threads(1)
+    distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=num_ranks)
+    importlib.import_module(WRITERS[writer]).write_all(folder)
+    distributed.barrier()
+    distributed.destroy_process_group()
+
+
+def main() -> None:
+    writer, num_ranks, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    folder.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as place:
+        words = (num_ranks, writer, folder, f"file://{place}/meeting")
+        torch.multiprocessing.spawn(_run, words, nprocs=num_ranks)
+
+
+if __name__ == "__main__":
+    main()
