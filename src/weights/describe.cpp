@@ -13,8 +13,9 @@ std::vector<std::string> describe(const Checkpoint& checkpoint) {
   std::vector<std::string> lines{
       format("{}: {} values in {} tensors", kind, values, checkpoint.tensors.size())};
   if (!checkpoint.location.empty()) lines.push_back(format("found at: {}", checkpoint.location));
-  if (checkpoint.files.size() > 1) {
-    for (const auto& file : checkpoint.files) {
+  const auto& files = checkpoint.files;
+  if (files.size() > 1 || (files.size() == 1 && files.front().path != checkpoint.path)) {
+    for (const auto& file : files) {
       lines.push_back(format("file: {} ({} bytes)", file.path, file.num_bytes));
     }
   }

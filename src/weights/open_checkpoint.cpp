@@ -8,8 +8,11 @@
 #include <tally/weights/file_kind.hpp>
 #include <tally/weights/format_error.hpp>
 
+#include "layout.hpp"
 #include "legacy_checkpoint.hpp"
 #include "safetensors.hpp"
+#include "shards.hpp"
+#include "unreadable.hpp"
 #include "zip_checkpoint.hpp"
 
 namespace tally::weights {
@@ -48,6 +51,24 @@ StoredWeights read(const ByteSource& bytes, const std::string& name, FileKind ki
   }
 }
 
+Error no_checkpoint(const std::filesystem::path& folder) {
+  return {ErrorKind::model,
+          format("folder '{}' holds no checkpoint: none of .metadata, model.safetensors, "
+                 "pytorch_model.bin, their index, consolidated.*, one *.safetensors, "
+                 "*_model_states.pt, latest",
+                 folder.string()),
+          "Give the file with the weights, or the folder of one checkpoint."};
+}
+
+Checkpoint open_layout(const Layout& layout, std::string_view key) {
+  switch (layout.kind) {
+    case LayoutKind::shards:
+      return open_shards(layout.path, key);
+    default:
+      return read_checkpoint(FileSource(layout.path), layout.path.string(), key);
+  }
+}
+
 }  // namespace
 
 Checkpoint read_checkpoint(const ByteSource& bytes, const std::string& name, std::string_view key) {
@@ -61,13 +82,16 @@ Checkpoint read_checkpoint(const ByteSource& bytes, const std::string& name, std
             std::move(found.location),
             std::move(found.skipped)};
   } catch (const FormatError& error) {
-    throw Error(ErrorKind::model, format("weights '{}' cannot be read ({})", name, error.what()),
-                "Look into the file with 'tally inspect'.");
+    throw unreadable(name, error.what());
   }
 }
 
 Checkpoint open_checkpoint(const std::filesystem::path& path, std::string_view key) {
-  return read_checkpoint(FileSource(path), path.string(), key);
+  const auto layout = find_layout(path);
+  if (!layout) throw no_checkpoint(path);
+  auto checkpoint = open_layout(*layout, key);
+  checkpoint.path = path.string();
+  return checkpoint;
 }
 
 std::string pickled_class(const ByteSource& bytes) {

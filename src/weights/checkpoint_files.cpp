@@ -1,0 +1,48 @@
+#include <tally/weights/checkpoint_files.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "layout.hpp"
+#include "shards.hpp"
+
+namespace tally::weights {
+namespace {
+
+namespace fs = std::filesystem;
+using Files = std::vector<fs::path>;
+
+bool is_named_so(const fs::path& path) {
+  constexpr std::array<std::string_view, 6> kEndings{".pt",  ".pth",  ".th",
+                                                     ".bin", ".ckpt", ".safetensors"};
+  const auto ending = path.extension().string();
+  return std::ranges::find(kEndings, ending) != kEndings.end();
+}
+
+Files shards_and_index(const fs::path& index) {
+  Files files{index};
+  for (const auto& shard : read_shard_index(index).shards) {
+    files.push_back(index.parent_path() / shard);
+  }
+  return files;
+}
+
+}  // namespace
+
+Files checkpoint_files(const fs::path& path) {
+  std::error_code ignored;
+  const auto layout = fs::exists(path, ignored) ? find_layout(path) : std::nullopt;
+  if (!layout) return {};
+  switch (layout->kind) {
+    case LayoutKind::file:
+      return is_named_so(layout->path) ? Files{layout->path} : Files{};
+    case LayoutKind::shards:
+      return shards_and_index(layout->path);
+    default:
+      return {};
+  }
+}
+
+}  // namespace tally::weights

@@ -1,0 +1,18 @@
+// What is said of a checkpoint's file that cannot be read.
+#pragma once
+
+#include <string_view>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+namespace tally::weights {
+
+// file: as it is named to the user. why: may hold names from the file itself.
+inline Error unreadable(std::string_view file, std::string_view why) {
+  return {ErrorKind::model, format("weights '{}' cannot be read ({})", file, printable(why)),
+          "Look into the file with 'tally inspect'."};
+}
+
+}  // namespace tally::weights
