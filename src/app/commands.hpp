@@ -14,10 +14,11 @@ namespace tally::app {
 int run_command(const std::vector<std::string>& arguments, int& argc, char**& argv);
 
 enum class EvaluateMode { evaluate, check, score };
-// Collective. `tally evaluate`, `tally check` and `tally score`: the exit code. Throws comm::AgreedFailure after a
-// failure that all ranks agreed on; anything else that leaves it must end the whole job.
+// Collective. `tally evaluate`, `tally check` and `tally score`: the exit code. Throws
+// comm::AgreedFailure after a failure that all ranks agreed on; anything else that leaves it must
+// end the whole job.
 int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
-                  const std::vector<std::string>& arguments);
+                 const std::vector<std::string>& arguments);
 
 // Collective. `tally watch`: the exit code. Throws as run_evaluate().
 int run_watch(const comm::Communicator& comm, const std::vector<std::string>& arguments);

@@ -26,7 +26,7 @@ void print_result(const report::RunReport& report, const Job& job) {
 }  // namespace
 
 int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
-                  const std::vector<std::string>& arguments) {
+                 const std::vector<std::string>& arguments) {
   show_spans_to_profilers();
   Phases phases;
   phases.add("launch", process_age_s());

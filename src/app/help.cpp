@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::string_view kExitCodes =
     "Exit codes: 0 ok, 2 usage, 3 data set, 4 model, 5 environment or GPU, 6 output,\n"
-    "7 numeric (NaN or Inf from the model), 9 internal, 75 stopped on request (watch). Every rank returns\n"
+    "7 numeric (NaN or Inf from the model), 9 internal, 75 stopped on request (watch). Every rank "
+    "returns\n"
     "the same.\n";
 
 std::string metrics_help() {
@@ -84,8 +85,10 @@ std::string general_help() {
       "  tally compare  DIR_A DIR_B                                   paired tests between two\n"
       "                                                               results over the same "
       "samples\n"
-      "  tally watch    --checkpoints DIR --model M --data D          evaluate every checkpoint that\n"
-      "                                                               training writes; when to stop\n"
+      "  tally watch    --checkpoints DIR --model M --data D          evaluate every checkpoint "
+      "that\n"
+      "                                                               training writes; when to "
+      "stop\n"
       "  tally COMMAND --help                                         all options of a command\n"
       "  tally --version                                              versions of program and "
       "libraries\n\n"
@@ -127,7 +130,8 @@ std::string command_help(std::string_view command) {
   if (command == "watch") {
     return evaluate_help(
         "[mpirun -n P] tally watch --checkpoints DIR --model M --data D [options]",
-        "Evaluates every checkpoint that training writes to a folder, in order of its step, once it\n"
+        "Evaluates every checkpoint that training writes to a folder, in order of its step, once "
+        "it\n"
         "is complete; keeps a leaderboard and the best one, says when training can stop, and goes\n"
         "on until a file 'done' lies in the folder, --stop-after, --time-limit or a signal.\n"
         "Started again with the same options it goes on where it was.",
@@ -139,9 +143,10 @@ std::string command_help(std::string_view command) {
 }
 
 void refuse_command(std::string_view command) {
-  throw Error(ErrorKind::usage, format("'{}' is no command of tally", printable(command)),
-              did_you_mean(command, {"evaluate", "check", "score", "inspect", "compare", "watch", "help"},
-                           "See 'tally --help'."));
+  throw Error(
+      ErrorKind::usage, format("'{}' is no command of tally", printable(command)),
+      did_you_mean(command, {"evaluate", "check", "score", "inspect", "compare", "watch", "help"},
+                   "See 'tally --help'."));
 }
 
 }  // namespace tally::app

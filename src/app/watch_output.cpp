@@ -22,13 +22,13 @@ using nlohmann::json;
 constexpr int kSchema = 1;
 constexpr std::string_view kAnother = "Name another folder with --output.";
 
-// What may be otherwise when a watch goes on: it changes no figure, or (batch size, threads, device)
-// the last bits of some at most.
+// What may be otherwise when a watch goes on: it changes no figure, or (batch size, threads,
+// device) the last bits of some at most.
 constexpr std::array<std::string_view, 24> kMayChange{
-    "output",       "checkpoints", "model",       "data",          "poll",          "stop-after",
-    "time-limit",   "monitor",     "mode",        "patience",      "min-delta",     "significant",
-    "keep-best",    "batch-size",  "threads",     "read-threads",  "device",        "reduce",
-    "cuda-graphs",  "stage",       "gather-window", "spill-dir",   "progress",      "check-reduction"};
+    "output",      "checkpoints", "model",         "data",         "poll",      "stop-after",
+    "time-limit",  "monitor",     "mode",          "patience",     "min-delta", "significant",
+    "keep-best",   "batch-size",  "threads",       "read-threads", "device",    "reduce",
+    "cuda-graphs", "stage",       "gather-window", "spill-dir",    "progress",  "check-reduction"};
 
 json settings_that_count(const Job& job) {
   json settings = json::object();
@@ -68,10 +68,10 @@ WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexica
   std::error_code error;
   fs::create_directories(path_, error);
   if (error) {
-    throw Error(ErrorKind::output,
-                format("output folder '{}' cannot be created ({})", path_.string(),
-                       error.message()),
-                kAnother);
+    throw Error(
+        ErrorKind::output,
+        format("output folder '{}' cannot be created ({})", path_.string(), error.message()),
+        kAnother);
   }
   lock();
   const auto file = path_ / "watch.json";
@@ -93,15 +93,15 @@ void WatchOutput::lock() {
   const auto file = path_ / ".lock";
   lock_ = UniqueDescriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!lock_) {
-    throw Error(ErrorKind::output,
-                format("output folder '{}' cannot be written ({})", path_.string(),
-                       errno_text(errno)),
-                kAnother);
+    throw Error(
+        ErrorKind::output,
+        format("output folder '{}' cannot be written ({})", path_.string(), errno_text(errno)),
+        kAnother);
   }
   // A file system without locks lets everybody through.
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  throw Error(ErrorKind::output,
-              format("another process watches into '{}'", path_.string()), kAnother);
+  throw Error(ErrorKind::output, format("another process watches into '{}'", path_.string()),
+              kAnother);
 }
 
 std::string WatchOutput::result_of(const std::string& name, int version) {

@@ -196,15 +196,16 @@ void WatchRoot::keep_best(const watch::Entry& best) {
   const auto target = output_.path() / "best";
   if (how == "link") return watch::link_best(path, target);
   if (watch::copy_best(path, target)) return;
-  log::warning(format("the best checkpoint '{}' was removed before it could be copied",
-                      path.string()));
+  log::warning(
+      format("the best checkpoint '{}' was removed before it could be copied", path.string()));
 }
 
 std::string WatchRoot::figure_text(const watch::Entry& entry) const {
   const auto* figure = watch::figure_of(entry, settings_.monitor);
   if (figure == nullptr || !figure->value) return format("{} undefined", settings_.monitor);
   auto text = format("{} {:.6g}", settings_.monitor, *figure->value);
-  if (figure->low && figure->high) text += format(" ({:.6g} to {:.6g})", *figure->low, *figure->high);
+  if (figure->low && figure->high)
+    text += format(" ({:.6g} to {:.6g})", *figure->low, *figure->high);
   return text;
 }
 

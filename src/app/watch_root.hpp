@@ -26,9 +26,9 @@ class WatchRoot {
   // that is not computed.
   explicit WatchRoot(Job& job);
 
-  // Looks once at the folder. Checkpoints that cannot be read are told and passed over; where one is
-  // ready it is opened, and held against the model. Sleeps for the poll's time where there is none,
-  // at most until a signal.
+  // Looks once at the folder. Checkpoints that cannot be read are told and passed over; where one
+  // is ready it is opened, and held against the model. Sleeps for the poll's time where there is
+  // none, at most until a signal.
   WatchStep next();
 
   // Of the step `evaluate`.

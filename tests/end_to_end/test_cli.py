@@ -9,8 +9,8 @@ import small
 from conftest import Evaluate, Small
 from launch import Program
 
-LATER = ("--resume", "--checkpoint-every", "--stall-limit", "tally watch")
-COMMANDS = ("evaluate", "check", "score", "inspect", "compare")
+LATER = ("--resume", "--checkpoint-every", "--stall-limit")
+COMMANDS = ("evaluate", "check", "score", "inspect", "compare", "watch")
 
 
 def arguments(case: Small, *more: object) -> list[object]:

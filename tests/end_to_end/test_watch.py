@@ -1,0 +1,203 @@
+"""tally watch: each complete checkpoint once, as evaluated one by one; restarts; when it ends."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import Small
+from launch import Program
+from small import TinyNet
+from watch_runs import Watch, evaluated, lines_of, name_of, table_of, write_checkpoint, write_half
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "checkpoints"
+    path.mkdir()
+    return path
+
+
+def model_and_data(small_case: Small) -> tuple:
+    return ("--model", small_case.model, "--data", small_case.data, "--batch-size", 8)
+
+
+def one_by_one(tally: Program, small_case: Small, checkpoint: Path, output: Path) -> dict:
+    tally("evaluate", *model_and_data(small_case), "--weights", checkpoint, "--output", output).must_succeed()
+    return json.loads((output / "report.json").read_text())
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
+def test_thirty_checkpoints(tally: Program, small_case: Small, folder: Path, tmp_path: Path, ranks: int | None) -> None:
+    """They appear while it runs, some half-written at first, one broken; a restart in the middle."""
+    output = tmp_path / "out"
+    arguments = (*model_and_data(small_case), "--patience", 1000)
+    with Watch(tally, folder, output, *arguments, ranks=ranks) as watch:
+        rests = {}
+        for step in range(1, 16):
+            if step % 5 == 0:
+                rests[step] = write_half(folder, step)
+            else:
+                write_checkpoint(folder, step)
+        watch.until_lines(8)
+        for write_rest in rests.values():
+            write_rest()
+        watch.until(lambda: {line["step"] for line in evaluated(output)} >= set(range(1, 16)), "the first half")
+        run = watch.send(signal.SIGTERM if ranks is None else signal.SIGUSR1)
+    assert run.code == 75, run.stderr
+    assert "the same command goes on from here" in run.stdout
+    first = evaluated(output)
+
+    with Watch(tally, folder, output, *arguments, ranks=ranks) as watch:
+        (folder / name_of(16)).write_bytes(b"PK\x03\x04 no checkpoint")
+        for step in range(17, 31):
+            write_checkpoint(folder, step)
+        (folder / "done").touch()
+        run = watch.end().must_succeed()
+    lines = evaluated(output)
+    assert lines[: len(first)] == first
+    assert sorted(line["step"] for line in lines) == [*range(1, 16), *range(17, 31)]
+    broken = {line["step"] for line in lines_of(output) if line["status"] == "broken"}
+    assert 16 in broken
+    assert broken <= {5, 10, 15, 16}  # those that were cut for long
+    assert f"{name_of(16)}' is passed over" in run.stderr
+
+    for line in lines[::7]:
+        report = one_by_one(tally, small_case, Path(line["path"]), tmp_path / f"single-{line['step']}")
+        assert line["state_digest"] == report["digests"]["state"]
+        figures = {name: figure["value"] for name, figure in line["metrics"].items()}
+        assert figures == {name: figure["value"] for name, figure in report["metrics"].items()}
+        result = json.loads((output / line["result"] / "report.json").read_text())
+        assert result["digests"]["predictions"] == report["digests"]["predictions"]
+        assert result["inputs"]["weights"] == report["inputs"]["weights"]
+        assert line["weights_sha256"] == report["inputs"]["weights"]["tensors_sha256"]
+    assert [float(row["accuracy"]) for row in table_of(output)] == [
+        line["metrics"]["accuracy"]["value"] for line in lines
+    ]
+    best = max(lines, key=lambda line: line["metrics"]["accuracy"]["value"])
+    assert os.readlink(output / "best") == best["path"]
+
+
+def write_accuracies(folder: Path, seeds: list[int]) -> None:
+    for step, seed in enumerate(seeds, start=1):
+        write_checkpoint(folder, step, seed)
+    (folder / "done").touch()
+
+
+def test_stops_early_at_the_right_one(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
+    # The model is its own best weights: nothing that comes after gains on it.
+    module = torch.jit.load(str(small_case.model))
+    torch.save(module.state_dict(), folder / name_of(2))
+    for step in (1, 3, 4, 5, 6, 7):
+        write_checkpoint(folder, step, seed=100 + step)
+    output = tmp_path / "out"
+    run = tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05,
+                "--patience", 3, "--progress", "off").must_succeed()  # fmt: skip
+    assert [line["step"] for line in lines_of(output)] == [1, 2, 3, 4, 5]
+    stop = json.loads((output / "stop.json").read_text())
+    assert stop["stop"] is True
+    assert stop["best"]["step"] == 2
+    assert stop["last"]["step"] == 5
+    assert "Training can stop" in run.stdout
+    assert f"{name_of(2)} (step 2), accuracy" in run.stdout
+
+    again = tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05,
+                  "--patience", 3, "--progress", "off").must_succeed()  # fmt: skip
+    assert len(lines_of(output)) == 5
+    assert "Training can stop" in again.stdout
+    # With more patience it goes on, and no trainer is told to stop any more.
+    tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05,
+          "--patience", 9, "--stop-after", 7, "--progress", "off").must_succeed()  # fmt: skip
+    assert len(lines_of(output)) == 7
+    assert not (output / "stop.json").exists()
+
+
+def test_monitors_what_it_is_told(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
+    write_accuracies(folder, [11, 12, 13])
+    output = tmp_path / "out"
+    tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05,
+          "--monitor", "loss", "--keep-best", "copy", "--save", "none").must_succeed()  # fmt: skip
+    best = min(lines_of(output), key=lambda line: line["metrics"]["loss"]["value"])
+    assert not (output / "best").is_symlink()
+    assert (output / "best").read_bytes() == Path(best["path"]).read_bytes()
+
+
+def test_nan_weights_cost_no_more_than_themselves(
+    tally: Program, small_case: Small, folder: Path, tmp_path: Path
+) -> None:
+    write_accuracies(folder, [11, 12, 13])
+    state = TinyNet(seed=5).state_dict()
+    state["linear.bias"][:] = float("nan")
+    torch.save(state, folder / name_of(2))
+    output = tmp_path / "out"
+    tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05, ranks=2)
+    assert [(line["step"], line["status"]) for line in lines_of(output)] == [
+        (1, "evaluated"), (2, "broken"), (3, "evaluated"),
+    ]  # fmt: skip
+    assert "not finite" in lines_of(output)[1]["reason"]
+    assert not (output / "results" / name_of(2)).exists()
+
+
+def test_another_model_s_checkpoints_are_passed_over(
+    tally: Program, small_case: Small, folder: Path, tmp_path: Path
+) -> None:
+    torch.save(torch.nn.Linear(2, 2).state_dict(), folder / name_of(1))
+    write_checkpoint(folder, 2)
+    (folder / "done").touch()
+    output = tmp_path / "out"
+    tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05)
+    assert {line["step"]: line["status"] for line in lines_of(output)} == {1: "broken", 2: "evaluated"}
+    assert "do not fit model" in next(line for line in lines_of(output) if line["step"] == 1)["reason"]
+
+
+def test_a_file_written_anew_is_another_checkpoint(
+    tally: Program, small_case: Small, folder: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    write_checkpoint(folder, 1, name="last.pt")
+    with Watch(tally, folder, output, *model_and_data(small_case)) as watch:
+        watch.until_lines(1)
+        write_checkpoint(folder, 2, name="last.pt")
+        watch.until_lines(2)
+        (folder / "done").touch()
+        watch.end().must_succeed()
+    one, two = lines_of(output)
+    assert (one["result"], two["result"]) == ("results/last.pt", "results/last.pt-2")
+    assert one["state_digest"] != two["state_digest"]
+    assert one["step"] is None
+
+
+def test_time_limit_and_stop_after(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
+    write_accuracies(folder, [11, 12, 13])
+    arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05)
+    output = tmp_path / "out"
+    tally(*arguments, "--output", output, "--stop-after", 2).must_succeed()
+    assert len(lines_of(output)) == 2
+    (folder / "done").unlink()
+    run = tally(*arguments, "--output", tmp_path / "timed", "--time-limit", 3)
+    assert run.code == 75, run.stderr
+
+
+def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
+    write_accuracies(folder, [11])
+    output = tmp_path / "out"
+    arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05, "--output", output)
+    tally(*arguments, "--monitor", "acuracy").must_fail(2, "'acuracy' is not computed", "Did you mean 'accuracy'?")
+    tally(*arguments[:2], tmp_path / "none", *arguments[3:]).must_fail(5, str(tmp_path / "none"))
+    tally(*arguments).must_succeed()
+    tally(*arguments, "--limit", 10).must_fail(6, "was made with another --limit", "Name another folder")
+    tally("watch", *arguments[3:]).must_fail(2, "--checkpoints")
+
+
+def test_one_watch_a_folder(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    write_checkpoint(folder, 1)
+    with Watch(tally, folder, output, *model_and_data(small_case)) as watch:
+        watch.until_lines(1)
+        tally("watch", "--checkpoints", folder, *model_and_data(small_case), "--output", output).must_fail(
+            6, "another process watches into"
+        )
+        (folder / "done").touch()
+        watch.end().must_succeed()
