@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "distributed.hpp"
 #include "layout.hpp"
 #include "shards.hpp"
 
@@ -40,6 +41,8 @@ Files checkpoint_files(const fs::path& path) {
       return is_named_so(layout->path) ? Files{layout->path} : Files{};
     case LayoutKind::shards:
       return shards_and_index(layout->path);
+    case LayoutKind::distributed:
+      return distributed_files(layout->path);
     default:
       return {};
   }

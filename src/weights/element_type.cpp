@@ -37,6 +37,10 @@ std::optional<ElementType> find(std::string_view ElementFacts::*column, std::str
 std::string_view name(ElementType type) { return facts(type).name; }
 std::int64_t size_bytes(ElementType type) { return facts(type).bytes; }
 
+std::optional<ElementType> element_named(std::string_view torch_name) {
+  return find(&ElementFacts::name, torch_name);
+}
+
 std::optional<ElementType> element_of_storage(std::string_view storage_class) {
   return find(&ElementFacts::storage_class, storage_class);
 }

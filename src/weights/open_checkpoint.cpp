@@ -8,6 +8,7 @@
 #include <tally/weights/file_kind.hpp>
 #include <tally/weights/format_error.hpp>
 
+#include "distributed.hpp"
 #include "layout.hpp"
 #include "legacy_checkpoint.hpp"
 #include "safetensors.hpp"
@@ -64,6 +65,8 @@ Checkpoint open_layout(const Layout& layout, std::string_view key) {
   switch (layout.kind) {
     case LayoutKind::shards:
       return open_shards(layout.path, key);
+    case LayoutKind::distributed:
+      return open_distributed(layout.path, key);
     default:
       return read_checkpoint(FileSource(layout.path), layout.path.string(), key);
   }

@@ -18,21 +18,6 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<std::int64_t> integers(const PickleValue& value) {
-  const bool sequence = value.kind == PickleKind::tuple || value.kind == PickleKind::list;
-  if (!sequence || value.items.size() > kMaxDimensions) {
-    throw FormatError("a tensor's shape or strides are not a tuple of integers");
-  }
-  std::vector<std::int64_t> result;
-  for (const auto* item : value.items) {
-    if (item->kind != PickleKind::integer) {
-      throw FormatError("a tensor's shape or strides are not a tuple of integers");
-    }
-    result.push_back(item->integer);
-  }
-  return result;
-}
-
 PickleValue& unknown(PickleArena& arena, std::string_view class_name) {
   auto& value = arena.make(PickleKind::object);
   value.text = class_name;
@@ -119,6 +104,41 @@ PickleValue& build(PickleArena& arena, const PickleValue& callable, const Pickle
 PickleValue& build_call(PickleArena& arena, const PickleValue& callable,
                         const PickleValue& arguments) {
   return build(arena, callable, arguments, 0);
+}
+
+std::vector<std::int64_t> integers(const PickleValue& value) {
+  const bool sequence = value.kind == PickleKind::tuple || value.kind == PickleKind::list;
+  if (!sequence || value.items.size() > kMaxDimensions) {
+    throw FormatError("a tensor's shape or strides are not a tuple of integers");
+  }
+  std::vector<std::int64_t> result;
+  for (const auto* item : value.items) {
+    if (item->kind != PickleKind::integer) {
+      throw FormatError("a tensor's shape or strides are not a tuple of integers");
+    }
+    result.push_back(item->integer);
+  }
+  return result;
+}
+
+void build_state(PickleArena& arena, PickleValue& object, PickleValue& state) {
+  constexpr std::string_view kMetadata = "torch.distributed.checkpoint.metadata.";
+  constexpr std::array<std::string_view, 5> kClasses{"Metadata", "TensorStorageMetadata",
+                                                     "TensorProperties", "ChunkStorageMetadata",
+                                                     "MetadataIndex"};
+  if (object.kind != PickleKind::object) return;
+  auto name = object.text;
+  const bool of_metadata = name.starts_with(kMetadata);
+  if (of_metadata) name.remove_prefix(kMetadata.size());
+  const bool is_kept =
+      of_metadata ? std::ranges::find(kClasses, name) != kClasses.end()
+                  : is_one_of(name, {"torch.distributed.checkpoint.filesystem._StorageInfo",
+                                     // Of older PyTorch.
+                                     "torch.distributed._shard.sharded_tensor.metadata."
+                                     "TensorProperties"});
+  if (!is_kept) return;
+  arena.spend(1);
+  object.items = {&state};
 }
 
 PickleValue& build_storage(PickleArena& arena, const PickleValue& id) {

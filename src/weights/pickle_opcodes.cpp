@@ -195,10 +195,11 @@ bool PickleReader::do_class(Opcode opcode) {
       stack_.push_back(&build_call(arena_, callable, arguments));
       return true;
     }
-    case 'b':  // BUILD: an object's state, or the _metadata of a state_dict; not needed
-      pop();
-      top();
+    case 'b': {  // BUILD
+      auto& state = pop();
+      build_state(arena_, top(), state);
       return true;
+    }
     case 'Q':
       stack_.push_back(&build_storage(arena_, pop()));
       return true;

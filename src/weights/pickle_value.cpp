@@ -3,12 +3,6 @@
 #include <tally/weights/format_error.hpp>
 
 namespace tally::weights {
-namespace {
-
-constexpr std::size_t kMaxEntries = 16'000'000;
-
-}  // namespace
-
 PickleValue& PickleArena::make(PickleKind kind) {
   spend(1);
   auto& value = values_.emplace_back();
@@ -17,7 +11,7 @@ PickleValue& PickleArena::make(PickleKind kind) {
 }
 
 void PickleArena::spend(std::size_t num_entries) {
-  if (num_entries > kMaxEntries - spent_) throw FormatError("the pickle holds too many values");
+  if (num_entries > max_entries_ - spent_) throw FormatError("the pickle holds too many values");
   spent_ += num_entries;
 }
 

@@ -44,9 +44,10 @@ struct TensorRecord {
 
 struct PickleValue {
   PickleKind kind = PickleKind::none;
-  std::int64_t integer = 0;                // integer, boolean
-  std::string_view text;                   // text; "module.name" of global and object
-  std::vector<PickleValue*> items;         // list, tuple, set; dict: key, value, key, value, …
+  std::int64_t integer = 0;  // integer, boolean
+  std::string_view text;     // text; "module.name" of global and object
+  // list, tuple, set; dict: key, value, key, value, …; object: its state, of few classes
+  std::vector<PickleValue*> items;
   const StorageRecord* storage = nullptr;  // storage
   const TensorRecord* tensor = nullptr;    // tensor
 };
@@ -60,12 +61,14 @@ std::string_view description(const PickleValue& value);
 // released before all is, so neither a circle nor deep nesting can hurt.
 class PickleArena {
  public:
+  // max_entries: how many values and entries there may be.
+  explicit PickleArena(std::size_t max_entries = 16'000'000) : max_entries_(max_entries) {}
   PickleValue& make(PickleKind kind);
   StorageRecord& make_storage() { return storages_.emplace_back(); }
   const std::deque<StorageRecord>& storages() const { return storages_; }
   TensorRecord& make_tensor() { return tensors_.emplace_back(); }
   std::string_view keep(std::string text) { return names_.emplace_back(std::move(text)); }
-  // Counts values and entries; throws FormatError above what any checkpoint holds.
+  // Counts values and entries; throws FormatError for too many.
   void spend(std::size_t num_entries);
 
  private:
@@ -73,7 +76,7 @@ class PickleArena {
   std::deque<StorageRecord> storages_;
   std::deque<TensorRecord> tensors_;
   std::deque<std::string> names_;
-  std::size_t spent_ = 0;
+  std::size_t max_entries_, spent_ = 0;
 };
 
 }  // namespace tally::weights

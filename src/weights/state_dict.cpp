@@ -11,15 +11,11 @@
 namespace tally::weights {
 namespace {
 
-constexpr std::array<std::string_view, 4> kUsualKeys{"model_state_dict", "model", "state_dict",
-                                                     "ema"};
+// The last is what PyTorch's recipe for distributed checkpoints calls the whole.
+constexpr std::array<std::string_view, 5> kUsualKeys{"model_state_dict", "model", "state_dict",
+                                                     "ema", "app"};
 constexpr int kMaxDepth = 4;
 constexpr std::size_t kMaxNames = 10;
-
-struct Found {
-  const PickleValue* dict = nullptr;
-  std::string path;
-};
 
 bool holds_tensors(const PickleValue& value) {
   if (value.kind != PickleKind::dict) return false;
@@ -45,7 +41,7 @@ std::string listing(const PickleValue& dict) {
 }
 
 // A checkpoint's own entries come before the tensors that may lie beside them.
-Found search(const PickleValue& value, const std::string& path, int depth) {
+FoundDict search(const PickleValue& value, const std::string& path, int depth) {
   if (value.kind != PickleKind::dict || depth > kMaxDepth) return {};
   for (const auto key : kUsualKeys) {
     const auto* inner = find(value, key);
@@ -53,7 +49,7 @@ Found search(const PickleValue& value, const std::string& path, int depth) {
     auto found = search(*inner, joined(path, key), depth + 1);
     if (found.dict != nullptr) return found;
   }
-  return holds_tensors(value) ? Found{&value, path} : Found{};
+  return holds_tensors(value) ? FoundDict{&value, path} : FoundDict{};
 }
 
 // A key may itself contain dots: the longest one that is there wins.
@@ -84,9 +80,13 @@ const PickleValue* follow(const PickleValue& value, std::string_view path) {
              root.items.empty() ? "an empty dict" : listing(root)));
 }
 
-Found locate(const PickleValue& root, std::string_view key) {
+}  // namespace
+
+FoundDict search_state_dict(const PickleValue& root) { return search(root, {}, 0); }
+
+FoundDict find_state_dict(const PickleValue& root, std::string_view key) {
   if (key.empty()) {
-    auto found = search(root, {}, 0);
+    auto found = search_state_dict(root);
     if (found.dict == nullptr) throw_nothing_found(root);
     return found;
   }
@@ -102,8 +102,6 @@ Found locate(const PickleValue& root, std::string_view key) {
   }
   return {value, std::string(key)};
 }
-
-}  // namespace
 
 StoredTensor stored(const TensorRecord& record, const FindStorage& find_storage) {
   const auto type = *record.storage->type;
@@ -121,7 +119,7 @@ StoredTensor stored(const TensorRecord& record, const FindStorage& find_storage)
 
 StoredWeights read_state_dict(const PickleValue& root, std::string_view key,
                               const FindStorage& find_storage) {
-  auto found = locate(root, key);
+  auto found = find_state_dict(root, key);
   StoredWeights weights;
   weights.location = std::move(found.path);
   const auto& items = found.dict->items;

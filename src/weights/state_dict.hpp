@@ -17,9 +17,19 @@ struct StoragePlace {
 };
 using FindStorage = std::function<StoragePlace(const StorageRecord&)>;
 
-// With an empty `key`: `root` itself if it is a dict of tensors, or what lies under one of the
-// usual names (model_state_dict, model, state_dict, ema). Else what lies at the dotted path `key`.
-// Throws FormatError saying what was found instead.
+struct FoundDict {
+  const PickleValue* dict = nullptr;
+  std::string path;  // "app.model"
+};
+
+// A dict of tensors under one of the usual names (model_state_dict, model, state_dict, ema, app),
+// at any depth, or `root` itself; null if there is none.
+FoundDict search_state_dict(const PickleValue& root);
+// The same with an empty `key`, else the dict of tensors at this dotted path. Throws FormatError
+// saying what there is instead.
+FoundDict find_state_dict(const PickleValue& root, std::string_view key);
+
+// The tensors of the dict that find_state_dict() finds. Throws FormatError.
 StoredWeights read_state_dict(const PickleValue& root, std::string_view key,
                               const FindStorage& find_storage);
 

@@ -5,11 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -29,8 +27,9 @@ class Folder {
  public:
   Folder() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(testing::TempDir()) /
-            (std::string("tally-") + test->test_suite_name() + "-" + test->name());
+    auto name = std::string("tally-") + test->test_suite_name() + "-" + test->name();
+    std::ranges::replace(name, '/', '-');
+    path_ = std::filesystem::path(testing::TempDir()) / name;
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

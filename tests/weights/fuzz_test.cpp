@@ -4,7 +4,7 @@
 #include <tally/weights/checkpoint.hpp>
 #include <tally/weights/format_error.hpp>
 
-#include "fixture_file.hpp"
+#include "checkpoint_fixture.hpp"
 #include "mutator.hpp"
 #include "pickle_reader.hpp"
 
@@ -53,6 +53,36 @@ TEST(FuzzTest, Pickles) {
     }
     EXPECT_GT(refused, 500) << name;
   }
+}
+
+// Of a folder, with one of its files damaged.
+int refused_of_folder(const std::string& checkpoint, const std::string& file, int num_rounds) {
+  const Folder folder;
+  folder.copy(checkpoint_path(checkpoint));
+  const auto bytes = read_file(folder.path() / file, ErrorKind::model, "fixture");
+  Mutator mutator(static_cast<unsigned>(bytes.size()));
+  int refused = 0;
+  for (int round = 0; round < num_rounds; ++round) {
+    folder.write(file, mutator.damage(std::string(as_text(bytes))));
+    try {
+      const auto found = open_checkpoint(folder.path(), {});
+      for (const auto& entry : found.tensors) {
+        for (const auto& part : entry.second.parts) {
+          FileSource(found.files.at(part.file).path).read(part.offset, part.num_bytes);
+        }
+      }
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::model) << error.what();
+      ++refused;
+    }
+  }
+  return refused;
+}
+
+TEST(FuzzTest, Folders) {
+  EXPECT_GT(refused_of_folder("shards", "model.safetensors.index.json", 500), 100);
+  EXPECT_GT(refused_of_folder("dcp-2/flat", ".metadata", 1000), 100);
+  EXPECT_GT(refused_of_folder("dcp-2/flat", "__0_0.distcp", 500), 50);
 }
 
 class FileFuzzTest : public testing::TestWithParam<const char*> {};

@@ -21,7 +21,7 @@ RANKED = (("dcp", 1), ("dcp", 2), ("deepspeed", 2))
 
 
 def current_stamp() -> str:
-    paths = [Path(__file__), *(SUPPORT / f"{name}.py" for name in SOURCES)]
+    paths = [Path(__file__), Path(__file__).with_name("odd_metadata.py"), *(SUPPORT / f"{name}.py" for name in SOURCES)]
     versions = [importlib.metadata.version(name) for name in PACKAGES]
     return " ".join([hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest(), *versions])
 
@@ -51,6 +51,7 @@ def write_shards(folder: Path) -> None:
 
 
 def make(folder: Path) -> None:
+    import odd_metadata
     import torch
 
     running = [start(writer, ranks, folder / f"{writer}-{ranks}") for writer, ranks in RANKED]
@@ -58,6 +59,7 @@ def make(folder: Path) -> None:
     for process in running:
         if process.wait() != 0:
             raise SystemExit(f"{process.args} failed")
+    odd_metadata.write_all(folder / "dcp-2" / "model", folder / "odd_metadata")
     for path in folder.glob("*/*.expected.pth"):
         write_expected(path.with_name(path.name.removesuffix(".expected.pth")), torch.load(path))
         path.unlink()

@@ -1,0 +1,29 @@
+#include "ends_in_memory.hpp"
+
+#include <algorithm>
+
+namespace tally::weights {
+namespace {
+
+constexpr std::uint64_t kEndBytes = 4096;
+
+}  // namespace
+
+EndsInMemory::EndsInMemory(const ByteSource& whole)
+    : whole_(whole),
+      head_(whole.read(0, whole.size() <= 2 * kEndBytes ? whole.size() : kEndBytes)),
+      tail_(whole.size() <= 2 * kEndBytes ? std::vector<std::byte>()
+                                          : whole.read(whole.size() - kEndBytes, kEndBytes)) {}
+
+void EndsInMemory::read(std::uint64_t offset, std::span<std::byte> out) const {
+  const auto tail = whole_.size() - tail_.size();
+  if (offset <= head_.size() && out.size() <= head_.size() - offset) {
+    std::ranges::copy(std::span(head_).subspan(offset, out.size()), out.begin());
+  } else if (offset >= tail && out.size() <= whole_.size() - offset) {
+    std::ranges::copy(std::span(tail_).subspan(offset - tail, out.size()), out.begin());
+  } else {
+    whole_.read(offset, out);
+  }
+}
+
+}  // namespace tally::weights
