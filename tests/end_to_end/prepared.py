@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -49,7 +50,7 @@ class Cache:
             if not path.exists():
                 path.parent.mkdir(exist_ok=True)
                 temporary = path.with_name(f"partial-{name}")
-                temporary.unlink(missing_ok=True)
+                remove(temporary)
                 make(temporary)
                 temporary.rename(path)
         return path
@@ -109,6 +110,13 @@ class Prepared:
     def _export(network: str, form: str = "torchscript") -> list[object]:
         source = f"{SUPPORT / 'models.py'}:{network}"
         return [TOOLS / "export_model.py", "--model", source, "--format", form]
+
+
+def remove(path: Path) -> None:
+    """A file, or a folder with all that is in it."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,0 +1,126 @@
+"""`--weights` reads what trainers write in several files: shards with an index, torch.distributed.checkpoint, DeepSpeed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from checkpoint_files import AVERAGED
+from checkpoints import Form, State, make_net
+from conftest import Evaluate, Small
+from prepared import SUPPORT, Cache
+from sharded_files import SHARDED
+from weight_runs import WeightRuns
+
+RANKS = pytest.mark.parametrize("ranks", [None, 3], ids=["alone", "3ranks"])
+
+
+@pytest.fixture(scope="module")
+def runs(evaluate: Evaluate, small_case: Small, tmp_path_factory: pytest.TempPathFactory) -> WeightRuns:
+    return WeightRuns(evaluate, small_case.data, tmp_path_factory.mktemp("models"))
+
+
+@RANKS
+@pytest.mark.parametrize("name", SHARDED)
+def test_shards(name: str, ranks: int | None, runs: WeightRuns, tmp_path: Path) -> None:
+    check_form(SHARDED[name], ranks, runs, tmp_path)
+
+
+@RANKS
+def test_averaged_model(ranks: int | None, runs: WeightRuns, tmp_path: Path) -> None:
+    check_form(AVERAGED, ranks, runs, tmp_path)
+
+
+def check_form(form: Form, ranks: int | None, runs: WeightRuns, folder: Path) -> None:
+    net = make_net()
+    result = runs.with_weights(form.write(folder, net), ranks=ranks)
+    assert result.digests == runs.expected(net.state_dict())
+    for text in form.says:
+        assert text in result.run.stderr
+
+
+@pytest.mark.parametrize("name", ["hub_index", "hub_bin_folder"])
+@pytest.mark.parametrize(("model", "file"), [("fp32", "bf16"), ("bf16", "fp32"), ("bf16", "bf16")])
+def test_precisions_of_shards(name: str, model: str, file: str, runs: WeightRuns, tmp_path: Path) -> None:
+    net = make_net(file)
+    result = runs.with_weights(SHARDED[name].write(tmp_path, net), precision=model)
+    assert result.digests == runs.expected(net.state_dict(), model)
+    assert ("tensors converted from" in result.run.stderr) == (model != file)
+
+
+@pytest.fixture(scope="module")
+def written(cache_dir: Path):  # noqa: ANN201
+    """written(writer, ranks): the folder of all forms that this writer writes on so many ranks."""
+
+    def write(writer: str, num_ranks: int) -> Path:
+        def run(path: Path) -> None:
+            words = [sys.executable, SUPPORT / "ranked_checkpoints.py", writer, num_ranks, path]
+            made = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
+            assert made.returncode == 0, made.stderr
+
+        return Cache(cache_dir).made(f"{writer}-{num_ranks}-ranks", run)
+
+    return write
+
+
+def state_of(folder: Path) -> State:
+    return torch.load(folder.with_name(f"{folder.name}.expected.pth"))
+
+
+DCP = [
+    "flat", "model", "model_and_optimizer", "bf16", "many_files", "full", "tensor_parallel", "first_kind",
+    "replicated", "replicated_prefixed", "replicated_bf16",
+]  # fmt: skip
+WRITERS = pytest.mark.parametrize("num_writers", [1, 2, 4], ids=["by1", "by2", "by4"])
+
+
+@RANKS
+@WRITERS
+@pytest.mark.parametrize("name", DCP)
+def test_distributed_checkpoint(name: str, num_writers: int, ranks: int | None, runs: WeightRuns, written) -> None:  # noqa: ANN001
+    folder = written("dcp", num_writers) / name
+    assert runs.with_weights(folder, ranks=ranks).digests == runs.expected(state_of(folder))
+
+
+@WRITERS
+@pytest.mark.parametrize(
+    ("name", "key"), [("app", "app.model"), ("own_names", "state_dict.net"), ("model_and_optimizer", "model")]
+)
+def test_key_in_distributed_checkpoint(name: str, key: str, num_writers: int, runs: WeightRuns, written) -> None:  # noqa: ANN001
+    folder = written("dcp", num_writers) / name
+    assert runs.with_weights(folder, "--weights-key", key).digests == runs.expected(state_of(folder))
+
+
+@pytest.mark.parametrize(("model", "name"), [("bf16", "bf16"), ("bf16", "flat"), ("fp32", "replicated_bf16")])
+def test_precisions_of_distributed_checkpoint(model: str, name: str, runs: WeightRuns, written) -> None:  # noqa: ANN001
+    folder = written("dcp", 2) / name
+    result = runs.with_weights(folder, precision=model)
+    assert result.digests == runs.expected(state_of(folder), model)
+    assert ("tensors converted from" in result.run.stderr) == (model not in name)
+
+
+ZERO = [f"stage{stage}_{precision}" for stage in (1, 2, 3) for precision in ("bf16", "fp32")]
+
+
+@RANKS
+@pytest.mark.parametrize("num_writers", [1, 2, 3], ids=["by1", "by2", "by3"])
+@pytest.mark.parametrize("name", [*ZERO, "stage2_frozen", "stage3_frozen"])
+def test_deepspeed(name: str, num_writers: int, ranks: int | None, runs: WeightRuns, written) -> None:  # noqa: ANN001
+    """The weights that DeepSpeed keeps in fp32, put together as its own zero_to_fp32 does."""
+    folder = written("deepspeed", num_writers) / name
+    assert runs.with_weights(folder, ranks=ranks).digests == runs.expected(state_of(folder))
+
+
+@pytest.mark.parametrize("name", ["stage2_bf16", "stage3_bf16"])
+def test_step_folder_of_deepspeed(name: str, runs: WeightRuns, written) -> None:  # noqa: ANN001
+    folder = written("deepspeed", 2) / name
+    assert runs.with_weights(folder / "global_step3").digests == runs.expected(state_of(folder))
+
+
+@pytest.mark.parametrize("name", ["stage1_bf16", "stage2_fp32"])
+def test_rounded_weights_of_deepspeed(name: str, runs: WeightRuns, written) -> None:  # noqa: ANN001
+    """Stages 1 and 2 write them too, in a file of their own."""
+    path = written("deepspeed", 2) / name / "global_step3" / "mp_rank_00_model_states.pt"
+    state = torch.load(path, weights_only=False)["module"]
+    assert runs.with_weights(path, "--weights-key", "module").digests == runs.expected(state)
