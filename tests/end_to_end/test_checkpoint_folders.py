@@ -1,7 +1,7 @@
-"""`--weights` reads what trainers write in several files: shards with an index, torch.distributed.checkpoint, DeepSpeed."""
+"""`--weights` reads what trainers write in several files: shards, torch.distributed.checkpoint, DeepSpeed."""
 
-import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,8 @@ import torch
 from checkpoint_files import AVERAGED
 from checkpoints import Form, State, make_net
 from conftest import Evaluate, Small
-from prepared import SUPPORT, Cache
 from sharded_files import SHARDED
-from weight_runs import WeightRuns
+from weight_runs import WeightRuns, ranked_checkpoints
 
 RANKS = pytest.mark.parametrize("ranks", [None, 3], ids=["alone", "3ranks"])
 
@@ -50,18 +49,9 @@ def test_precisions_of_shards(name: str, model: str, file: str, runs: WeightRuns
 
 
 @pytest.fixture(scope="module")
-def written(cache_dir: Path):  # noqa: ANN201
-    """written(writer, ranks): the folder of all forms that this writer writes on so many ranks."""
-
-    def write(writer: str, num_ranks: int) -> Path:
-        def run(path: Path) -> None:
-            words = [sys.executable, SUPPORT / "ranked_checkpoints.py", writer, num_ranks, path]
-            made = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
-            assert made.returncode == 0, made.stderr
-
-        return Cache(cache_dir).made(f"{writer}-{num_ranks}-ranks", run)
-
-    return write
+def written(cache_dir: Path) -> Callable[[str, int], Path]:
+    """written(writer, num_ranks): the folder of all forms that this writer writes on so many ranks."""
+    return partial(ranked_checkpoints, cache_dir)
 
 
 def state_of(folder: Path) -> State:
@@ -78,7 +68,9 @@ WRITERS = pytest.mark.parametrize("num_writers", [1, 2, 4], ids=["by1", "by2", "
 @RANKS
 @WRITERS
 @pytest.mark.parametrize("name", DCP)
-def test_distributed_checkpoint(name: str, num_writers: int, ranks: int | None, runs: WeightRuns, written) -> None:  # noqa: ANN001
+def test_distributed_checkpoint(
+    name: str, num_writers: int, ranks: int | None, runs: WeightRuns, written: Callable
+) -> None:
     folder = written("dcp", num_writers) / name
     assert runs.with_weights(folder, ranks=ranks).digests == runs.expected(state_of(folder))
 
@@ -87,13 +79,15 @@ def test_distributed_checkpoint(name: str, num_writers: int, ranks: int | None, 
 @pytest.mark.parametrize(
     ("name", "key"), [("app", "app.model"), ("own_names", "state_dict.net"), ("model_and_optimizer", "model")]
 )
-def test_key_in_distributed_checkpoint(name: str, key: str, num_writers: int, runs: WeightRuns, written) -> None:  # noqa: ANN001
+def test_key_in_distributed_checkpoint(
+    name: str, key: str, num_writers: int, runs: WeightRuns, written: Callable
+) -> None:
     folder = written("dcp", num_writers) / name
     assert runs.with_weights(folder, "--weights-key", key).digests == runs.expected(state_of(folder))
 
 
 @pytest.mark.parametrize(("model", "name"), [("bf16", "bf16"), ("bf16", "flat"), ("fp32", "replicated_bf16")])
-def test_precisions_of_distributed_checkpoint(model: str, name: str, runs: WeightRuns, written) -> None:  # noqa: ANN001
+def test_precisions_of_distributed_checkpoint(model: str, name: str, runs: WeightRuns, written: Callable) -> None:
     folder = written("dcp", 2) / name
     result = runs.with_weights(folder, precision=model)
     assert result.digests == runs.expected(state_of(folder), model)
@@ -106,20 +100,20 @@ ZERO = [f"stage{stage}_{precision}" for stage in (1, 2, 3) for precision in ("bf
 @RANKS
 @pytest.mark.parametrize("num_writers", [1, 2, 3], ids=["by1", "by2", "by3"])
 @pytest.mark.parametrize("name", [*ZERO, "stage2_frozen", "stage3_frozen"])
-def test_deepspeed(name: str, num_writers: int, ranks: int | None, runs: WeightRuns, written) -> None:  # noqa: ANN001
+def test_deepspeed(name: str, num_writers: int, ranks: int | None, runs: WeightRuns, written: Callable) -> None:
     """The weights that DeepSpeed keeps in fp32, put together as its own zero_to_fp32 does."""
     folder = written("deepspeed", num_writers) / name
     assert runs.with_weights(folder, ranks=ranks).digests == runs.expected(state_of(folder))
 
 
 @pytest.mark.parametrize("name", ["stage2_bf16", "stage3_bf16"])
-def test_step_folder_of_deepspeed(name: str, runs: WeightRuns, written) -> None:  # noqa: ANN001
+def test_step_folder_of_deepspeed(name: str, runs: WeightRuns, written: Callable) -> None:
     folder = written("deepspeed", 2) / name
     assert runs.with_weights(folder / "global_step3").digests == runs.expected(state_of(folder))
 
 
 @pytest.mark.parametrize("name", ["stage1_bf16", "stage2_fp32"])
-def test_rounded_weights_of_deepspeed(name: str, runs: WeightRuns, written) -> None:  # noqa: ANN001
+def test_rounded_weights_of_deepspeed(name: str, runs: WeightRuns, written: Callable) -> None:
     """Stages 1 and 2 write them too, in a file of their own."""
     path = written("deepspeed", 2) / name / "global_step3" / "mp_rank_00_model_states.pt"
     state = torch.load(path, weights_only=False)["module"]

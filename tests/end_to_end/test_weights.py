@@ -94,7 +94,10 @@ def test_package(form: str, package: Path, runs: WeightRuns, tmp_path: Path) -> 
     assert results[0].value("loss") == pytest.approx(own.value("loss"), rel=1e-5)
 
 
-@pytest.mark.parametrize(("network", "name"), [("cifar_resnet20", "resnet20-12fca82f"), ("cifar_resnet32", "resnet32-d509ac18")])
+PUBLISHED = [("cifar_resnet20", "resnet20-12fca82f"), ("cifar_resnet32", "resnet32-d509ac18")]
+
+
+@pytest.mark.parametrize(("network", "name"), PUBLISHED)
 @RANKS
 def test_published_checkpoints(
     network: str, name: str, ranks: int | None, data_dir: Path, cache_dir: Path, evaluate: Evaluate

@@ -2,15 +2,29 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import small
 from checkpoints import State, make_net
 from conftest import Evaluate, Result
+from prepared import SUPPORT, Cache
 from varied_net import VariedNet
 
 BASE_SEED = 3
+
+
+def ranked_checkpoints(cache_dir: Path, writer: str, num_ranks: int) -> Path:
+    """The folder of all forms that this writer of ranked_checkpoints.py writes on so many ranks."""
+
+    def run(path: Path) -> None:
+        words = [sys.executable, SUPPORT / "ranked_checkpoints.py", writer, num_ranks, path]
+        made = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
+        assert made.returncode == 0, made.stderr
+
+    return Cache(cache_dir).made(f"{writer}-{num_ranks}-ranks", run)
 
 
 class WeightRuns:

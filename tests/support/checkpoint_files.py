@@ -126,7 +126,9 @@ FILES: dict[str, Form] = {
     "protocol_5": Form(_saved(_training("model", _state_dict), pickle_protocol=5)),
     "aligned_to_pages": Form(_aligned),
     "legacy": Form(_saved(_state_dict, **OLD)),
-    "legacy_nested": Form(_saved(_training("state_dict", _under("module.")), **OLD), says=("'state_dict'", "'module.'")),
+    "legacy_nested": Form(
+        _saved(_training("state_dict", _under("module.")), **OLD), says=("entry 'state_dict'", "prefix 'module.'")
+    ),
     "legacy_parameters": Form(_saved(_parameters, **OLD)),
     **{
         f"nested_in_{key}": Form(_saved(_training(key, _state_dict)), says=(f"taken from its entry '{key}'",))

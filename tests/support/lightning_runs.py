@@ -23,9 +23,9 @@ class _Module(lightning.LightningModule):
 
 def trained_checkpoint(folder: Path, net: VariedNet) -> Path:
     images = DataLoader(TensorDataset(torch.rand(16, 3, 8, 8)), batch_size=8)
+    saver = lightning.pytorch.callbacks.ModelCheckpoint(folder, filename="{epoch}-{step}")
     trainer = lightning.Trainer(
-        accelerator="cpu", devices=1, max_steps=2, default_root_dir=folder, logger=False,
-        callbacks=[lightning.pytorch.callbacks.ModelCheckpoint(folder, filename="{epoch}-{step}", save_weights_only=False)],
+        accelerator="cpu", devices=1, max_steps=2, default_root_dir=folder, logger=False, callbacks=[saver],
         enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
     trainer.fit(_Module(net), images)
