@@ -19,7 +19,7 @@ sys.path[:0] = [str(TOOLS), str(SUPPORT)]
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: other tests may want the cores meanwhile
 
 # Tools that are slow to load, or run very often; the others are run as users do.
-IN_THIS_PROCESS = ("export_model", "prepare_choices", "prepare_coco", "prepare_text")
+IN_THIS_PROCESS = ("export_model", "prepare_choices", "prepare_coco", "prepare_text", "publish")
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 
 
