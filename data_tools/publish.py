@@ -135,6 +135,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--idle-limit", type=positive, metavar="SECONDS", help="with --follow: end when nothing new came for so long"
     )
+    parser.add_argument("--name", metavar="NAME", help="of the run, default: that of its folder")
     parser.add_argument("--tensorboard-dir", type=Path, metavar="DIR", help="default runs; --logdir of tensorboard")
     parser.add_argument("--wandb-project", metavar="NAME", help="default tally")
     parser.add_argument("--wandb-entity", metavar="NAME", help="default: your account's")
@@ -160,9 +161,10 @@ def settle_options(args: argparse.Namespace) -> None:
 def make_followers(args: argparse.Namespace) -> list[Follower]:
     by_name: dict[str, Path] = {}
     for folder in args.folders:
-        name = folder.absolute().name
+        name = args.name or folder.absolute().name
         if name in by_name:
-            raise UsageError(f"'{by_name[name]}' and '{folder}' would both be the run '{name}'; publish them apart")
+            both = f"'{by_name[name]}' and '{folder}'"
+            raise UsageError(f"{both} would both be the run '{name}'; publish them one by one, with --name")
         by_name[name] = folder
         if find_source(folder) is None and not args.follow:
             raise DataError(f"'{folder}' holds no output of tally watch or tally evaluate; --follow waits for it")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tally_data.errors import EnvironmentFault, UsageError
+from tally_data.errors import EnvironmentFault, OutputError, UsageError
 
 from .items import SAMPLES, STEPS, Row
 
@@ -24,7 +24,7 @@ def _milliseconds(time: float) -> int:
 
 
 class TensorBoard:
-    """Event files in --tensorboard-dir/<name of the folder>; TensorBoard keeps values as float32."""
+    """Event files in --tensorboard-dir/<name>; TensorBoard keeps values as float32."""
 
     package = "tensorboard"
     options = {"tensorboard_dir": Path("runs")}
@@ -32,9 +32,12 @@ class TensorBoard:
     def __init__(self, args: argparse.Namespace, name: str) -> None:
         self.place = str(args.tensorboard_dir.absolute() / name)
 
-    def open(self, _position: dict[str, Any]) -> None:
+    def open(self, position: dict[str, Any]) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
+        if "run" not in position and Path(self.place).is_dir():
+            raise OutputError(f"'{self.place}' is there already, of another run; give this one a --name")
+        position["run"] = self.place
         self._writer = SummaryWriter(self.place)
 
     def scalars(self, _axis: str, rows: list[Row]) -> None:

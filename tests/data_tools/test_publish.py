@@ -214,6 +214,8 @@ def test_faults(tool: Tool, watch: WatchOutput, tmp_path: Path, monkeypatch: pyt
     fail(tool, folder, *board, "--wandb-mode", "offline", code=2, says="--wandb-mode is for --to wandb")
     fail(tool, folder, *board, "--poll", 3, code=2, says="--poll is for --follow")
     fail(tool, folder, folder / "." / ".." / folder.name, *board, code=2, says="would both be the run 'watched'")
+    two = [folder, tmp_path, *board, "--name", "one"]
+    fail(tool, *two, code=2, says="would both be the run 'one'")
     fail(tool, folder, "--to", "mlflow", code=2, says="--mlflow-uri")
     fail(tool, tmp_path / "absent", *board, code=3, says="--follow waits for it")
     fail(tool, watch.folder / "watch.json", *board, code=3, says="is no folder")
@@ -233,3 +235,8 @@ def test_another_leaderboard_is_another_run(tool: Tool, watch: WatchOutput, tmp_
     watch.leaderboard.unlink()
     watch.add_broken(1, "b.pt")
     fail(tool, watch.folder, *tensorboard.options, code=3, says=f"delete '{watch.folder / 'publish.json'}'")
+    (watch.folder / "publish.json").unlink()
+    fail(tool, watch.folder, *tensorboard.options, code=6, says="runs/watched' is there already")
+    assert tool("publish", watch.folder, *tensorboard.options, "--name", "again").returncode == 0
+    assert sorted(tensorboard.runs()) == ["again", "watched"]
+    assert tool("publish", watch.folder, *tensorboard.options, "--name", "again").stdout.startswith("nothing new")
