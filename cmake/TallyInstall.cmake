@@ -35,6 +35,10 @@ install(PROGRAMS ${PROJECT_SOURCE_DIR}/jobs/evaluate-cpu.sbatch
                  ${PROJECT_SOURCE_DIR}/jobs/evaluate-array.sbatch
                  ${PROJECT_SOURCE_DIR}/jobs/collect-reports.py
         DESTINATION ${_share}/jobs)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/jobs/examples/train.sbatch
+                 ${PROJECT_SOURCE_DIR}/jobs/examples/watch.sbatch
+                 ${PROJECT_SOURCE_DIR}/jobs/examples/train_mnist_ddp.py
+        DESTINATION ${_share}/jobs/examples)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/jobs/machines DESTINATION ${_share}/jobs USE_SOURCE_PERMISSIONS)
 # README's links lead to these.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

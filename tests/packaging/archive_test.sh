@@ -88,7 +88,7 @@ holds_no_path_of_its_builder() {
 
 carries_what_jobs_need() {
   local file
-  for file in evaluate-cpu.sbatch evaluate-gpu.sbatch evaluate-array.sbatch collect-reports.py; do
+  for file in evaluate-{cpu,gpu,array}.sbatch collect-reports.py examples/{train,watch}.sbatch examples/train_mnist_ddp.py; do
     [[ -x $unpacked/share/tally/jobs/$file ]] || fail "no $file in the archive"
   done
   elsewhere "$unpacked/share/tally/jobs/collect-reports.py" "$scratch" >"$scratch/table"
