@@ -53,7 +53,9 @@ def test_learns_and_stops_early(start: Start, evaluate: Evaluate, tmp_path: Path
     lines = leaderboard(folder)
     names = [f"epoch_{number:04}.pt" for number in range(1, len(lines) + 1)]
     assert len(lines) < 30 and [line["name"] for line in lines] == names
-    assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["done", *names]
+    # Training goes on while the last of them is evaluated.
+    written = {path.name for path in (folder / "checkpoints").iterdir()}
+    assert written >= {"done", *names} and len(written) < 31
     check_best(folder, run)
     assert max(line["metrics"]["accuracy"]["value"] for line in lines) >= 0.98
 
