@@ -20,6 +20,7 @@
 #include <tally/report/progress.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/weights/checkpoint.hpp>
+#include <tally/weights/checkpoint_files.hpp>
 #include <tally/weights/file_kind.hpp>
 
 #include "commands.hpp"
@@ -98,6 +99,9 @@ Lines describe_folder(const std::string& folder) {
 }
 
 Lines describe_json(const std::string& file) {
+  if (!weights::checkpoint_files(file).empty()) {  // the index of shards
+    return weights::describe(weights::open_checkpoint(file, {}));
+  }
   if (!is_trace(file)) return report::describe_report(file);
   return {
       format("'{}' is the trace of a run: open it in https://ui.perfetto.dev", printable(file))};

@@ -89,6 +89,18 @@ def test_weights(suffix: str, tally: Program, tmp_path: Path) -> None:
         assert part in text
 
 
+@pytest.mark.parametrize("given", ["", "model.safetensors.index.json"])
+def test_weights_in_shards(given: str, tally: Program, tmp_path: Path) -> None:
+    state = small.TinyNet().state_dict()
+    weight_map = {name: f"model-{index}.safetensors" for index, name in enumerate(state)}
+    for name, file in weight_map.items():
+        save_file({name: state[name]}, tmp_path / file)
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+    text = tally("inspect", tmp_path / given).must_succeed().stdout
+    for part in (f"{len(state)} safetensors files", "model-1.safetensors (", "linear.weight", "[7, 12]"):
+        assert part in text
+
+
 def test_results(tally: Program, result: Result) -> None:
     report = tally("inspect", result.folder / "report.json").must_succeed().stdout
     assert "accuracy" in report
