@@ -4,7 +4,9 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "deepspeed_files.hpp"
 #include "distributed.hpp"
 #include "layout.hpp"
 #include "shards.hpp"
@@ -30,6 +32,13 @@ Files shards_and_index(const fs::path& index) {
   return files;
 }
 
+Files deepspeed_files(const fs::path& folder) {
+  auto found = find_deepspeed_files(folder);
+  auto files = std::move(found.model_states);
+  std::ranges::move(found.optim_states, std::back_inserter(files));
+  return files;
+}
+
 }  // namespace
 
 Files checkpoint_files(const fs::path& path) {
@@ -43,9 +52,10 @@ Files checkpoint_files(const fs::path& path) {
       return shards_and_index(layout->path);
     case LayoutKind::distributed:
       return distributed_files(layout->path);
-    default:
-      return {};
+    case LayoutKind::deepspeed:
+      return deepspeed_files(layout->path);
   }
+  return {};
 }
 
 }  // namespace tally::weights

@@ -8,6 +8,7 @@
 #include <tally/weights/file_kind.hpp>
 #include <tally/weights/format_error.hpp>
 
+#include "deepspeed.hpp"
 #include "distributed.hpp"
 #include "layout.hpp"
 #include "legacy_checkpoint.hpp"
@@ -67,9 +68,12 @@ Checkpoint open_layout(const Layout& layout, std::string_view key) {
       return open_shards(layout.path, key);
     case LayoutKind::distributed:
       return open_distributed(layout.path, key);
-    default:
-      return read_checkpoint(FileSource(layout.path), layout.path.string(), key);
+    case LayoutKind::deepspeed:
+      return open_deepspeed(layout.path, key);
+    case LayoutKind::file:
+      break;
   }
+  return read_checkpoint(FileSource(layout.path), layout.path.string(), key);
 }
 
 }  // namespace

@@ -91,6 +91,10 @@ PickleValue& build(PickleArena& arena, const PickleValue& callable, const Pickle
       !items.empty() && items[0]->kind == PickleKind::tensor) {
     return *items[0];
   }
+  if (name == "deepspeed.runtime.zero.config.ZeroStageEnum" && items.size() == 1 &&
+      items[0]->kind == PickleKind::integer) {
+    return *items[0];
+  }
   // A tensor with attributes of its own: (function, type, arguments, state).
   if (name == "torch._tensor._rebuild_from_type_v2" && items.size() == 4 &&
       depth < kMaxNestedCalls) {

@@ -5,8 +5,9 @@
 
 namespace tally::weights {
 
-// REDUCE and NEWOBJ: OrderedDict, dict, set, torch.Size and torch's rebuilding of tensors; any
-// other callable gives an object that only has its name. Throws FormatError for a malformed tensor.
+// REDUCE and NEWOBJ: OrderedDict, dict, set, torch.Size, ZeroStageEnum and torch's rebuilding of
+// tensors; any other callable gives an object that only has its name. Throws FormatError for a
+// malformed tensor.
 PickleValue& build_call(PickleArena& arena, const PickleValue& callable,
                         const PickleValue& arguments);
 

@@ -1,6 +1,7 @@
 // What is said of a checkpoint's file that cannot be read.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include <tally/base/error.hpp>
@@ -9,9 +10,12 @@
 
 namespace tally::weights {
 
-// file: as it is named to the user. why: may hold names from the file itself.
+// file: as it is named to the user. why: may hold names from the file itself, of any length.
 inline Error unreadable(std::string_view file, std::string_view why) {
-  return {ErrorKind::model, format("weights '{}' cannot be read ({})", file, printable(why)),
+  constexpr std::size_t kLongest = 600;
+  return {ErrorKind::model,
+          format("weights '{}' cannot be read ({}{})", file, printable(why.substr(0, kLongest)),
+                 why.size() > kLongest ? "…" : ""),
           "Look into the file with 'tally inspect'."};
 }
 

@@ -35,7 +35,7 @@ std::vector<std::byte> widened(const std::vector<std::byte>& halves) {
 }  // namespace
 
 std::filesystem::path Folder::write(const std::string& name, std::string_view content) const {
-  const auto path = path_ / name;
+  auto path = path_ / name;
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << content;
   return path;

@@ -9,7 +9,6 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::IsSupersetOf;
 
 class DistributedTest : public testing::TestWithParam<const char*> {

@@ -83,6 +83,12 @@ TEST(FuzzTest, Folders) {
   EXPECT_GT(refused_of_folder("shards", "model.safetensors.index.json", 500), 100);
   EXPECT_GT(refused_of_folder("dcp-2/flat", ".metadata", 1000), 100);
   EXPECT_GT(refused_of_folder("dcp-2/flat", "__0_0.distcp", 500), 50);
+  EXPECT_GT(refused_of_folder("deepspeed-2/stage2_frozen/global_step3",
+                              "mp_rank_00_model_states.pt", 500),
+            50);
+  const auto* optimizer = "bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt";
+  EXPECT_GT(refused_of_folder("deepspeed-2/stage2_bf16/global_step3", optimizer, 500), 50);
+  EXPECT_GT(refused_of_folder("deepspeed-2/stage3_bf16/global_step3", optimizer, 500), 50);
 }
 
 class FileFuzzTest : public testing::TestWithParam<const char*> {};

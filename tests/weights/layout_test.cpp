@@ -81,6 +81,8 @@ TEST(LayoutTest, LatestNamesAFolderBesideIt) {
   folder.write("latest", "step\n");
   EXPECT_THAT(error_of(ErrorKind::model, [&] { taken(folder); }),
               HasSubstr("the folder 'step' that it names is missing"));
+  folder.write("latest", std::string(1'000'000, 'x'));
+  EXPECT_LT(error_of(ErrorKind::model, [&] { taken(folder); }).size(), 1000u);
 }
 
 TEST(LayoutTest, AFolderOfOtherThingsIsNamed) {

@@ -21,7 +21,8 @@ RANKED = (("dcp", 1), ("dcp", 2), ("deepspeed", 2))
 
 
 def current_stamp() -> str:
-    paths = [Path(__file__), Path(__file__).with_name("odd_metadata.py"), *(SUPPORT / f"{name}.py" for name in SOURCES)]
+    own = [Path(__file__).with_name(name) for name in ("make_checkpoints.py", "odd_metadata.py", "odd_states.py")]
+    paths = own + [SUPPORT / f"{name}.py" for name in SOURCES]
     versions = [importlib.metadata.version(name) for name in PACKAGES]
     return " ".join([hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest(), *versions])
 
@@ -52,6 +53,7 @@ def write_shards(folder: Path) -> None:
 
 def make(folder: Path) -> None:
     import odd_metadata
+    import odd_states
     import torch
 
     running = [start(writer, ranks, folder / f"{writer}-{ranks}") for writer, ranks in RANKED]
@@ -60,6 +62,7 @@ def make(folder: Path) -> None:
         if process.wait() != 0:
             raise SystemExit(f"{process.args} failed")
     odd_metadata.write_all(folder / "dcp-2" / "model", folder / "odd_metadata")
+    odd_states.write_all(folder / "deepspeed-2", folder / "deepspeed-made")
     for path in folder.glob("*/*.expected.pth"):
         write_expected(path.with_name(path.name.removesuffix(".expected.pth")), torch.load(path))
         path.unlink()
