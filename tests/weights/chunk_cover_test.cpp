@@ -65,6 +65,12 @@ TEST(ChunkCoverTest, WhatIsRefused) {
   EXPECT_EQ(refusal({6}, {{{0}, {3}}, {{0}, {3}}}), "its chunks overlap");
   // As many elements as there are, but some twice.
   EXPECT_EQ(refusal({2, 2}, {{{0, 0}, {1, 2}}, {{0, 0}, {2, 1}}}), "its chunks overlap");
+  EXPECT_EQ(refusal({5, 2}, {{{0, 0}, {5, 1}},
+                             {{0, 1}, {1, 1}},
+                             {{1, 1}, {1, 1}},
+                             {{2, 1}, {1, 1}},
+                             {{3, 0}, {2, 1}}}),
+            "its chunks overlap");
   const auto outside = HasSubstr("lies outside of its shape [5]");
   EXPECT_THAT(refusal({5}, {{{0}, {6}}}), outside);
   EXPECT_THAT(refusal({5}, {{{3}, {3}}}), outside);

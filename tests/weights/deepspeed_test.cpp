@@ -129,6 +129,9 @@ TEST(DeepSpeedTest, WhatIsRefused) {
       {"module_missing", "it has no module: "},
       {"frozen_without_fragment", "parameter 'x': a rank has no fragment of it"},
       {"experts", "its experts are partitioned, which is not read"},
+      {"stage3_longer", " elements a rank, its flat tensors "},
+      {"stage3_longer_for_one", " elements a rank, its flat tensors "},
+      {"stage3_fragments_cut", "parameter 'wide.weight': it is said to lie at element 0 of flat"},
       {"no_dict", "it has no optimizer_state_dict"}};
   for (const auto& [variant, text] : cases) {
     EXPECT_THAT(refusal(checkpoint_path("deepspeed-made/bad/" + variant)), HasSubstr(text))

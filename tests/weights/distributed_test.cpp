@@ -110,6 +110,11 @@ TEST(OddMetadataTest, WhatIsStillRead) {
     EXPECT_EQ(checkpoint.location, "");
     EXPECT_TRUE(checkpoint.tensors.contains("model.conv.weight"));
   }
+  const auto all = open_checkpoint(odd.with("no_usual_paths"), {});
+  EXPECT_TRUE(all.tensors.contains("model.conv.weight"));
+  EXPECT_FALSE(all.tensors.contains("model.wide.weight"));
+  const auto optimizer = open_checkpoint(odd.with("no_usual_paths"), "optim.state");
+  EXPECT_TRUE(optimizer.tensors.contains("0"));
   const auto checkpoint = open_checkpoint(odd.with("complex"), {});
   EXPECT_THAT(checkpoint.skipped, Contains("'conv.weight' (torch.complex64)"));
 }

@@ -81,6 +81,11 @@ def _no_paths(metadata: Metadata) -> None:
     metadata.planner_data = None
 
 
+def _no_usual_paths(metadata: Metadata) -> None:
+    paths = {name: ("net", name.removeprefix("model.")) for name in metadata.planner_data}
+    metadata.planner_data = paths | {OTHER: ("optim", "state", 0)}
+
+
 def _odd_paths(metadata: Metadata) -> None:
     metadata.planner_data = {name: ["model", 1.5] for name in metadata.planner_data}
 
@@ -89,6 +94,7 @@ VARIANTS: dict[str, Callable[[Metadata], None]] = {
     "old_properties": _old,
     "no_paths": _no_paths,
     "odd_paths": _odd_paths,
+    "no_usual_paths": _no_usual_paths,
     "complex": _complex,
     "chunk_missing": lambda metadata: _chunks(metadata).pop(),
     "chunk_twice": lambda metadata: _chunks(metadata).append(_chunks(metadata)[0]),

@@ -143,6 +143,29 @@ BAD: dict[str, Callable[[Files], None]] = {
 }
 
 
+def _longer(files: Files) -> None:
+    for rank in (0, 1):
+        groups = _optimizer(files, rank)[FLAT[3]]
+        groups[1] = torch.cat([groups[1], groups[1]])
+
+
+def _longer_for_one(files: Files) -> None:
+    groups = _optimizer(files, 1)[FLAT[3]]
+    groups[1] = torch.cat([groups[1], groups[1]])
+
+
+def _fragments_cut(files: Files) -> None:
+    fragments = files[_model(1)]["frozen_param_fragments"]
+    fragments["wide.weight"] = fragments["wide.weight"][:5].clone()
+
+
+BAD_OF_STAGE_3: dict[str, Callable[[Files], None]] = {
+    "stage3_longer": _longer,
+    "stage3_longer_for_one": _longer_for_one,
+    "stage3_fragments_cut": _fragments_cut,
+}
+
+
 def write_all(folder: Path, made: Path) -> None:
     for stage, name, ranks, padding in (
         (2, "stage2_bf16", 11, 0),
@@ -157,6 +180,10 @@ def write_all(folder: Path, made: Path) -> None:
         again = get_fp32_state_dict_from_zero_checkpoint(str(path))
         assert all(torch.equal(again[key], value) for key, value in state.items())
         torch.save(dict(again), made / f"{path.name}.expected.pth")
+    for name, change in BAD_OF_STAGE_3.items():
+        changed = read(folder / "stage3_frozen")
+        change(changed)
+        write(made / "bad" / name, changed)
     files = read(folder / "stage2_bf16")
     whole = files[MODEL] | {"param_shapes": None, "optimizer": {}}
     write(made / "no_zero", {MODEL: whole})

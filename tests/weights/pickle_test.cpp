@@ -59,6 +59,26 @@ TEST(PickleTest, CallsAreKeptByNameOnly) {
   EXPECT_EQ(description(loaded.root), "os.system");
 }
 
+std::string object_with_state(const std::string& module, const std::string& name) {
+  return "c" + module + "\n" + name + "\n)\x81}X\1\0\0\0aK\7sb."s;
+}
+
+TEST(PickleTest, OnlyKnownClassesKeepTheirState) {
+  for (const auto* module : {"types", "torch.distributed.checkpoint.metadatas"}) {
+    EXPECT_TRUE(Loaded(object_with_state(module, "Metadata")).root.items.empty()) << module;
+  }
+  const std::string metadata = "torch.distributed.checkpoint.metadata";
+  EXPECT_TRUE(Loaded(object_with_state(metadata, "Other")).root.items.empty());
+  const Loaded loaded(object_with_state(metadata, "Metadata"));
+  ASSERT_EQ(loaded.root.items.size(), 1u);
+  EXPECT_EQ(find(*loaded.root.items.front(), "a")->integer, 7);
+}
+
+TEST(PickleTest, AStateThatIsItsOwnObjectIsHarmless) {
+  const Loaded loaded("ctorch.distributed.checkpoint.metadata\nMetadata\n)\x81q\0h\0b."s);
+  EXPECT_EQ(loaded.root.items.at(0), &loaded.root);
+}
+
 TEST(PickleTest, AListThatHoldsItselfIsHarmless) {
   const Loaded loaded("]q\0h\0a."s);
   EXPECT_EQ(loaded.root.items.at(0), &loaded.root);
