@@ -12,8 +12,10 @@ constexpr std::size_t kMaxNested = 3;
 
 using NameSet = std::set<std::string, std::less<>>;
 
+// Counters of BatchNorm, and of torch.optim.swa_utils.AveragedModel.
 bool is_optional(std::string_view name) {
-  return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
+  return name == "n_averaged" || name == "num_batches_tracked" ||
+         name.ends_with(".num_batches_tracked");
 }
 
 // All nestings that at least one name in the file begins with; the empty one first.

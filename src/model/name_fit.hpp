@@ -19,7 +19,8 @@ struct NameFit {
 
 // Tries the prefixes of DataParallel ("module."), torch.compile ("_orig_mod.") and Lightning
 // ("model."), also nested; of those that leave the fewest misfits the shortest. BatchNorm's
-// num_batches_tracked may be missing on either side: evaluation does not use it.
+// num_batches_tracked and AveragedModel's n_averaged may be missing on either side: evaluation does
+// not use them.
 NameFit fit_names(std::span<const std::string> model_names,
                   std::span<const std::string> file_names);
 

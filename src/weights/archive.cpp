@@ -1,7 +1,6 @@
 #include <tally/weights/archive.hpp>
 
 #include <algorithm>
-#include <array>
 
 #include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
@@ -18,6 +17,7 @@ namespace {
 constexpr std::string_view kLocalHeader = "PK\x03\x04";
 constexpr std::string_view kEndOfDirectory = "PK\x05\x06";
 constexpr std::size_t kMethodOffset = 8;
+constexpr std::size_t kNameLengthOffset = 26;
 constexpr std::size_t kLocalHeaderBytes = 30;
 constexpr std::uint64_t kLongestEnd = 22 + 65535;  // with the longest comment
 constexpr std::uint64_t kLongestContent = std::uint64_t{1} << 30;
@@ -50,6 +50,22 @@ auto checked(std::string_view what, Call call) {
   }
 }
 
+// What stands before an entry's bytes must be of the entry that the directory names.
+void check_local_header(const ByteSource& bytes, std::uint64_t at, const std::string& name) {
+  const auto header = bytes.read(at, kLocalHeaderBytes);
+  const auto field = [&](std::size_t offset) {
+    return read_little_endian<std::uint16_t>(header.data() + offset);
+  };
+  if (field(kMethodOffset) != 0) {
+    throw FormatError(format("entry '{}' is compressed; PyTorch never does that", name));
+  }
+  const auto local_name = bytes.read(at + kLocalHeaderBytes, field(kNameLengthOffset));
+  // There it has its folder before it.
+  if (!("/" + std::string(as_text(local_name))).ends_with("/" + name)) {
+    throw FormatError(format("entry '{}' has another name where it lies", name));
+  }
+}
+
 }  // namespace
 
 struct Archive::Reader {
@@ -74,6 +90,10 @@ Archive::Archive(const ByteSource& bytes) : bytes_(bytes) {
     entries_ = reader_->stream.getAllRecords();
   });
   std::sort(entries_.begin(), entries_.end());
+  const auto twice = std::adjacent_find(entries_.begin(), entries_.end());
+  if (twice != entries_.end()) {
+    throw FormatError(format("the archive has two entries '{}'", *twice));
+  }
 }
 
 Archive::~Archive() = default;
@@ -97,11 +117,7 @@ Archive::Place Archive::place(const std::string& name) const {
         found.offset > bytes_.size() || found.num_bytes > bytes_.size() - found.offset) {
       throw FormatError(format("entry '{}' reaches past the end of the file", name));
     }
-    std::array<std::byte, sizeof(std::uint16_t)> method{};
-    bytes_.read(header + kMethodOffset, method);
-    if (read_little_endian<std::uint16_t>(method.data()) != 0) {
-      throw FormatError(format("entry '{}' is compressed; PyTorch never does that", name));
-    }
+    check_local_header(bytes_, header, name);
     return found;
   });
 }

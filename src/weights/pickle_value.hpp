@@ -61,8 +61,9 @@ std::string_view description(const PickleValue& value);
 // released before all is, so neither a circle nor deep nesting can hurt.
 class PickleArena {
  public:
-  // max_entries: how many values and entries there may be.
-  explicit PickleArena(std::size_t max_entries = 16'000'000) : max_entries_(max_entries) {}
+  // max_entries: how many values and entries there may be, a value taking 100 bytes; a tensor takes
+  // some thirty of them.
+  explicit PickleArena(std::size_t max_entries = 4'000'000) : max_entries_(max_entries) {}
   PickleValue& make(PickleKind kind);
   StorageRecord& make_storage() { return storages_.emplace_back(); }
   const std::deque<StorageRecord>& storages() const { return storages_; }

@@ -20,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kMaxDimensions = 64;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // as in the reference reader
 
 struct Placed {
@@ -54,6 +55,9 @@ StoredTensor read_entry(const json& entry, const StoragePlace& data) {
   Shape tensor_shape;
   const auto& shape = entry.at("shape");
   if (!shape.is_array()) throw FormatError("its shape is not a list");
+  if (shape.size() > kMaxDimensions) {
+    throw FormatError(format("its shape has {} dimensions", shape.size()));
+  }
   for (const auto& dimension : shape) {
     if (!dimension.is_number_unsigned()) throw FormatError("its shape is not a list of sizes");
     tensor_shape.push_back(dimension.get<std::int64_t>());
@@ -116,8 +120,9 @@ StoredWeights read_safetensors(const ByteSource& bytes) {
       }
     } catch (const FormatError& error) {
       throw FormatError(format("tensor '{}': {}", name, error.what()));
-    } catch (const json::exception& error) {
-      throw FormatError(format("tensor '{}': {}", name, error.what()));
+    } catch (const json::exception&) {
+      throw FormatError(format(
+          "tensor '{}': its entry has no dtype, shape and data_offsets of their types", name));
     }
   }
   refuse_overlaps(std::move(placed));
