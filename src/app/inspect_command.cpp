@@ -94,8 +94,12 @@ Lines describe_folder(const std::string& folder) {
   const auto report = std::filesystem::path(folder) / "report.json";
   std::error_code ignored;
   if (std::filesystem::exists(report, ignored)) return report::describe_report(report);
-  throw Error(ErrorKind::usage, format("'{}' is a folder without a report.json", folder),
-              "Name a file, or the folder of a result.");
+  if (weights::checkpoint_files(folder).empty()) {
+    throw Error(ErrorKind::usage,
+                format("'{}' is a folder without a report.json or weights", printable(folder)),
+                "Name a file, or the folder of a result or of a checkpoint.");
+  }
+  return weights::describe(weights::open_checkpoint(folder, {}));
 }
 
 Lines describe_json(const std::string& file) {
