@@ -29,9 +29,10 @@ class HostileRuns:
         assert not self.mark.exists()
         return run
 
-    def refuse(self, weights: Path, *texts: str, options: tuple[str, ...] = (), ranks: int | None = None) -> Run:
-        """One short line, and no result."""
-        run = self.start(weights, *options, ranks=ranks).must_fail(4, weights.name, *texts)
+    def refuse(self, weights: Path, *texts: str, options: tuple[str, ...] = (), ranks: int | None = None,
+               named: str = "") -> Run:  # fmt: skip
+        """One short line, and no result. `named`: what the line names where that is not the file itself."""
+        run = self.start(weights, *options, ranks=ranks).must_fail(4, named or weights.name, *texts)
         assert len(run.errors[0]) < MAX_LINE
         assert not self._output.exists()
         return run

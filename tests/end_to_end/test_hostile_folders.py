@@ -5,6 +5,7 @@ from pathlib import Path
 
 import hostile_deepspeed
 import hostile_dcp
+import hostile_shards
 import pytest
 import torch
 from checkpoints import make_net
@@ -48,6 +49,17 @@ def test_distributed_checkpoint(name: str, dcp: Path, hostile: HostileRuns) -> N
     hostile.refuse(dcp, ranks=2 if name in ("size_huge", "path_up") else None)
 
 
+def test_links_are_followed(dcp: Path, hostile: HostileRuns, tmp_path: Path) -> None:
+    """Caches of downloaded models are full of them."""
+    hostile_dcp.put_link(dcp)
+    hostile.accept(dcp)
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    SHARDED["hub_folder"].write(folder, make_net())
+    hostile_shards.put_link(folder)
+    hostile.accept(folder)
+
+
 @pytest.mark.parametrize("command", SOME)
 @pytest.mark.parametrize("place", hostile_dcp.PLACES)
 def test_command_in_metadata(place: str, command: str, dcp: Path, hostile: HostileRuns) -> None:
@@ -77,7 +89,9 @@ def test_shards(name: str, given: str, hostile: HostileRuns, tmp_path: Path) -> 
     folder.mkdir()
     SHARDED["hub_folder"].write(folder, make_net())
     BAD_SHARDS[name](folder)
-    hostile.refuse(folder / INDEX if given == "index" else folder, ranks=2 if name == "path_up" else None)
+    hostile.refuse(
+        folder / INDEX if given == "index" else folder, ranks=2 if name == "path_up" else None, named=folder.name
+    )
 
 
 @pytest.mark.parametrize("place", ["whole", "tensor", "beside"])

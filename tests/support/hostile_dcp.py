@@ -112,7 +112,7 @@ def _led(path: Callable[[Path], str]) -> Change:
     return run
 
 
-def _link(folder: Path) -> None:
+def put_link(folder: Path) -> None:
     target = _outside(folder)
     (folder / "__0_0.distcp").unlink()
     (folder / "__0_0.distcp").symlink_to(target)
@@ -175,7 +175,6 @@ BAD_DCP: dict[str, Change] = {
     "path_with_a_zero": _stored(relative_path="__0_0.distcp\0"),
     "path_of_a_number": _stored(relative_path=3),
     "path_not_there": _stored(relative_path="__9_9.distcp"),
-    "file_is_a_link": _link,
     "file_is_a_pipe": _pipe,
     "file_missing": lambda folder: (folder / "__0_0.distcp").unlink(),
     "file_cut": _cut("__0_0.distcp", 0.5),

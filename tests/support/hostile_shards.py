@@ -62,7 +62,7 @@ def _led(path: Callable[[Path], str]) -> Change:
     return run
 
 
-def _link(folder: Path) -> None:
+def put_link(folder: Path) -> None:
     shard = _shard(folder)
     shard.symlink_to(_outside(folder))
 
@@ -103,7 +103,6 @@ BAD_SHARDS: dict[str, Change] = {
     "path_of_a_list": _named([INDEX]),
     "shard_not_there": _named("model-00009-of-00004.safetensors"),
     "shard_missing": lambda folder: _shard(folder).unlink(),
-    "shard_is_a_link": _link,
     "shard_is_a_pipe": _pipe,
     "shard_is_a_folder": _folder,
     "shard_empty": _cut(0),
