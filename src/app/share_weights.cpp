@@ -26,7 +26,7 @@ using weights::Piece;
 
 constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kHashedAtOnce = std::uint64_t{1} << 20;
-constexpr double kSaidEvery_s = 10;
+constexpr double kSecondsBetweenLines = 10;
 
 // Opens the files of a checkpoint one at a time, as they come.
 class Files {
@@ -90,7 +90,7 @@ class LoadingLines {
   }
   void add(const Piece& piece) {
     done_ += piece.num_bytes;
-    if (since_.elapsed_s() < kSaidEvery_s) return;
+    if (since_.elapsed_s() < kSecondsBetweenLines) return;
     since_ = {};
     log::note(format("weights '{}': {:.1f} of {:.1f} GB read", checkpoint_.path,
                      static_cast<double>(done_) * 1e-9, static_cast<double>(total_) * 1e-9));
