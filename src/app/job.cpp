@@ -23,6 +23,7 @@
 #include "batch_size.hpp"
 #include "binding_hints.hpp"
 #include "class_weights.hpp"
+#include "model_size.hpp"
 #include "output_folder.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
@@ -266,6 +267,7 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
   });
   phases.done("open_data");
   if (has_model) {
+    check_model_fits(comm, job);  // before others use the GPU's driver
     const auto torch_for_device = model::load_ahead(job.device);
     job.model = load_model(comm, job.config, *job.stream,
                            job.is_watch() ? MoreWeights::come : MoreWeights::none);

@@ -13,4 +13,6 @@ int cuda_header_version() { return 0; }
 
 void make_current(const Device&) {}
 
+std::int64_t free_bytes(const Device&) { return 0; }
+
 }  // namespace tally::device

@@ -71,4 +71,15 @@ void make_current(const Device& device) {
       "nvidia-smi shows its state.");
 }
 
+std::int64_t free_bytes(const Device& gpu) {
+  make_current(gpu);
+  std::size_t free = 0, total = 0;
+  const cudaError_t code = cudaMemGetInfo(&free, &total);
+  if (code == cudaSuccess) return static_cast<std::int64_t>(free);
+  throw Error(ErrorKind::environment,
+              format("GPU {} ({}) does not say how much memory it has: {}", gpu.index, gpu.uuid,
+                     cudaGetErrorString(code)),
+              "nvidia-smi shows its state.");
+}
+
 }  // namespace tally::device

@@ -117,6 +117,16 @@ def test_the_only_rank_fails(fail: Callable, bright: Callable, small_case: Small
     fail(4, ("raising.pt", "a bright sample"), model=model, data=bright(50))
 
 
+@RANKS
+def test_model_larger_than_memory(ranks: int | None, fail: Callable, tmp_path: Path) -> None:
+    """A file of 4 TB, nearly all of it a hole."""
+    model = tmp_path / "large.pt"
+    model.touch()
+    os.truncate(model, 4 * 10**12)
+    shared = ("12000.0 GB with 3 ranks", "Use fewer ranks") if ranks else ("has 4000.0 GB; this node has", "several devices")
+    fail(5, ("'" + str(model) + "' has 4000.0 GB", "of free memory", *shared), model=model, ranks=ranks)
+
+
 USAGE = {
     "unknown option": (["--bach-size", "8"], ("--bach-size", "--batch-size")),
     "unknown metric": (["--metrics", "accuracy,acuracy"], ("acuracy", "Did you mean 'accuracy'?")),

@@ -1,0 +1,15 @@
+// Whether a model has room where it is to run, asked before it is read.
+#pragma once
+
+#include <tally/comm/communicator.hpp>
+
+#include "job.hpp"
+
+namespace tally::app {
+
+// Collective. Throws AgreedFailure (environment) where the model's file alone says that its weights
+// do not fit: into the memory of a node for all its ranks, or into the free memory of the GPU.
+// Rank 0 looks at the file; what it cannot see is left to whoever reads it.
+void check_model_fits(const comm::Communicator& comm, const Job& job);
+
+}  // namespace tally::app
