@@ -4,7 +4,7 @@
     python tests/bench/run.py --build build --data-dir DIR --output FOLDER
 
 Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: loop, shares, forward,
-roofline, command, read, packed, metrics, memory, gather, texts, detection, documents. Ratios are medians over rounds in which
+roofline, command, read, packed, metrics, memory, gather, texts, detection, documents, watch. Ratios are medians over rounds in which
 both sides ran next to each other.
 """
 

@@ -128,4 +128,35 @@ def documents(setup: Setup) -> Table:
     return table
 
 
-TASK_BENCHMARKS: dict[str, Callable[[Setup], Table]] = {one.__name__: one for one in (detection, documents)}
+def watch(setup: Setup) -> Table:
+    """What a checkpoint takes beyond its loop, while the model and the data set stay loaded."""
+    table = Table("watch", "ResNet-18, 1,536 random images of 224 x 224, 5 checkpoints: seconds for each after the first",
+                  ["ranks x threads", "checkpoint", "its loop", "checkpoint / loop"])  # fmt: skip
+    case = setup.cases.resnet18(1536)
+    folder = setup.folder / "checkpoints"
+    folder.mkdir(exist_ok=True)
+    state = torch.jit.load(str(case.model)).state_dict()
+    for step in range(1, 6):
+        noisy = {name: value * 1.001**step if value.is_floating_point() else value for name, value in state.items()}
+        torch.save({"model": noisy, "epoch": step}, folder / f"epoch_{step}.pt")
+    (folder / "done").touch()
+
+    def run(layout: Layout) -> dict[str, float]:
+        output = setup.folder / "watch"
+        shutil.rmtree(output, ignore_errors=True)
+        words = setup.tally.command(case, layout)
+        words[words.index("evaluate")] = "watch"
+        timed([*words, "--checkpoints", folder, "--output", output, "--poll", "0.2", "--progress", "off"], environment())
+        reports = sorted((output / "results").glob("*/report.json"), key=lambda path: path.stat().st_mtime_ns)
+        ends = [path.stat().st_mtime_ns * 1e-9 for path in reports]
+        loops = [json.loads(path.read_text())["timing"]["phases"]["evaluate_s"]["max"] for path in reports[1:]]
+        each, loop = (ends[-1] - ends[0]) / (len(ends) - 1), float(np.mean(loops))
+        return {"each_s": each, "loop_s": loop, "ratio": each / loop}
+
+    for layout in (Layout(1, 2), Layout(2, 1)):
+        figures = [run(layout) for _ in range(setup.rounds)]
+        table.rows.append([str(layout), median(figures, "each_s"), median(figures, "loop_s"), median(figures, "ratio")])
+    return table
+
+
+TASK_BENCHMARKS: dict[str, Callable[[Setup], Table]] = {one.__name__: one for one in (detection, documents, watch)}
