@@ -87,7 +87,7 @@ WatchRoot::WatchRoot(Job& job)
       settings_(stop_settings(job)),
       output_(job),
       leaderboard_(output_.path()),
-      folder_(job.config.watch.checkpoints, weights::checkpoint_files,
+      folder_(job.config.watch.checkpoints, watch::remember(weights::checkpoint_files),
               checkpoints_of(leaderboard_.entries())) {
   job_.config.overwrite = true;  // what an evaluation left that was cut short
   std::error_code ignored;

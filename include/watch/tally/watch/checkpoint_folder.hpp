@@ -21,6 +21,10 @@ namespace tally::watch {
 // Error(model) where it is one, but not whole yet: a shard is missing.
 using FindFiles = std::function<std::vector<std::filesystem::path>(const std::filesystem::path&)>;
 
+// `find`, asked again only where a file that it found, or a folder that one lies in, is no longer
+// as it was: the index of a checkpoint of thousands of chunks takes longer to read than a folder.
+FindFiles remember(FindFiles find);
+
 struct BrokenCheckpoint {
   Checkpoint checkpoint;
   std::string reason;  // one line
