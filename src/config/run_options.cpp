@@ -177,8 +177,8 @@ OptionTable watch_options(WatchConfig& watch) {
           {kWatch, "min-delta", "D", "a gain is more than this", "",
            number(watch.min_delta, 0.0, kMaxMargin)},
           {kWatch, "significant", "BOOL",
-           "a gain also lies beyond the interval of the best one until then", "",
-           flag(watch.significant)},
+           "a gain also lies beyond the interval of the last one; --significant=false: it need not",
+           "", flag(watch.significant)},
           {kWatch, "keep-best", "HOW", "OUTPUT/best: a link to the best checkpoint, a copy, none",
            "", one_of(watch.keep_best, {"link", "copy", "none"})}};
 }
