@@ -12,12 +12,6 @@ constexpr std::size_t kMaxNested = 3;
 
 using NameSet = std::set<std::string, std::less<>>;
 
-// Counters of BatchNorm, and of torch.optim.swa_utils.AveragedModel.
-bool is_optional(std::string_view name) {
-  return name == "n_averaged" || name == "num_batches_tracked" ||
-         name.ends_with(".num_batches_tracked");
-}
-
 // All nestings that at least one name in the file begins with; the empty one first.
 std::vector<std::string> candidates(std::span<const std::string> file_names) {
   std::vector<std::string> found{""};
@@ -43,17 +37,23 @@ NameFit compare(const NameSet& model, std::span<const std::string> file_names,
     const auto name = without_prefix(full_name, prefix);
     // Two names that become one are never what was meant.
     const bool is_new = seen.emplace(name).second;
-    if (is_optional(name)) continue;
+    if (is_counter(name)) continue;
     if (!is_new || !model.contains(name)) fit.unexpected.push_back(full_name);
   }
   for (const auto& name : model) {
-    if (!seen.contains(name) && !is_optional(name)) fit.missing.push_back(name);
+    if (!seen.contains(name) && !is_counter(name)) fit.missing.push_back(name);
   }
   std::sort(fit.unexpected.begin(), fit.unexpected.end());
   return fit;
 }
 
 }  // namespace
+
+// Counters of BatchNorm, and of torch.optim.swa_utils.AveragedModel.
+bool is_counter(std::string_view name) {
+  return name == "n_averaged" || name == "num_batches_tracked" ||
+         name.ends_with(".num_batches_tracked");
+}
 
 std::string_view without_prefix(std::string_view name, std::string_view prefix) {
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;

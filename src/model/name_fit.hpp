@@ -24,6 +24,9 @@ struct NameFit {
 NameFit fit_names(std::span<const std::string> model_names,
                   std::span<const std::string> file_names);
 
+// Whether evaluation does not use it: num_batches_tracked, n_averaged.
+bool is_counter(std::string_view name);
+
 // `name` without `prefix` if it begins with it.
 std::string_view without_prefix(std::string_view name, std::string_view prefix);
 

@@ -10,7 +10,12 @@ namespace tally::model {
 
 WeightFit SwappingMaster::fit(const weights::Checkpoint& checkpoint) {
   // Anew: making a predictor may have put other tensors in their places.
-  return swap_.emplace(make_swap()).fit(checkpoint);
+  auto& swap = swap_.emplace(make_swap());
+  const auto on_stream = scope();
+  if (!own_values_) own_values_ = swap.optional_values();
+  auto fit = swap.fit(checkpoint);
+  swap.restore(*own_values_);
+  return fit;
 }
 
 void SwappingMaster::put(const std::string& name, const weights::StoredPart& part,

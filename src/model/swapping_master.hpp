@@ -40,6 +40,8 @@ class SwappingMaster : public Master {
 
   PredictorOptions options_;
   std::optional<WeightSwap> swap_;
+  // Of the model's own file: a checkpoint that leaves them out must not get another one's.
+  std::optional<std::map<std::string, at::Tensor>> own_values_;
 };
 
 }  // namespace tally::model

@@ -141,6 +141,21 @@ WeightFit WeightSwap::fit(const weights::Checkpoint& checkpoint) {
   return found;
 }
 
+std::map<std::string, at::Tensor> WeightSwap::optional_values() const {
+  const c10::InferenceMode guard;
+  std::map<std::string, at::Tensor> values;
+  for (const auto& [name, tensor] : targets_) {
+    const bool is_fixed = std::count(fixed_buffers_.begin(), fixed_buffers_.end(), name) > 0;
+    if (is_fixed || is_counter(name)) values.emplace(name, tensor.clone());
+  }
+  return values;
+}
+
+void WeightSwap::restore(const std::map<std::string, at::Tensor>& values) {
+  const c10::InferenceMode guard;
+  for (const auto& [name, value] : values) targets_.at(name).copy_(value);
+}
+
 void WeightSwap::put(const std::string& name, const weights::StoredPart& part,
                      std::span<const std::byte> bytes) {
   const c10::InferenceMode guard;

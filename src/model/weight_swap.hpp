@@ -22,6 +22,11 @@ class WeightSwap {
   WeightSwap(std::string model, const std::vector<NamedTensor>& tensors,
              std::vector<std::string> fixed_buffers);
 
+  // Copies of what a checkpoint may leave out: such buffers, and counters.
+  std::map<std::string, at::Tensor> optional_values() const;
+  // From now on it has these values; those that a checkpoint brings are put over them.
+  void restore(const std::map<std::string, at::Tensor>& values);
+
   // See Master.
   WeightFit fit(const weights::Checkpoint& checkpoint);
   void put(const std::string& name, const weights::StoredPart& part,

@@ -88,5 +88,29 @@ TEST(MasterTest, DigestsAreOfTheWeightsWhateverFileTheyCameFrom) {
   }
 }
 
+std::string digest_of(Master& master, const std::string& name) {
+  for (const auto& digest : digests_of(master)) {
+    if (digest.starts_with(name + " ")) return digest;
+  }
+  return {};
+}
+
+TEST(MasterTest, WhatACheckpointLeavesOutIsTheModelsOwn) {
+  const File model("net.pt");
+  const auto master = load_master(model, {});
+  const std::string counter = "bn.num_batches_tracked";
+  auto checkpoint = weights::open_checkpoint(fixture_path("state_dict.pth"), {});
+  // Another value than the model's: some other integer of the file.
+  auto other = checkpoint;
+  other.tensors.at(counter).parts.front().offset =
+      checkpoint.tensors.at("fc.weight").parts.front().offset;
+  const auto own = digest_of(*master, counter);
+  swap_weights(*master, other);
+  EXPECT_NE(digest_of(*master, counter), own);
+  checkpoint.tensors.erase(counter);
+  swap_weights(*master, checkpoint);
+  EXPECT_EQ(digest_of(*master, counter), own);
+}
+
 }  // namespace
 }  // namespace tally::model
