@@ -40,6 +40,17 @@ std::optional<std::int64_t> free_of_node() {
   return std::nullopt;
 }
 
+// Pages of files, which the kernel gives up first.
+std::int64_t cached_bytes(const std::string& folder) {
+  std::ifstream file(folder + "/memory.stat");
+  std::int64_t cached = 0;
+  std::string word;
+  for (std::int64_t value = 0; file >> word >> value;) {
+    if (word == "inactive_file" || word == "active_file") cached += value;
+  }
+  return cached;
+}
+
 // Of the groups that this process is in, up to the root: the least that any of them leaves.
 std::optional<std::int64_t> free_of_groups() {
   std::ifstream file("/proc/self/cgroup");
@@ -50,7 +61,8 @@ std::optional<std::int64_t> free_of_groups() {
       const auto folder = "/sys/fs/cgroup" + group;
       const auto limit = number_in(folder + "/memory.max");
       const auto used = number_in(folder + "/memory.current");
-      if (limit && used) least = std::min(least.value_or(*limit), *limit - *used);
+      if (limit && used)
+        least = std::min(least.value_or(*limit), *limit - *used + cached_bytes(folder));
     }
   }
   return least;

@@ -4,12 +4,15 @@
 #include <limits>
 #include <utility>
 
+#include <tally/base/format.hpp>
 #include <tally/weights/format_error.hpp>
 
 namespace tally::weights {
 namespace {
 
 // Keeps later products with an element's size clear of the end of int64.
+constexpr std::int64_t kMostSpread = 64;
+constexpr std::int64_t kAnySpread = 1 << 20;
 constexpr std::int64_t kMaxElements = std::numeric_limits<std::int64_t>::max() / 64;
 
 }  // namespace
@@ -42,7 +45,12 @@ std::int64_t extent(std::span<const std::int64_t> shape, std::span<const std::in
 }
 
 StoredTensor whole_tensor(ElementType type, Shape shape, Shape strides, std::uint64_t offset) {
-  const auto num_bytes = static_cast<std::uint64_t>(extent(shape, strides) * size_bytes(type));
+  const auto reach = extent(shape, strides);
+  // It is read whole: elements may lie apart, but not so that a few of them take all memory.
+  if (reach / kMostSpread > std::max(count_elements(shape), kAnySpread)) {
+    throw FormatError(format("its {} elements are spread over {}", count_elements(shape), reach));
+  }
+  const auto num_bytes = static_cast<std::uint64_t>(reach * size_bytes(type));
   if (num_bytes == 0) return {type, std::move(shape), {}};
   const auto in_order = contiguous_strides(shape);
   StoredPart part{0, offset, num_bytes, shape, std::move(strides), 0, in_order};

@@ -33,6 +33,7 @@ PickleValue& build_tensor(PickleArena& arena, const PickleValue& arguments) {
   }
   const auto& storage = *items[0]->storage;
   if (!storage.type) return unknown(arena, storage.storage_class);
+  arena.spend(items[2]->items.size() / 4);  // of its sizes and strides
   auto& record = arena.make_tensor();
   record.storage = &storage;
   record.offset = items[1]->integer;

@@ -78,6 +78,7 @@ void PickleReader::push_text(std::uint64_t num_bytes) {
 
 void PickleReader::push_global(std::string_view module, std::string_view name) {
   if (module.size() + name.size() > kMaxClassName) throw FormatError("a class name is too long");
+  arena_.spend((module.size() + name.size()) / 64);  // a value's size
   push(PickleKind::global).text = arena_.keep(format("{}.{}", module, name));
 }
 
