@@ -52,6 +52,7 @@ void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional
   job.output = comm.broadcast(root ? root->result_folder() : std::string());
   try {
     const auto notes = take_weights(comm, job, weights::checkpoint_from_bytes(bytes));
+    if (comm.max(std::int64_t{root && !root->was_read_whole()}) != 0) return;
     for (const auto& note : notes) {
       if (is_first) log::note(note);  // the next ones are chosen alike
     }
@@ -73,11 +74,11 @@ void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional
 
 int run_watch(const comm::Communicator& comm, const std::vector<std::string>& arguments) {
   show_spans_to_profilers();
+  stop_on_interrupt();
   Phases phases;
   Job job = prepare_job(comm, config::RunKind::checkpoints, arguments, phases);
   for (const auto& note : job.notes) log::note(note);
   if (!job.config.stage.empty()) stage_data(comm, job);
-  stop_on_interrupt();
   std::optional<WatchRoot> root;
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(job);

@@ -62,10 +62,21 @@ std::string difference(const json& before, const json& now) {
   return {};
 }
 
+std::string what_differs(const json& before, const json& now) {
+  try {
+    if (before.is_object()) return difference(before, now);
+  } catch (const json::exception&) {  // fields of other types
+  }
+  return "holds a damaged watch.json";
+}
+
 }  // namespace
 
 WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexically_normal()) {
   std::error_code error;
+  if (fs::equivalent(path_, job.config.watch.checkpoints, error)) {
+    throw Error(ErrorKind::usage, "--output is the folder of the checkpoints", kAnother);
+  }
   fs::create_directories(path_, error);
   if (error) {
     throw Error(
@@ -83,7 +94,7 @@ WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexica
   const auto bytes = read_file(file, ErrorKind::output, "watch file");
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   const auto before = json::parse(text, text + bytes.size(), nullptr, false);
-  const auto what = before.is_object() ? difference(before, now) : "holds a damaged watch.json";
+  const auto what = what_differs(before, now);
   if (!what.empty()) {
     throw Error(ErrorKind::output, format("the watch in '{}' {}", path_.string(), what), kAnother);
   }
@@ -102,10 +113,6 @@ void WatchOutput::lock() {
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   throw Error(ErrorKind::output, format("another process watches into '{}'", path_.string()),
               kAnother);
-}
-
-std::string WatchOutput::result_of(const std::string& name, int version) {
-  return version == 1 ? format("results/{}", name) : format("results/{}-{}", name, version);
 }
 
 }  // namespace tally::app

@@ -18,8 +18,6 @@ class WatchOutput {
   explicit WatchOutput(const Job& job);
 
   const std::filesystem::path& path() const { return path_; }
-  // Below the folder, for the result of the `version`-th checkpoint of this name, from 1 on.
-  static std::string result_of(const std::string& name, int version);
 
  private:
   void lock();

@@ -110,9 +110,10 @@ WatchStep WatchRoot::next() {
   const auto poll = folder_.poll();
   for (const auto& [checkpoint, reason] : poll.broken) tell_broken(checkpoint, reason);
   const double limit_s = static_cast<double>(job_.config.watch.time_limit_s);
-  if (limit_s > 0 && process_age_s() + longest_s_ > limit_s) return WatchStep::end_resumable;
-  if (open_next(poll.ready)) return WatchStep::evaluate;
+  const bool is_late = limit_s > 0 && process_age_s() + longest_s_ > limit_s;
+  if (open_next(poll.ready)) return is_late ? WatchStep::end_resumable : WatchStep::evaluate;
   if (is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
+  if (is_late) return WatchStep::end_resumable;
   if (!asked_to_stop()) {
     ::poll(nullptr, 0, static_cast<int>(std::ceil(job_.config.watch.poll_s * 1e3)));
   }
@@ -137,19 +138,22 @@ bool WatchRoot::open_next(const std::vector<watch::Checkpoint>& ready) {
 }
 
 std::string WatchRoot::result_folder() const {
-  const auto same_name = [&](const watch::Entry& entry) {
-    return entry.checkpoint.name == current_.name;
-  };
-  const auto earlier = std::ranges::count_if(leaderboard_.entries(), same_name);
-  return output_.path() / WatchOutput::result_of(current_.name, static_cast<int>(earlier) + 1);
+  const auto& entries = leaderboard_.entries();
+  auto name = format("results/{}", current_.name);
+  for (int version = 2; std::ranges::count(entries, name, &watch::Entry::result) > 0; ++version) {
+    name = format("results/{}-{}", current_.name, version);
+  }
+  return output_.path() / name;
+}
+
+bool WatchRoot::was_read_whole() const {
+  if (!folder_.was_rewritten(current_)) return true;
+  log::note(format("'{}' changed while it was read: it comes again", current_.path.string()));
+  return false;
 }
 
 void WatchRoot::evaluated(const report::RunReport& report) {
   longest_s_ = std::max(longest_s_, since_current_.elapsed_s());
-  if (!folder_.is_still(current_)) {
-    log::note(format("'{}' changed while it was read: it comes again", current_.path.string()));
-    return;
-  }
   auto entry = entry_of(report, current_);
   entry.result = std::filesystem::path(result_folder()).lexically_relative(output_.path());
   leaderboard_.append(entry);
@@ -193,6 +197,11 @@ void WatchRoot::keep_best(const watch::Entry& best) {
   const auto& path = best.checkpoint.path;
   if (how == "none" || (kept_ && watch::is_same_version(*kept_, best.checkpoint))) return;
   kept_ = best.checkpoint;
+  if (!folder_.is_still(best.checkpoint)) {
+    log::note(format("the best checkpoint '{}' is not there as it was: '{}' stays as it is",
+                     path.string(), (output_.path() / "best").string()));
+    return;
+  }
   const auto target = output_.path() / "best";
   if (how == "link") return watch::link_best(path, target);
   if (watch::copy_best(path, target)) return;
@@ -218,7 +227,7 @@ void WatchRoot::finish(bool is_resumable) const {
     say(format("Best      {} ({}), {}", printable(best.checkpoint.path.string()),
                step_text(best.checkpoint), figure_text(best)));
   }
-  say(format("Watched   {} checkpoints evaluated, {} passed over; {}/leaderboard.csv",
+  say(format("Watched   {} checkpoints evaluated, {} passed over; {}/leaderboard.jsonl",
              verdict_.num_evaluated, num_broken, output));
   if (is_resumable) say("Stopped   the same command goes on from here");
 }

@@ -34,6 +34,8 @@ class WatchRoot {
   // Of the step `evaluate`.
   const weights::Checkpoint& opened() const { return opened_; }
   std::string result_folder() const;
+  // Asked when all of it is read: not where it was written anew meanwhile. It may be gone.
+  bool was_read_whole() const;
   // What became of it.
   void evaluated(const report::RunReport& report);
   void failed(ErrorKind kind);

@@ -184,6 +184,11 @@ bool CheckpointFolder::is_still(const Checkpoint& checkpoint) const {
   return now && is_same_version(now->checkpoint, checkpoint);
 }
 
+bool CheckpointFolder::was_rewritten(const Checkpoint& checkpoint) const {
+  const auto now = look_at(checkpoint.path.filename());
+  return now && !is_same_version(now->checkpoint, checkpoint);
+}
+
 bool CheckpointFolder::is_done() const { return status_of(folder_ / kDone).has_value(); }
 
 }  // namespace tally::watch

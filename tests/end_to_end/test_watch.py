@@ -189,6 +189,43 @@ def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Pat
     tally(*arguments).must_succeed()
     tally(*arguments, "--limit", 10).must_fail(6, "was made with another --limit", "Name another folder")
     tally("watch", *arguments[3:]).must_fail(2, "--checkpoints")
+    tally(*arguments[:-1], folder).must_fail(2, "--output is the folder of the checkpoints")
+    (output / "watch.json").write_text('{"schema": 1, "model": [1]}')
+    tally(*arguments).must_fail(6, "holds a damaged watch.json")
+
+
+def test_a_best_that_was_overwritten_is_not_taken_again(
+    tally: Program, small_case: Small, folder: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05, "--output", output,
+                 "--keep-best", "copy")  # fmt: skip
+    torch.save(torch.jit.load(str(small_case.model)).state_dict(), folder / "last.pt")
+    best = (folder / "last.pt").read_bytes()
+    tally(*arguments, "--stop-after", 1).must_succeed()
+    write_checkpoint(folder, 9, seed=99, name="last.pt")
+    run = tally(*arguments, "--stop-after", 2).must_succeed()
+    assert len(evaluated(output)) == 2
+    assert (output / "best").read_bytes() == best
+    assert "is not there as it was" in run.stderr
+
+
+def test_results_have_folders_of_their_own(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    for step, name in enumerate(("a", "a-2"), start=1):  # the second is what a second "a" would be called
+        (folder / name).mkdir()
+        write_checkpoint(folder / name, step, name="pytorch_model.bin")
+    with Watch(tally, folder, output, *model_and_data(small_case)) as watch:
+        watch.until_lines(2)
+        write_checkpoint(folder / "a", 3, name="pytorch_model.bin")
+        watch.until_lines(3)
+        (folder / "done").touch()
+        watch.end().must_succeed()
+    results = [line["result"] for line in evaluated(output)]
+    assert len(set(results)) == 3
+    for line in evaluated(output):
+        report = json.loads((output / line["result"] / "report.json").read_text())
+        assert report["digests"]["state"] == line["state_digest"]
 
 
 def test_one_watch_a_folder(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:

@@ -52,6 +52,21 @@ TEST_F(Checkpoints, WaitWhileTheyGrow) {
   EXPECT_THAT(ready(folder), ElementsAre("a.pt"));
 }
 
+TEST_F(Checkpoints, AreRewrittenOrGoneOrAsTheyWere) {
+  write("a.pt", "first", 1);
+  auto folder = opened();
+  folder.poll();
+  const auto checkpoint = folder.poll().ready.at(0);
+  EXPECT_TRUE(folder.is_still(checkpoint));
+  EXPECT_FALSE(folder.was_rewritten(checkpoint));
+  write("a.pt", "other", 2);
+  EXPECT_FALSE(folder.is_still(checkpoint));
+  EXPECT_TRUE(folder.was_rewritten(checkpoint));
+  fs::remove(at("a.pt"));
+  EXPECT_FALSE(folder.is_still(checkpoint));
+  EXPECT_FALSE(folder.was_rewritten(checkpoint));
+}
+
 TEST_F(Checkpoints, AreNewWhereAFileIsReplaced) {
   write("last.pt", "first", 1);
   auto folder = opened();

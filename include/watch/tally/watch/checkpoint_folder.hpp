@@ -57,6 +57,8 @@ class CheckpointFolder {
 
   // Whether it lies there yet as it was.
   bool is_still(const Checkpoint& checkpoint) const;
+  // Whether something else lies there now; not where nothing does.
+  bool was_rewritten(const Checkpoint& checkpoint) const;
 
   // Whether training has ended: a file "done" is there. What it wrote before may still be waiting.
   bool is_done() const;
