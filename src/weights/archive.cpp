@@ -50,8 +50,13 @@ auto checked(std::string_view what, Call call) {
   }
 }
 
+FormatError another_name(const std::string& name) {
+  return FormatError(format("entry '{}' has another name where it lies", name));
+}
+
 // What stands before an entry's bytes must be of the entry that the directory names.
-void check_local_header(const ByteSource& bytes, std::uint64_t at, const std::string& name) {
+// The folder before its name there, the same for all.
+std::string check_local_header(const ByteSource& bytes, std::uint64_t at, const std::string& name) {
   const auto header = bytes.read(at, kLocalHeaderBytes);
   const auto field = [&](std::size_t offset) {
     return read_little_endian<std::uint16_t>(header.data() + offset);
@@ -60,10 +65,10 @@ void check_local_header(const ByteSource& bytes, std::uint64_t at, const std::st
     throw FormatError(format("entry '{}' is compressed; PyTorch never does that", name));
   }
   const auto local_name = bytes.read(at + kLocalHeaderBytes, field(kNameLengthOffset));
-  // There it has its folder before it.
-  if (!("/" + std::string(as_text(local_name))).ends_with("/" + name)) {
-    throw FormatError(format("entry '{}' has another name where it lies", name));
-  }
+  auto folder = "/" + std::string(as_text(local_name));
+  if (!folder.ends_with("/" + name)) throw another_name(name);
+  folder.resize(folder.size() - name.size());
+  return folder;
 }
 
 }  // namespace
@@ -117,7 +122,9 @@ Archive::Place Archive::place(const std::string& name) const {
         found.offset > bytes_.size() || found.num_bytes > bytes_.size() - found.offset) {
       throw FormatError(format("entry '{}' reaches past the end of the file", name));
     }
-    check_local_header(bytes_, header, name);
+    const auto folder = check_local_header(bytes_, header, name);
+    if (folder_.empty()) folder_ = folder;
+    if (folder != folder_) throw another_name(name);
     return found;
   });
 }

@@ -44,6 +44,7 @@ class Archive {
   const ByteSource& bytes_;
   std::unique_ptr<Reader> reader_;
   std::vector<std::string> entries_;  // sorted
+  mutable std::string folder_;        // of all entries, once one of them was looked at
 };
 
 }  // namespace tally::weights
