@@ -12,6 +12,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 
 namespace tally::app {
 namespace {
@@ -74,6 +75,12 @@ std::string what_differs(const json& before, const json& now) {
 
 WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexically_normal()) {
   std::error_code error;
+  if (!fs::is_directory(job.config.watch.checkpoints, error)) {
+    throw Error(ErrorKind::environment,
+                format("there is no folder '{}' for checkpoints to come",
+                       printable(fs::absolute(job.config.watch.checkpoints).string())),
+                "Make it before the watch begins, or mend --checkpoints.");
+  }
   if (fs::equivalent(path_, job.config.watch.checkpoints, error)) {
     throw Error(ErrorKind::usage, "--output is the folder of the checkpoints", kAnother);
   }

@@ -186,6 +186,7 @@ def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Pat
     arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05, "--output", output)
     tally(*arguments, "--monitor", "acuracy").must_fail(2, "'acuracy' is not computed", "Did you mean 'accuracy'?")
     tally(*arguments[:2], tmp_path / "none", *arguments[3:]).must_fail(5, str(tmp_path / "none"))
+    assert not output.exists()
     tally(*arguments).must_succeed()
     tally(*arguments, "--limit", 10).must_fail(6, "was made with another --limit", "Name another folder")
     tally("watch", *arguments[3:]).must_fail(2, "--checkpoints")
