@@ -85,6 +85,14 @@ def best(folder: str | Path) -> Path | None:
     return path.resolve() if path.exists() else None
 
 
+def mark_begun(checkpoints: str | Path) -> None:
+    """Takes back the `done` of a training before, so that a watch does not end: rank 0 makes the folder, if need be."""
+    distributed = _distributed()
+    if distributed is None or distributed.get_rank() == 0:
+        Path(checkpoints).mkdir(parents=True, exist_ok=True)
+        (Path(checkpoints) / "done").unlink(missing_ok=True)
+
+
 def mark_done(checkpoints: str | Path) -> None:
     """Tells the watch that no more checkpoints come: rank 0 writes the file `done`. Call it on any or all ranks."""
     distributed = _distributed()
@@ -103,7 +111,7 @@ def _lightning_stop() -> type:
     class LightningStop(Callback):
         """Stops the training once the watch says so, at the end of an epoch or every `every_n_steps` batches.
 
-        With `checkpoints` it marks that folder as done at the end.
+        With `checkpoints` it marks that folder as done at the end, and takes that back when it begins again.
         """
 
         def __init__(
@@ -114,6 +122,10 @@ def _lightning_stop() -> type:
         def _ask(self, trainer: Any) -> None:
             if should_stop(self.folder):
                 trainer.should_stop = True
+
+        def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+            if self.checkpoints is not None:
+                mark_begun(self.checkpoints)
 
         def on_train_batch_end(
             self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
@@ -137,7 +149,7 @@ def _trainer_stop() -> type:
     class TrainerStop(TrainerCallback):
         """Stops the training once the watch says so, at a checkpoint, an epoch's end or every `every_n_steps` steps.
 
-        At the end it marks the trainer's output_dir as done.
+        At the end it marks the trainer's output_dir as done, and takes that back when it begins again.
         """
 
         def __init__(self, folder: str | Path, every_n_steps: int = 100) -> None:
@@ -146,6 +158,9 @@ def _trainer_stop() -> type:
         def _ask(self, control: Any) -> None:
             if should_stop(self.folder):
                 control.should_training_stop = True
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            mark_begun(args.output_dir)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if state.global_step % self.every_n_steps == 0:

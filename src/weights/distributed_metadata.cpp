@@ -75,6 +75,7 @@ SavedPlace place(const PickleValue& info) {
 std::vector<std::string_view> keys_of(PickleArena& arena, const PickleValue& path) {
   const bool sequence = path.kind == PickleKind::tuple || path.kind == PickleKind::list;
   if (!sequence || path.items.size() > kDeepestPath) return {};
+  arena.spend(path.items.size());  // many entries may have the same path
   std::vector<std::string_view> keys;
   for (const auto* key : path.items) {
     if (key->kind == PickleKind::text) {

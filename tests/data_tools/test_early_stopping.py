@@ -10,7 +10,7 @@ from unittest import mock
 import early_stopping
 import pytest
 import torch
-from early_stopping import best, mark_done, reason, should_stop
+from early_stopping import best, mark_begun, mark_done, reason, should_stop
 from torch import distributed, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -65,6 +65,10 @@ def test_marks_as_done(tmp_path: Path) -> None:
     mark_done(tmp_path)
     mark_done(str(tmp_path))
     assert (tmp_path / "done").is_file()
+    mark_begun(tmp_path)
+    assert not (tmp_path / "done").exists()
+    mark_begun(tmp_path / "new")
+    assert (tmp_path / "new").is_dir()
 
 
 def test_needs_no_package() -> None:
@@ -113,8 +117,10 @@ class StopAt:
 
     def __init__(self, folder: Path, step: int) -> None:
         self.folder, self.step, self.steps = folder, step, 0
+        mark_done(folder / "checkpoints")  # by a training before
 
     def __call__(self) -> None:
+        assert not (self.folder / "checkpoints" / "done").exists()
         self.steps += 1
         if self.steps == self.step:
             write_stop(self.folder)
