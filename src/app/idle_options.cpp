@@ -65,6 +65,11 @@ void note_idle_options(Job& job) {
   note(given.seed != defaults.seed, has_replicates, "seed", "bootstrap is asked for (--intervals)");
   note(given.bootstrap_replicas != defaults.bootstrap_replicas, has_replicates,
        "bootstrap-replicas", "bootstrap is asked for (--intervals)");
+  const bool can_stop = given.watch.patience > 0;
+  note(given.watch.min_delta > 0, can_stop, "min-delta",
+       "early stopping is asked for (--patience)");
+  note(!given.watch.significant, can_stop, "significant",
+       "early stopping is asked for (--patience)");
 }
 
 }  // namespace tally::app

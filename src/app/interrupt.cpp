@@ -6,6 +6,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,10 +78,12 @@ void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
   for (const auto& folder : folders) list->folders.push_back(folder.string());
   for (const auto& [from, to] : renames) list->renames.emplace_back(from.string(), to.string());
   const bool any = !files.empty() || !folders.empty();
-  // The list before is kept: a handler on another thread may be reading it. A run has four.
-  static std::vector<std::unique_ptr<const Doomed>> lists;
+  // The lists before are kept for a while: a handler on another thread may be reading one.
+  constexpr std::size_t kKept = 8;
+  static std::deque<std::unique_ptr<const Doomed>> lists;
   lists.push_back(std::move(list));
   doomed.store(any ? lists.back().get() : nullptr);
+  if (lists.size() > kKept) lists.pop_front();
   handle_interrupts(any ? remove_and_die : SIG_DFL);
 }
 

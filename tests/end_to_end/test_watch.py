@@ -173,7 +173,8 @@ def test_time_limit_and_stop_after(tally: Program, small_case: Small, folder: Pa
     write_accuracies(folder, [11, 12, 13])
     arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05)
     output = tmp_path / "out"
-    tally(*arguments, "--output", output, "--stop-after", 2).must_succeed()
+    run = tally(*arguments, "--output", output, "--stop-after", 2, "--min-delta", 0.1).must_succeed()
+    assert "--min-delta changes nothing" in run.stderr
     assert len(lines_of(output)) == 2
     (folder / "done").unlink()
     run = tally(*arguments, "--output", tmp_path / "timed", "--time-limit", 3)
