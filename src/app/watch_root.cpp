@@ -114,6 +114,10 @@ WatchStep WatchRoot::next() {
   if (open_next(poll.ready)) return is_late ? WatchStep::end_resumable : WatchStep::evaluate;
   if (is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
   if (is_late) return WatchStep::end_resumable;
+  if (!has_said_waiting_) {
+    log::note(format("waiting for checkpoints in '{}'", job_.config.watch.checkpoints));
+    has_said_waiting_ = true;
+  }
   if (!asked_to_stop()) {
     ::poll(nullptr, 0, static_cast<int>(std::ceil(job_.config.watch.poll_s * 1e3)));
   }
@@ -159,10 +163,13 @@ void WatchRoot::evaluated(const report::RunReport& report) {
   leaderboard_.append(entry);
   folder_.taken(current_);
   judge();
-  const bool is_best = verdict_.best == verdict_.last;
+  has_said_waiting_ = false;
+  std::string standing = verdict_.best == verdict_.last ? "  best so far" : "";
+  if (settings_.patience > 0 && verdict_.without_gain > 0) {
+    standing += format("  {} of {} without a gain", verdict_.without_gain, settings_.patience);
+  }
   say(format("{:<9} {}  {}  {:.1f} s{}", step_text(entry.checkpoint),
-             printable(entry.checkpoint.name), figure_text(entry), entry.seconds,
-             is_best ? "  best so far" : ""));
+             printable(entry.checkpoint.name), figure_text(entry), entry.seconds, standing));
 }
 
 void WatchRoot::failed(ErrorKind kind) {

@@ -61,6 +61,7 @@ class WatchRoot {
   weights::Checkpoint opened_;
   Stopwatch since_current_;
   double longest_s_ = 0;
+  bool has_said_waiting_ = false;
   std::optional<watch::Checkpoint> kept_;  // under the name of the best
 };
 

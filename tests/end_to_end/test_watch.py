@@ -102,6 +102,7 @@ def test_stops_early_at_the_right_one(tally: Program, small_case: Small, folder:
     assert stop["last"]["step"] == 5
     assert "Training can stop" in run.stdout
     assert f"{name_of(2)} (step 2), accuracy" in run.stdout
+    assert "3 of 3 without a gain" in run.stdout
 
     again = tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05,
                   "--patience", 3, "--progress", "off").must_succeed()  # fmt: skip
