@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include <tally/base/byte_text.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host.hpp>
@@ -21,6 +22,8 @@ constexpr std::chrono::seconds kPatience{5};
 
 // Room for an exit code below a rank in one integer.
 constexpr std::int64_t kCodes = 256;
+
+std::optional<ErrorKind> untold_kind;
 
 // Text from libraries and files may hold line feeds and terminal codes.
 std::string one_line(std::string_view text) {
@@ -53,7 +56,18 @@ void print_failure(const Communicator& comm, const Error& error) {
   }
 }
 
+// Collective. The text of the one rank that has it, on every rank.
+std::string text_of(const Communicator& comm, const std::string& text, std::int64_t rank) {
+  const auto view = as_bytes(text);
+  std::vector<std::byte> bytes(view.begin(), view.end());
+  comm.broadcast(bytes, checked_cast<int>(rank));
+  return std::string(as_text(bytes));
+}
+
 }  // namespace
+
+UntoldFailures::UntoldFailures(ErrorKind kind) { untold_kind = kind; }
+UntoldFailures::~UntoldFailures() { untold_kind.reset(); }
 
 std::string failure_line(const Error& error, int rank, int world_size, std::string_view host) {
   const std::string who = world_size > 1 ? format(" rank {} on {}", rank, host) : "";
@@ -67,8 +81,14 @@ void agree(const Communicator& comm, const std::optional<Error>& mine) {
   const std::int64_t worst =
       comm.max(mine ? ranks_from_end * kCodes + exit_code(mine->kind()) : std::int64_t{0});
   if (worst == 0) return;
-  if (worst / kCodes == ranks_from_end) print_failure(comm, *mine);
-  throw AgreedFailure{static_cast<ErrorKind>(worst % kCodes)};
+  const auto kind = static_cast<ErrorKind>(worst % kCodes);
+  const bool is_mine = worst / kCodes == ranks_from_end;
+  if (kind == untold_kind) {
+    const auto text = is_mine ? one_line(mine->what()) : std::string();
+    throw AgreedFailure{kind, text_of(comm, text, comm.world_size() - worst / kCodes)};
+  }
+  if (is_mine) print_failure(comm, *mine);
+  throw AgreedFailure{kind, {}};
 }
 
 void fail_job(const Communicator& comm, const Error& error) {

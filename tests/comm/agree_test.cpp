@@ -20,7 +20,7 @@ using testing::StartsWith;
 // What one rank saw of a step: the kind it left with, if it did, and its stderr.
 struct Outcome {
   std::optional<ErrorKind> kind;
-  std::string said;
+  std::string said, untold;
 };
 
 template <class Step>
@@ -31,6 +31,7 @@ Outcome outcome_of(const Step& step) {
     step();
   } catch (const AgreedFailure& failure) {
     outcome.kind = failure.kind;
+    outcome.untold = failure.untold;
   }
   outcome.said = testing::internal::GetCapturedStderr();
   return outcome;
@@ -101,6 +102,32 @@ TEST_F(AgreeTest, AgreeOnRunsTheStepAndCatchesWhateverItThrows) {
   expect_agreed(throwing(std::bad_alloc()), ErrorKind::environment, last);
   expect_agreed(throwing(std::runtime_error("two\nlines")), ErrorKind::internal, last);
   expect_agreed(throwing(42), ErrorKind::internal, last);
+}
+
+TEST_F(AgreeTest, UntoldFailuresReachEveryRankInstead) {
+  for (std::int64_t failing = 0; failing < size(); ++failing) {
+    std::optional<Error> mine;
+    if (rank() == failing) mine.emplace(ErrorKind::model, format("rank {} is\nill", rank()));
+    const auto outcome = outcome_of([&] {
+      const UntoldFailures untold(ErrorKind::model);
+      agree(world(), mine);
+    });
+    EXPECT_EQ(outcome.kind, ErrorKind::model);
+    EXPECT_EQ(outcome.said, "");
+    EXPECT_EQ(outcome.untold, format("rank {} is ill", failing));
+  }
+}
+
+TEST_F(AgreeTest, OthersThanTheUntoldKindAreTold) {
+  std::optional<Error> mine;
+  if (rank() == 0) mine.emplace(ErrorKind::output, "no room");
+  const auto other = outcome_of([&] {
+    const UntoldFailures untold(ErrorKind::model);
+    agree(world(), mine);
+  });
+  expect_agreed(other, ErrorKind::output, 0);
+  expect_agreed(outcome_of([&] { agree(world(), mine); }), ErrorKind::output, 0);
+  EXPECT_EQ(other.untold, "");
 }
 
 TEST_F(AgreeTest, TheJobGoesOnAfterAnAgreedFailure) {
