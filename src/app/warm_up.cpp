@@ -29,12 +29,15 @@ std::vector<std::string> take_weights(const comm::Communicator& comm, Job& job,
   job.model.predictor.reset();  // two would take more memory
   auto shared = share_weights(comm, checkpoint, *job.model.master);
   job.model.weights = std::move(shared.file);
+  return shared.notes;
+}
+
+void build_predictor(const comm::Communicator& comm, Job& job) {
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
     job.model.predictor = job.model.master->make_predictor();
   });
   warm_up(comm, job);
-  return shared.notes;
 }
 
 }  // namespace tally::app

@@ -15,10 +15,13 @@ namespace tally::app {
 // runs. Throws AgreedFailure on all ranks where model and data set do not fit each other.
 void warm_up(const comm::Communicator& comm, Job& job);
 
-// Collective. Other weights in place of those that the job has; a warm-up batch, as each predictor
-// settles by one how it runs. Throws AgreedFailure on all ranks where they cannot be read or do not
-// fit; the job then has no predictor, and takes other weights. The notes of what was chosen.
+// Collective. Other weights in place of those that the job has, which has no predictor then. Throws
+// AgreedFailure(model) on all ranks where they cannot be read or do not fit: the job takes other
+// weights. The notes of what was chosen.
 std::vector<std::string> take_weights(const comm::Communicator& comm, Job& job,
                                       const weights::Checkpoint& checkpoint);
+
+// Collective. A predictor with the weights that were taken, warm. Throws AgreedFailure.
+void build_predictor(const comm::Communicator& comm, Job& job);
 
 }  // namespace tally::app

@@ -1,3 +1,4 @@
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,23 @@ WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchRoot>
   return comm.max(std::int64_t{asked_to_stop()}) != 0 ? WatchStep::end_resumable : step;
 }
 
+// Collective. Whether `step` was done: a failure of this kind is its checkpoint's alone, and no
+// line but what rank 0 says of it.
+bool did(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot>& root,
+         const std::function<void()>& step) {
+  try {
+    const comm::UntoldFailures untold(kind);
+    step();
+    return true;
+  } catch (const comm::AgreedFailure& failure) {
+    if (failure.kind != kind) throw;
+    comm::agree_on(comm, [&] {
+      if (root) root->failed(kind, failure.untold);
+    });
+    return false;
+  }
+}
+
 // Collective. The checkpoint that rank 0 has opened: one that cannot be evaluated costs no more
 // than itself.
 void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional<WatchRoot>& root,
@@ -50,24 +68,25 @@ void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional
   if (root) bytes = weights::to_bytes(root->opened());
   comm.broadcast(bytes);
   job.output = comm.broadcast(root ? root->result_folder() : std::string());
-  try {
-    const auto notes = take_weights(comm, job, weights::checkpoint_from_bytes(bytes));
-    if (comm.max(std::int64_t{root && !root->was_read_whole()}) != 0) return;
-    for (const auto& note : notes) {
-      if (is_first) log::note(note);  // the next ones are chosen alike
-    }
-    phases.done("load_weights");
-    const auto report = evaluate_job(comm, job, phases);
-    comm::agree_on(comm, [&] {
-      if (root) root->evaluated(*report);
-    });
-  } catch (const StopRequested&) {
-  } catch (const comm::AgreedFailure& failure) {
-    if (failure.kind != ErrorKind::model && failure.kind != ErrorKind::numeric) throw;
-    comm::agree_on(comm, [&] {
-      if (root) root->failed(failure.kind);
-    });
+  std::vector<std::string> notes;
+  const auto load = [&] { notes = take_weights(comm, job, weights::checkpoint_from_bytes(bytes)); };
+  if (!did(comm, ErrorKind::model, root, load)) return;
+  if (comm.max(std::int64_t{root && !root->was_read_whole()}) != 0) return;
+  for (const auto& note : notes) {
+    if (is_first) log::note(note);  // the next ones are chosen alike
   }
+  build_predictor(comm, job);
+  phases.done("load_weights");
+  std::optional<report::RunReport> report;
+  const auto evaluate = [&] { report = evaluate_job(comm, job, phases); };
+  try {
+    if (!did(comm, ErrorKind::numeric, root, evaluate)) return;
+  } catch (const StopRequested&) {
+    return;
+  }
+  comm::agree_on(comm, [&] {
+    if (root) root->evaluated(*report);
+  });
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tally/base/byte_text.hpp>
+#include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
@@ -21,6 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int kSchema = 1;
+constexpr const char* kWatchFile = "watch.json";
 constexpr std::string_view kAnother = "Name another folder with --output.";
 
 // What may be otherwise when a watch goes on: it changes no figure, or (batch size, threads,
@@ -43,7 +46,13 @@ json described(const Job& job) {
   return {{"schema", kSchema},
           {"model", {{"path", job.model.model.path}, {"sha256", job.model.model.digest}}},
           {"data", {{"path", job.data.file.path}, {"identity", job.data.file.digest}}},
-          {"settings", settings_that_count(job)}};
+          {"settings", settings_that_count(job)},
+          {"ended", nullptr}};
+}
+
+json parsed(const fs::path& file) {
+  const auto bytes = read_file(file, ErrorKind::output, "watch file");
+  return json::parse(as_text(bytes), nullptr, false);
 }
 
 // What differs, as the end of a sentence; empty if nothing does.
@@ -92,19 +101,22 @@ WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexica
         kAnother);
   }
   lock();
-  const auto file = path_ / "watch.json";
+  const auto file = path_ / kWatchFile;
   const auto now = described(job);
-  if (!fs::exists(file, error)) {
-    write_file_atomically(file, now.dump(2) + "\n");
-    return;
+  if (fs::exists(file, error)) {
+    const auto what = what_differs(parsed(file), now);
+    if (!what.empty()) {
+      throw Error(ErrorKind::output, format("the watch in '{}' {}", path_.string(), what),
+                  kAnother);
+    }
   }
-  const auto bytes = read_file(file, ErrorKind::output, "watch file");
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  const auto before = json::parse(text, text + bytes.size(), nullptr, false);
-  const auto what = what_differs(before, now);
-  if (!what.empty()) {
-    throw Error(ErrorKind::output, format("the watch in '{}' {}", path_.string(), what), kAnother);
-  }
+  write_file_atomically(file, now.dump(2) + "\n");
+}
+
+void WatchOutput::mark_ended() const {
+  auto now = parsed(path_ / kWatchFile);
+  now["ended"] = utc_now_iso();
+  write_file_atomically(path_ / kWatchFile, now.dump(2) + "\n");
 }
 
 void WatchOutput::lock() {

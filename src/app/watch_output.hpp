@@ -17,6 +17,9 @@ class WatchOutput {
   // is computed.
   explicit WatchOutput(const Job& job);
 
+  // Says in watch.json that nothing more will come, until a watch begins anew.
+  void mark_ended() const;
+
   const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -38,6 +38,9 @@ watch::StopSettings stop_settings(const Job& job) {
                              "Name it with --metrics, too."));
   }
   const auto description = metrics::description_of(job.task_name, settings.monitor);
+  if (description && description->is_table) {
+    throw Error(ErrorKind::usage, format("--monitor: '{}' is no single number", settings.monitor));
+  }
   const bool less_is_better =
       config.mode.empty() ? description && description->less_is_better : config.mode == "min";
   settings.mode = less_is_better ? watch::Mode::min : watch::Mode::max;
@@ -88,7 +91,7 @@ WatchRoot::WatchRoot(Job& job)
       output_(job),
       leaderboard_(output_.path()),
       folder_(job.config.watch.checkpoints, watch::remember(weights::checkpoint_files),
-              checkpoints_of(leaderboard_.entries())) {
+              job.config.watch.poll_s, checkpoints_of(leaderboard_.entries())) {
   job_.config.overwrite = true;  // what an evaluation left that was cut short
   std::error_code ignored;
   std::filesystem::remove(output_.path() / "stop.json", ignored);  // by other settings, perhaps
@@ -106,20 +109,20 @@ bool WatchRoot::is_over() const {
 
 WatchStep WatchRoot::next() {
   if (is_over()) return WatchStep::end;
-  const bool is_done = folder_.is_done();  // before the look: it is written last
-  const auto poll = folder_.poll();
+  const auto poll = folder_.poll(process_age_s());
   for (const auto& [checkpoint, reason] : poll.broken) tell_broken(checkpoint, reason);
   const double limit_s = static_cast<double>(job_.config.watch.time_limit_s);
   const bool is_late = limit_s > 0 && process_age_s() + longest_s_ > limit_s;
   if (open_next(poll.ready)) return is_late ? WatchStep::end_resumable : WatchStep::evaluate;
-  if (is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
+  if (poll.is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
   if (is_late) return WatchStep::end_resumable;
   if (!has_said_waiting_) {
     log::note(format("waiting for checkpoints in '{}'", job_.config.watch.checkpoints));
     has_said_waiting_ = true;
   }
-  if (!asked_to_stop()) {
-    ::poll(nullptr, 0, static_cast<int>(std::ceil(job_.config.watch.poll_s * 1e3)));
+  const double rest_s = folder_.next_look_s() - process_age_s();
+  if (!asked_to_stop() && rest_s > 0) {
+    ::poll(nullptr, 0, static_cast<int>(std::ceil(rest_s * 1e3)));
   }
   return WatchStep::look_again;
 }
@@ -150,8 +153,9 @@ std::string WatchRoot::result_folder() const {
   return output_.path() / name;
 }
 
-bool WatchRoot::was_read_whole() const {
+bool WatchRoot::was_read_whole() {
   if (!folder_.was_rewritten(current_)) return true;
+  folder_.put_off(current_);
   log::note(format("'{}' changed while it was read: it comes again", current_.path.string()));
   return false;
 }
@@ -172,13 +176,13 @@ void WatchRoot::evaluated(const report::RunReport& report) {
              printable(entry.checkpoint.name), figure_text(entry), entry.seconds, standing));
 }
 
-void WatchRoot::failed(ErrorKind kind) {
+void WatchRoot::failed(ErrorKind kind, const std::string& reason) {
   if (kind == ErrorKind::model) {  // it was changed, or is damaged behind its directory
-    folder_.unreadable(current_, "its weights cannot be read");
+    folder_.unreadable(current_, reason);
     return;
   }
   folder_.taken(current_);
-  tell_broken(current_, "the model's outputs are not finite with it (NaN or Inf)");
+  tell_broken(current_, reason);
 }
 
 void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason) {
@@ -188,7 +192,7 @@ void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::stri
   entry.time = utc_now_iso();
   entry.reason = reason;
   leaderboard_.append(entry);
-  log::warning(format("checkpoint '{}' is passed over: {}", checkpoint.path.string(), reason));
+  log::warning(format("checkpoint '{}' is passed over: {}", checkpoint.name, reason));
   judge();
 }
 
@@ -236,7 +240,8 @@ void WatchRoot::finish(bool is_resumable) const {
   }
   say(format("Watched   {} checkpoints evaluated, {} passed over; {}/leaderboard.jsonl",
              verdict_.num_evaluated, num_broken, output));
-  if (is_resumable) say("Stopped   the same command goes on from here");
+  if (is_resumable) return say("Stopped   the same command goes on from here");
+  output_.mark_ended();
 }
 
 }  // namespace tally::app

@@ -26,19 +26,19 @@ class WatchRoot {
   // that is not computed.
   explicit WatchRoot(Job& job);
 
-  // Looks once at the folder. Checkpoints that cannot be read are told and passed over; where one
-  // is ready it is opened, and held against the model. Sleeps for the poll's time where there is
-  // none, at most until a signal.
+  // Looks at the folder, --poll after the look before. Checkpoints that cannot be read are told and
+  // passed over; where one is ready it is opened, and held against the model. Sleeps until the next
+  // look is due where there is none, at most until a signal.
   WatchStep next();
 
   // Of the step `evaluate`.
   const weights::Checkpoint& opened() const { return opened_; }
   std::string result_folder() const;
   // Asked when all of it is read: not where it was written anew meanwhile. It may be gone.
-  bool was_read_whole() const;
+  bool was_read_whole();
   // What became of it.
   void evaluated(const report::RunReport& report);
-  void failed(ErrorKind kind);
+  void failed(ErrorKind kind, const std::string& reason);
 
   // The last words.
   void finish(bool is_resumable) const;

@@ -74,16 +74,20 @@ std::optional<std::string> too_many_classes(const MetricOptions& options, std::s
 
 FamilyEntry confusion_family() {
   return {.metrics = {{.name = "confusion_matrix",
-                       .definition = "counts by true class and prediction, in metrics.h5"},
+                       .definition = "counts by true class and prediction, in metrics.h5",
+                       .is_table = true},
                       {.name = kByTrue,
                        .definition = "the same as shares of the true class, in metrics.h5",
-                       .standard = false},
+                       .standard = false,
+                       .is_table = true},
                       {.name = kByPredicted,
                        .definition = "the same as shares of the predicted class, in metrics.h5",
-                       .standard = false},
+                       .standard = false,
+                       .is_table = true},
                       {.name = kByAll,
                        .definition = "the same as shares of all samples, in metrics.h5",
-                       .standard = false}},
+                       .standard = false,
+                       .is_table = true}},
           .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
             return std::make_unique<Confusion>(options);
           },

@@ -93,14 +93,25 @@ fs::path absolute_path(const fs::path& folder) {
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find,
+CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find, double interval_s,
                                    const std::vector<Checkpoint>& known)
-    : folder_(absolute_path(folder)), find_(std::move(find)) {
+    : folder_(absolute_path(folder)), find_(std::move(find)), interval_s_(interval_s) {
   for (const Checkpoint& checkpoint : known) settled_.insert(version_of(checkpoint));
 }
 
-Poll CheckpointFolder::poll() {
+Poll CheckpointFolder::poll(double now_s) {
+  if (now_s >= next_look_s_) {
+    next_look_s_ = now_s + interval_s_;
+    last_ = look();
+  }
+  Poll found = last_;
+  last_.broken.clear();  // told once
+  return found;
+}
+
+Poll CheckpointFolder::look() {
   Poll poll;
+  poll.is_done = status_of(folder_ / kDone).has_value();  // it is written last
   std::map<std::string, Seen> seen;
   for (const fs::path& name : names_in(folder_)) {
     auto now = look_at(name);
@@ -168,15 +179,26 @@ void CheckpointFolder::decide(Seen& seen, bool is_unchanged, Poll& poll) {
   }
 }
 
+bool CheckpointFolder::take_out(const Checkpoint& checkpoint) {
+  const auto same = [&](const auto& one) { return version_of(one) == version_of(checkpoint); };
+  return std::erase_if(last_.ready, same) > 0;
+}
+
 void CheckpointFolder::taken(const Checkpoint& checkpoint) {
+  take_out(checkpoint);
   settled_.insert(version_of(checkpoint));
 }
 
+void CheckpointFolder::put_off(const Checkpoint& checkpoint) {
+  if (take_out(checkpoint)) ++last_.num_waiting;
+}
+
 void CheckpointFolder::unreadable(const Checkpoint& checkpoint, const std::string& reason) {
-  const auto seen = seen_.find(checkpoint.name);
-  if (seen == seen_.end() || !is_same_version(seen->second.checkpoint, checkpoint)) return;
-  ++seen->second.num_failures;
-  seen->second.reason = reason;
+  if (!take_out(checkpoint)) return;
+  ++last_.num_waiting;
+  Seen& seen = seen_.at(checkpoint.name);
+  ++seen.num_failures;
+  seen.reason = reason;
 }
 
 bool CheckpointFolder::is_still(const Checkpoint& checkpoint) const {
@@ -188,7 +210,5 @@ bool CheckpointFolder::was_rewritten(const Checkpoint& checkpoint) const {
   const auto now = look_at(checkpoint.path.filename());
   return now && !is_same_version(now->checkpoint, checkpoint);
 }
-
-bool CheckpointFolder::is_done() const { return status_of(folder_ / kDone).has_value(); }
 
 }  // namespace tally::watch

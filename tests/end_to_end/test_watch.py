@@ -48,6 +48,7 @@ def test_thirty_checkpoints(tally: Program, small_case: Small, folder: Path, tmp
         run = watch.send(signal.SIGTERM if ranks is None else signal.SIGUSR1)
     assert run.code == 75, run.stderr
     assert "the same command goes on from here" in run.stdout
+    assert json.loads((output / "watch.json").read_text())["ended"] is None
     first = evaluated(output)
 
     with Watch(tally, folder, output, *arguments, ranks=ranks) as watch:
@@ -56,6 +57,7 @@ def test_thirty_checkpoints(tally: Program, small_case: Small, folder: Path, tmp
             write_checkpoint(folder, step)
         (folder / "done").touch()
         run = watch.end().must_succeed()
+    assert json.loads((output / "watch.json").read_text())["ended"] is not None
     lines = evaluated(output)
     assert lines[: len(first)] == first
     assert sorted(line["step"] for line in lines) == [*range(1, 16), *range(17, 31)]
@@ -133,11 +135,15 @@ def test_nan_weights_cost_no_more_than_themselves(
     state["linear.bias"][:] = float("nan")
     torch.save(state, folder / name_of(2))
     output = tmp_path / "out"
-    tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05, ranks=2)
+    run = tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05,
+                ranks=2).must_succeed()  # fmt: skip
     assert [(line["step"], line["status"]) for line in lines_of(output)] == [
         (1, "evaluated"), (2, "broken"), (3, "evaluated"),
     ]  # fmt: skip
-    assert "not finite" in lines_of(output)[1]["reason"]
+    reason = lines_of(output)[1]["reason"]
+    assert "NaN" in reason
+    assert f"'{name_of(2)}' is passed over: {reason}" in run.stderr
+    assert "error[" not in run.stderr
     assert not (output / "results" / name_of(2)).exists()
 
 
@@ -187,6 +193,7 @@ def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Pat
     output = tmp_path / "out"
     arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05, "--output", output)
     tally(*arguments, "--monitor", "acuracy").must_fail(2, "'acuracy' is not computed", "Did you mean 'accuracy'?")
+    tally(*arguments, "--monitor", "confusion_matrix").must_fail(2, "'confusion_matrix' is no single number")
     tally(*arguments[:2], tmp_path / "none", *arguments[3:]).must_fail(5, str(tmp_path / "none"))
     assert not output.exists()
     tally(*arguments).must_succeed()

@@ -16,10 +16,10 @@ TEST_F(Checkpoints, AreReadyOnceUnchanged) {
   write("epoch_2.pt", "12345", 20);
   write("epoch_1.pt", "1234567", 30);
   auto folder = opened();
-  const Poll first = folder.poll();
+  const Poll first = look(folder);
   EXPECT_THAT(first.ready, IsEmpty());
   EXPECT_EQ(first.num_waiting, 2);
-  const Poll second = folder.poll();
+  const Poll second = look(folder);
   EXPECT_EQ(second.num_waiting, 0);
   ASSERT_THAT(names_of(second.ready), ElementsAre("epoch_1.pt", "epoch_2.pt"));
   const Checkpoint& one = second.ready[0];
@@ -32,9 +32,9 @@ TEST_F(Checkpoints, AreReadyOnceUnchanged) {
 TEST_F(Checkpoints, AreReadyUntilTaken) {
   write("a.pt", "1");
   auto folder = opened();
-  folder.poll();
+  look(folder);
   EXPECT_THAT(ready(folder), ElementsAre("a.pt"));
-  const Poll again = folder.poll();
+  const Poll again = look(folder);
   ASSERT_THAT(names_of(again.ready), ElementsAre("a.pt"));
   folder.taken(again.ready[0]);
   EXPECT_THAT(ready(folder), IsEmpty());
@@ -45,7 +45,7 @@ TEST_F(Checkpoints, WaitWhileTheyGrow) {
   auto folder = opened();
   for (int length = 1; length < 6; ++length) {
     write("a.pt", std::string(static_cast<std::size_t>(length), 'x'), 1);
-    const Poll poll = folder.poll();
+    const Poll poll = look(folder);
     EXPECT_THAT(poll.ready, IsEmpty());
     EXPECT_EQ(poll.num_waiting, 1);
   }
@@ -55,8 +55,8 @@ TEST_F(Checkpoints, WaitWhileTheyGrow) {
 TEST_F(Checkpoints, AreRewrittenOrGoneOrAsTheyWere) {
   write("a.pt", "first", 1);
   auto folder = opened();
-  folder.poll();
-  const auto checkpoint = folder.poll().ready.at(0);
+  look(folder);
+  const auto checkpoint = look(folder).ready.at(0);
   EXPECT_TRUE(folder.is_still(checkpoint));
   EXPECT_FALSE(folder.was_rewritten(checkpoint));
   write("a.pt", "other", 2);
@@ -70,8 +70,8 @@ TEST_F(Checkpoints, AreRewrittenOrGoneOrAsTheyWere) {
 TEST_F(Checkpoints, AreNewWhereAFileIsReplaced) {
   write("last.pt", "first", 1);
   auto folder = opened();
-  folder.poll();
-  folder.taken(folder.poll().ready.at(0));
+  look(folder);
+  folder.taken(look(folder).ready.at(0));
   write("new", "other", 2);  // as long as the first
   fs::rename(at("new"), at("last.pt"));
   EXPECT_THAT(ready(folder), IsEmpty());
@@ -84,8 +84,8 @@ TEST_F(Checkpoints, OfManyFilesAreOneOfTheirSum) {
   write("checkpoint-5/shard1", "three", 2);
   write("checkpoint-5/notes.txt", "no part of it", 9);
   auto folder = opened();
-  folder.poll();
-  const auto found = folder.poll().ready;
+  look(folder);
+  const auto found = look(folder).ready;
   ASSERT_THAT(names_of(found), ElementsAre("checkpoint-5"));
   EXPECT_EQ(found[0].bytes, 10);
   EXPECT_EQ(found[0].modified_ns, 3'000'000'000);
@@ -97,12 +97,12 @@ TEST_F(Checkpoints, OfAnEarlierRunAreKnown) {
   write("a.pt", "1", 1);
   write("b.pt", "1", 1);
   auto first = opened();
-  first.poll();
-  const auto known = first.poll().ready;
+  look(first);
+  const auto known = look(first).ready;
   write("b.pt", "1", 2);
   write("c.pt", "1", 1);
   auto restarted = opened(known);
-  EXPECT_EQ(restarted.poll().num_waiting, 2);
+  EXPECT_EQ(look(restarted).num_waiting, 2);
   EXPECT_THAT(ready(restarted), ElementsAre("c.pt", "b.pt"));
 }
 
@@ -112,11 +112,14 @@ TEST_F(Checkpoints, AreNotWhatIsBeingWritten) {
     write(name, "0");
   }
   fs::create_symlink(at("nowhere.pt"), at("dangling.pt"));
-  CheckpointFolder folder(folder_, [](const fs::path& path) {
-    EXPECT_THAT(path.filename(), testing::AnyOf("notes.txt", "logs"));
-    return find(path);
-  });
-  EXPECT_EQ(folder.poll().num_waiting, 0);
+  CheckpointFolder folder(
+      folder_,
+      [](const fs::path& path) {
+        EXPECT_THAT(path.filename(), testing::AnyOf("notes.txt", "logs"));
+        return find(path);
+      },
+      kIntervalS);
+  EXPECT_EQ(look(folder).num_waiting, 0);
   EXPECT_THAT(ready(folder), IsEmpty());
 }
 
@@ -125,44 +128,82 @@ TEST_F(Checkpoints, MayHaveAnyName) {
   write(hostile, "1", 1);
   write("no\xFFutf8_4.pt", "1", 1);
   auto folder = opened();
-  folder.poll();
-  const auto found = folder.poll().ready;
+  look(folder);
+  const auto found = look(folder).ready;
   ASSERT_THAT(names_of(found), ElementsAre(hostile, "no\\xffutf8_4.pt"));
   EXPECT_EQ(found[1].path, at("no\xFFutf8_4.pt"));
   auto restarted = opened(found);
-  EXPECT_EQ(restarted.poll().num_waiting, 0);
+  EXPECT_EQ(look(restarted).num_waiting, 0);
 }
 
 TEST_F(Checkpoints, AreNamedByTheWholePath) {
   write("a.pt", "1");
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
-  CheckpointFolder folder(".", find);
+  CheckpointFolder folder(".", find, kIntervalS);
   fs::current_path(before);
-  folder.poll();
-  EXPECT_EQ(folder.poll().ready.at(0).path, at("a.pt"));
+  look(folder);
+  EXPECT_EQ(look(folder).ready.at(0).path, at("a.pt"));
 }
 
 TEST_F(Checkpoints, EndWithAFile) {
   auto folder = opened();
-  EXPECT_FALSE(folder.is_done());
+  EXPECT_FALSE(look(folder).is_done);
   write("done", "");
-  EXPECT_TRUE(folder.is_done());
+  EXPECT_TRUE(look(folder).is_done);
+}
+
+TEST_F(Checkpoints, AreLookedAtNoMoreOftenThanAsked) {
+  write("a.pt", "1");
+  auto folder = opened();
+  for (const double s : {0.0, 0.1, 1.9}) {
+    const Poll poll = folder.poll(now_s_ + s);
+    EXPECT_THAT(poll.ready, IsEmpty());
+    EXPECT_EQ(poll.num_waiting, 1);
+    EXPECT_EQ(folder.next_look_s(), now_s_ + kIntervalS);
+  }
+  write("b.pt", "1");
+  write("done", "");
+  const Poll due = folder.poll(now_s_ + 2.5);
+  EXPECT_THAT(names_of(due.ready), ElementsAre("a.pt"));
+  EXPECT_TRUE(due.is_done);
+  EXPECT_EQ(folder.next_look_s(), now_s_ + 4.5);
+}
+
+// What was found in one look and dealt with: the rest is still to do, and no look the older.
+TEST_F(Checkpoints, OfOneLookComeOneAfterTheOther) {
+  for (const char* name : {"1.pt", "2.pt", "3.pt", "4.pt"}) write(name, "1");
+  auto folder = opened();
+  look(folder);
+  const auto found = look(folder).ready;
+  ASSERT_EQ(found.size(), 4u);
+  const auto rest = [&] { return names_of(folder.poll(now_s_ + 0.1).ready); };
+  folder.taken(found[0]);
+  EXPECT_THAT(rest(), ElementsAre("2.pt", "3.pt", "4.pt"));
+  for (int i = 0; i < 9; ++i) {
+    folder.unreadable(found[1], "half a file");
+    EXPECT_THAT(folder.poll(now_s_ + 0.1).broken, IsEmpty());
+  }
+  EXPECT_THAT(rest(), ElementsAre("3.pt", "4.pt"));
+  folder.put_off(found[2]);
+  EXPECT_THAT(rest(), ElementsAre("4.pt"));
+  EXPECT_EQ(folder.poll(now_s_ + 0.1).num_waiting, 2);
+  EXPECT_THAT(ready(folder), ElementsAre("2.pt", "3.pt", "4.pt"));
 }
 
 TEST_F(Checkpoints, AreInOrderWhereTheyAreMany) {
   constexpr std::size_t kMany = 500;
   for (std::size_t i = 0; i < kMany; ++i) write("step_" + std::to_string(i) + ".pt", "1", 1);
   auto folder = opened();
-  folder.poll();
+  look(folder);
   Poll poll;
   for (int i = 0; i < 3; ++i) {
-    poll = folder.poll();
+    poll = look(folder);
     ASSERT_EQ(poll.ready.size(), kMany);
     for (const auto& checkpoint : poll.ready) folder.unreadable(checkpoint, "half a file");
   }
   for (std::size_t i = 0; i < kMany; ++i) EXPECT_EQ(poll.ready[i].step, i);
-  poll = folder.poll();
+  poll = look(folder);
   ASSERT_EQ(poll.broken.size(), kMany);
   for (std::size_t i = 0; i < kMany; ++i) EXPECT_EQ(poll.broken[i].checkpoint.step, i);
 }

@@ -38,10 +38,16 @@ inline std::vector<std::string> names_of(const std::vector<Checkpoint>& checkpoi
 
 class Checkpoints : public ScratchFolder {
  protected:
-  std::vector<std::string> ready(CheckpointFolder& folder) { return names_of(folder.poll().ready); }
+  static constexpr double kIntervalS = 2;
+
+  // When the next look is due.
+  Poll look(CheckpointFolder& folder) { return folder.poll(now_s_ += kIntervalS); }
+  std::vector<std::string> ready(CheckpointFolder& folder) { return names_of(look(folder).ready); }
   CheckpointFolder opened(const std::vector<Checkpoint>& known = {}) {
-    return CheckpointFolder(folder_, find, known);
+    return CheckpointFolder(folder_, find, kIntervalS, known);
   }
+
+  double now_s_ = 1000;
 };
 
 }  // namespace tally::watch

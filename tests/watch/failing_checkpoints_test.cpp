@@ -18,7 +18,7 @@ TEST_F(Checkpoints, ThatLackAShardWaitForIt) {
   write("checkpoint-5/index", "2", 1);
   write("checkpoint-5/shard0", "four", 1);
   auto folder = opened();
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(folder.poll().num_waiting, 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(look(folder).num_waiting, 1);
   write("checkpoint-5/shard1", "three", 1);
   EXPECT_THAT(ready(folder), IsEmpty());
   EXPECT_THAT(ready(folder), ElementsAre("checkpoint-5"));
@@ -29,21 +29,21 @@ TEST_F(Checkpoints, ThatLackAShardAreBrokenAfterThreePolls) {
   write("checkpoint-5/shard0", "four", 2);
   auto folder = opened();
   for (int i = 0; i < 4; ++i) {  // seen for the first time, then three times unchanged
-    const Poll poll = folder.poll();
+    const Poll poll = look(folder);
     EXPECT_THAT(poll.broken, IsEmpty());
     EXPECT_EQ(poll.num_waiting, 1);
   }
-  const Poll last = folder.poll();
+  const Poll last = look(folder);
   EXPECT_EQ(last.num_waiting, 0);
   ASSERT_EQ(last.broken.size(), 1u);
   EXPECT_EQ(last.broken[0].checkpoint.name, "checkpoint-5");
   EXPECT_EQ(last.broken[0].checkpoint.bytes, 5);
   EXPECT_EQ(last.broken[0].checkpoint.modified_ns, 2'000'000'000);
   EXPECT_EQ(last.broken[0].reason, "'shard1' is missing");
-  EXPECT_THAT(folder.poll().broken, IsEmpty());
+  EXPECT_THAT(look(folder).broken, IsEmpty());
 
   auto restarted = opened({last.broken[0].checkpoint});
-  for (int i = 0; i < 6; ++i) EXPECT_THAT(restarted.poll().broken, IsEmpty());
+  for (int i = 0; i < 6; ++i) EXPECT_THAT(look(restarted).broken, IsEmpty());
 
   write("checkpoint-5/shard1", "three", 2);
   EXPECT_THAT(ready(folder), IsEmpty());
@@ -54,10 +54,10 @@ TEST_F(Checkpoints, StartCountingAgainWithEveryShardThatComes) {
   write("checkpoint-5/index", "4", 1);
   auto folder = opened();
   for (const char* shard : {"shard0", "shard1", "shard2", "shard3"}) {
-    for (int i = 0; i < 4; ++i) EXPECT_THAT(folder.poll().broken, IsEmpty());
+    for (int i = 0; i < 4; ++i) EXPECT_THAT(look(folder).broken, IsEmpty());
     write(std::string("checkpoint-5/") + shard, "", 1);
   }
-  folder.poll();
+  look(folder);
   EXPECT_THAT(ready(folder), ElementsAre("checkpoint-5"));
 }
 
@@ -65,29 +65,29 @@ TEST_F(Checkpoints, ThatCannotBeReadAreTriedThreeTimes) {
   write("a.pt", "1", 1);
   write("b.pt", "1", 2);
   auto folder = opened();
-  folder.poll();
+  look(folder);
   for (const char* reason : {"first", "second", "third\nline"}) {
-    const Poll poll = folder.poll();
+    const Poll poll = look(folder);
     EXPECT_THAT(names_of(poll.ready), ElementsAre("a.pt", "b.pt"));
     EXPECT_THAT(poll.broken, IsEmpty());
     folder.unreadable(poll.ready.at(1), reason);
   }
-  const Poll poll = folder.poll();
+  const Poll poll = look(folder);
   EXPECT_THAT(names_of(poll.ready), ElementsAre("a.pt"));
   ASSERT_EQ(poll.broken.size(), 1u);
   EXPECT_EQ(poll.broken[0].checkpoint.name, "b.pt");
   EXPECT_EQ(poll.broken[0].reason, "third\\x0aline");
-  EXPECT_THAT(folder.poll().broken, IsEmpty());
+  EXPECT_THAT(look(folder).broken, IsEmpty());
 }
 
 TEST_F(Checkpoints, ThatChangeAreTriedAnew) {
   write("a.pt", "1", 1);
   auto folder = opened();
-  folder.poll();
+  look(folder);
   for (int version = 2; version < 7; ++version) {
-    for (int i = 0; i < 2; ++i) folder.unreadable(folder.poll().ready.at(0), "half a file");
+    for (int i = 0; i < 2; ++i) folder.unreadable(look(folder).ready.at(0), "half a file");
     write("a.pt", "1", version);
-    const Poll poll = folder.poll();
+    const Poll poll = look(folder);
     EXPECT_THAT(poll.ready, IsEmpty());
     EXPECT_THAT(poll.broken, IsEmpty());
   }
@@ -96,10 +96,10 @@ TEST_F(Checkpoints, ThatChangeAreTriedAnew) {
 TEST_F(Checkpoints, OfAnOlderVersionSayNothingOfANewerOne) {
   write("a.pt", "1", 1);
   auto folder = opened();
-  folder.poll();
-  const Checkpoint old = folder.poll().ready.at(0);
+  look(folder);
+  const Checkpoint old = look(folder).ready.at(0);
   write("a.pt", "1", 2);
-  folder.poll();
+  look(folder);
   for (int i = 0; i < 5; ++i) folder.unreadable(old, "gone");
   folder.taken(old);
   EXPECT_THAT(ready(folder), ElementsAre("a.pt"));
@@ -108,17 +108,17 @@ TEST_F(Checkpoints, OfAnOlderVersionSayNothingOfANewerOne) {
 TEST_F(Checkpoints, ThatVanishAreForgotten) {
   write("a.pt", "1", 1);
   auto folder = opened();
-  folder.poll();
-  const Checkpoint gone = folder.poll().ready.at(0);
+  look(folder);
+  const Checkpoint gone = look(folder).ready.at(0);
   fs::remove(gone.path);
   EXPECT_THAT(ready(folder), IsEmpty());
   folder.unreadable(gone, "gone");
   write("a.pt", "1", 1);
-  EXPECT_EQ(folder.poll().num_waiting, 1);
-  folder.taken(folder.poll().ready.at(0));
+  EXPECT_EQ(look(folder).num_waiting, 1);
+  folder.taken(look(folder).ready.at(0));
   // A file system that loses sight of a file and finds it again has not made a new one.
   fs::remove(gone.path);
-  folder.poll();
+  look(folder);
   write("a.pt", "1", 1);
   for (int i = 0; i < 3; ++i) EXPECT_THAT(ready(folder), IsEmpty());
 }
@@ -126,28 +126,34 @@ TEST_F(Checkpoints, ThatVanishAreForgotten) {
 TEST_F(Checkpoints, MayVanishWhileTheyAreLookedAt) {
   write("a.pt", "1");
   write("b.pt", "1");
-  CheckpointFolder folder(folder_, [this](const fs::path& path) {
-    fs::remove(at("a.pt"));
-    return std::vector{path};
-  });
-  EXPECT_EQ(folder.poll().num_waiting, 1);
+  CheckpointFolder folder(
+      folder_,
+      [this](const fs::path& path) {
+        fs::remove(at("a.pt"));
+        return std::vector{path};
+      },
+      kIntervalS);
+  EXPECT_EQ(look(folder).num_waiting, 1);
   EXPECT_THAT(ready(folder), ElementsAre("b.pt"));
 }
 
 TEST_F(Checkpoints, NeedAFolder) {
-  CheckpointFolder folder(at("none"), find);
-  expect_error(ErrorKind::environment, {"none", "No such file"}, [&] { folder.poll(); });
+  CheckpointFolder folder(at("none"), find, kIntervalS);
+  expect_error(ErrorKind::environment, {"none", "No such file"}, [&] { look(folder); });
   write("file", "1");
-  CheckpointFolder file(at("file"), find);
-  expect_error(ErrorKind::environment, {"file", "Not a directory"}, [&] { file.poll(); });
+  CheckpointFolder file(at("file"), find, kIntervalS);
+  expect_error(ErrorKind::environment, {"file", "Not a directory"}, [&] { look(file); });
 }
 
 TEST_F(Checkpoints, HideNoOtherFailure) {
   write("a.pt", "1");
-  CheckpointFolder folder(folder_, [](const fs::path&) -> std::vector<fs::path> {
-    throw Error(ErrorKind::environment, "out of memory");
-  });
-  expect_error(ErrorKind::environment, {"out of memory"}, [&] { folder.poll(); });
+  CheckpointFolder folder(
+      folder_,
+      [](const fs::path&) -> std::vector<fs::path> {
+        throw Error(ErrorKind::environment, "out of memory");
+      },
+      kIntervalS);
+  expect_error(ErrorKind::environment, {"out of memory"}, [&] { look(folder); });
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ struct MetricDescription {
   bool needs_order = false;
   // Samples without finite outputs have no part in it; in other metrics they count as wrong.
   bool leaves_out_not_finite = false;
+  bool is_table = false;  // no single number
 };
 // Of one metric, by its full name; null if the task has no such metric.
 std::optional<MetricDescription> description_of(std::string_view task, std::string_view metric);

@@ -1,11 +1,12 @@
 // The folder that training writes its checkpoints to, looked at again and again. Only names and
 // sizes are read, so that it may lie on a network file system. It neither sleeps nor asks for the
-// time: the caller polls.
+// time: the caller polls, and says when it is.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,35 +34,37 @@ struct BrokenCheckpoint {
 struct Poll {
   std::vector<Checkpoint> ready;         // to be evaluated, in this order
   std::vector<BrokenCheckpoint> broken;  // given up in this poll, in the same order
-  std::int64_t num_waiting = 0;          // may still be being written: a later poll decides
+  std::int64_t num_waiting = 0;          // for a later look, which decides
+  bool is_done = false;                  // a file "done" was there before: training has ended
 };
 
 // Hidden files, "done" and names of what is being written (.tmp, .partial, .incomplete, tmp-…) are
 // no checkpoints.
 class CheckpointFolder {
  public:
-  // `known`: versions that an earlier run has evaluated or given up. Reads nothing.
-  CheckpointFolder(const std::filesystem::path& folder, FindFiles find,
+  // `interval_s`: between two looks at least; what is written changes in the meantime. `known`:
+  // versions that an earlier run has evaluated or given up. Reads nothing.
+  CheckpointFolder(const std::filesystem::path& folder, FindFiles find, double interval_s,
                    const std::vector<Checkpoint>& known = {});
 
-  // A version is ready once it was the same in two polls one after the other, and in every poll
-  // from then on until it is taken. One that was unreadable or not whole three times is broken:
-  // told once, as if taken. What vanishes is forgotten, but comes back as what it was. Throws
-  // Error(environment) where the folder itself cannot be read, and what `find` throws beside
-  // Error(model).
-  Poll poll();
+  // Looks if a look is due at `now_s`, on a clock of the caller's; until then the answer is what
+  // the last look found and nobody has dealt with. A version is ready once it was the same in two
+  // looks one after the other, and in every look from then on until it is taken. One that was
+  // unreadable or not whole three times is broken: told once, as if taken. What vanishes is
+  // forgotten, but comes back as what it was. Throws Error(environment) where the folder itself
+  // cannot be read, and what `find` throws beside Error(model).
+  Poll poll(double now_s);
+  double next_look_s() const { return next_look_s_; }
 
-  // What became of one that was ready: evaluated, or not to be read.
+  // What became of one that is ready: evaluated, not to be read, or left to a later look.
   void taken(const Checkpoint& checkpoint);
   void unreadable(const Checkpoint& checkpoint, const std::string& reason);
+  void put_off(const Checkpoint& checkpoint);
 
   // Whether it lies there yet as it was.
   bool is_still(const Checkpoint& checkpoint) const;
   // Whether something else lies there now; not where nothing does.
   bool was_rewritten(const Checkpoint& checkpoint) const;
-
-  // Whether training has ended: a file "done" is there. What it wrote before may still be waiting.
-  bool is_done() const;
 
  private:
   struct Seen {
@@ -78,10 +81,15 @@ class CheckpointFolder {
 
   // None where the entry is no checkpoint, or has just vanished.
   std::optional<Seen> look_at(const std::filesystem::path& name) const;
+  Poll look();
   void decide(Seen& seen, bool is_unchanged, Poll& poll);
+  bool take_out(const Checkpoint& checkpoint);  // of what is ready; false if it is not
 
   std::filesystem::path folder_;
   FindFiles find_;
+  double interval_s_;
+  double next_look_s_ = -std::numeric_limits<double>::infinity();
+  Poll last_;                         // less what was dealt with since
   std::map<std::string, Seen> seen_;  // in the last poll, by name
   std::set<Version> settled_;
 };
