@@ -97,16 +97,14 @@ class Follower:
     def __init__(self, folder: Path, publishers: list[Publisher]) -> None:
         self.folder, self.publishers = folder, publishers
         self.is_over = False
-        self._quiet_polls = 0
 
     def poll(self) -> bool:
         """Publishes what is new; returns whether anything was."""
         source = find_source(self.folder)
         if source is None:
             return False
-        over = source.is_over(self._quiet_polls)
+        over = source.is_over()
         is_new = any([publisher.publish(source) for publisher in self.publishers])
-        self._quiet_polls = 0 if is_new else self._quiet_polls + 1
         self.is_over = over
         return is_new
 

@@ -16,7 +16,6 @@ from .items import SAMPLES, STEPS, Item, Row, Scalars, Settings, Text
 from .pictures import draw_pictures
 
 Position = dict[str, Any]
-QUIET_POLLS = 3  # so often nothing new after the trainer's `done`: the watch has evaluated all
 
 
 def _seconds(time: str) -> float:
@@ -63,7 +62,7 @@ class ResultFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def is_over(self, _quiet_polls: int) -> bool:
+    def is_over(self) -> bool:
         return (self.folder / "report.json").is_file()
 
     def news(self, position: Position) -> Iterator[Item]:
@@ -84,11 +83,10 @@ class WatchFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def is_over(self, quiet_polls: int) -> bool:
+    def is_over(self) -> bool:
         """Whether nothing more will come: ask before news(), so that what was written before is found."""
-        first = next(new_lines(self.folder / "leaderboard.jsonl", {}), None)
-        done = first is not None and (Path(first["path"]).parent / "done").exists()
-        return (self.folder / "stop.json").is_file() or (done and quiet_polls >= QUIET_POLLS)
+        made_with = read_object(self.folder / "watch.json")
+        return made_with is not None and made_with.get("ended") is not None
 
     def news(self, position: Position) -> Iterator[Item]:
         stop = read_object(self.folder / "stop.json")

@@ -13,7 +13,6 @@ import h5py
 import numpy as np
 import pytest
 from dashboards import Dashboard, MLflowFolder, TensorBoardFiles, WandbFiles
-from tally_publish.sources import QUIET_POLLS
 from watch_folder import WatchOutput, make_results, report_of
 
 from conftest import Tool
@@ -166,8 +165,9 @@ def test_a_growing_leaderboard_is_followed(
         lambda: watch.add(results[0], 1),
         lambda: watch.append(watch.line("broken", 2, "b.pt", reason="cut")[:-20]),
         lambda: watch.append(watch.line("broken", 2, "b.pt", reason="cut")[-20:]),
-        lambda: (watch.checkpoints / "done").touch(),
-        lambda: watch.add(results[1], 3),  # what was there when the trainer ended
+        lambda: (watch.checkpoints / "done").touch(),  # the last is evaluated yet, for long
+        *[lambda: None] * 9,
+        lambda: (watch.add(results[1], 3), watch.end()),
     ])  # fmt: skip
     slept = []
 
@@ -181,7 +181,7 @@ def test_a_growing_leaderboard_is_followed(
     assert done.stdout.count("published") == 4  # the configuration, and three lines
     check_figures(tensorboard, {1: results[0], 3: results[1]})
     assert tensorboard.texts("broken") == [(2, "b.pt: cut")]
-    assert set(slept) == {7} and len(slept) == 5 + QUIET_POLLS + 1
+    assert set(slept) == {7} and len(slept) == 14
 
 
 def test_following_ends(tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path) -> None:
@@ -193,6 +193,7 @@ def test_following_ends(tool: Tool, watch: WatchOutput, results: list[Path], tmp
         assert tool("publish", *words, "--idle-limit", 30).returncode == 0  # of the watch nothing comes
         assert sleeps.call_count == 2
         watch.stop(1)
+        watch.end()
         assert tool("publish", *words).returncode == 0
         assert sleeps.call_count == 2
     (results[0] / "publish.json").unlink()

@@ -50,9 +50,15 @@ class WatchOutput:
         self.folder, self.checkpoints = folder, checkpoints
         (folder / "results").mkdir(parents=True)
         checkpoints.mkdir()
-        made_with = {"schema": 1, "settings": {"metrics": "standard", "batch_size": "64"}}
-        (folder / "watch.json").write_text(json.dumps(made_with))
+        self._describe(ended=None)
         self.leaderboard = folder / "leaderboard.jsonl"
+
+    def _describe(self, ended: str | None) -> None:
+        made_with = {"schema": 1, "settings": {"metrics": "standard", "batch_size": "64"}, "ended": ended}
+        (self.folder / "watch.json").write_text(json.dumps(made_with))
+
+    def end(self) -> None:
+        self._describe(ended="2026-11-23T02:00:00Z")
 
     def line(self, status: str, step: int | None, name: str, **more: object) -> str:
         path = str(self.checkpoints / name)
