@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <regex>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -42,10 +43,17 @@ std::int64_t modified_ns(const struct stat& status) {
   return status.st_mtim.tv_sec * kNanosecondsPerSecond + status.st_mtim.tv_nsec;
 }
 
+// "model-00001-of-00003.safetensors", "pytorch_model-00002-of-00003.bin": the index beside them is
+// the checkpoint.
+bool is_shard(const std::string& name) {
+  static const std::regex kShard("-[0-9]{5}-of-[0-9]{5}\\.[a-z]+$");
+  return std::regex_search(name, kShard);
+}
+
 // Names that programs give to what is not complete; Transformers writes to "tmp-checkpoint-500".
-bool may_be_checkpoint(std::string_view name) {
+bool may_be_checkpoint(const std::string& name) {
   constexpr std::array<std::string_view, 3> kEndings = {".tmp", ".partial", ".incomplete"};
-  return !name.starts_with('.') && !name.starts_with("tmp-") && name != kDone &&
+  return !name.starts_with('.') && !name.starts_with("tmp-") && name != kDone && !is_shard(name) &&
          std::ranges::none_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
 }
 

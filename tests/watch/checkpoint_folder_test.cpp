@@ -107,8 +107,9 @@ TEST_F(Checkpoints, OfAnEarlierRunAreKnown) {
 }
 
 TEST_F(Checkpoints, AreNotWhatIsBeingWritten) {
-  for (const char* name : {".hidden.pt", "a.pt.tmp", "b.pt.partial", "c.pt.incomplete", "notes.txt",
-                           "done", "tmp-checkpoint-5/index", ".cache/index", "logs/events"}) {
+  for (const char* name :
+       {".hidden.pt", "a.pt.tmp", "b.pt.partial", "c.pt.incomplete", "notes.txt", "done",
+        "model-00001-of-00002.pt", "tmp-checkpoint-5/index", ".cache/index", "logs/events"}) {
     write(name, "0");
   }
   fs::create_symlink(at("nowhere.pt"), at("dangling.pt"));

@@ -38,8 +38,8 @@ struct Poll {
   bool is_done = false;                  // a file "done" was there before: training has ended
 };
 
-// Hidden files, "done" and names of what is being written (.tmp, .partial, .incomplete, tmp-…) are
-// no checkpoints.
+// Hidden files, "done", names of what is being written (.tmp, .partial, .incomplete, tmp-…) and
+// single shards (-00001-of-00003.) are no checkpoints.
 class CheckpointFolder {
  public:
   // `interval_s`: between two looks at least; what is written changes in the meantime. `known`:
