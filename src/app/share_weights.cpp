@@ -41,7 +41,7 @@ class Files {
       return source_->read(offset, num_bytes);
     } catch (const weights::FormatError& error) {
       throw Error(ErrorKind::model, format("weights '{}' cannot be read ({})", name, error.what()),
-                  "Was the file changed meanwhile?");
+                  "Does this rank's node see it? Was it changed meanwhile?");
     }
   }
 
