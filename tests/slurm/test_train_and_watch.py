@@ -1,6 +1,8 @@
-"""The examples of a training and its watch as jobs: torchrun on two nodes, and what the watch is started with."""
+"""The examples of a training and its watch as a pair of jobs: torchrun on two nodes, the watch on a third."""
 
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,14 +24,31 @@ def mnist() -> Path:
     return folder
 
 
-def test_two_nodes(cluster: Cluster, mnist: Path, tmp_path: Path) -> None:
-    options = ["--output", tmp_path / "checkpoints", "--epochs", 1, "--limit-train", 96, "--batch-size", 16]
-    job = cluster.batch(
+def tool(name: str, *words: object) -> None:
+    command = [sys.executable, ROOT / "data_tools" / name, *words]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+
+
+def test_pair_of_jobs(cluster: Cluster, mnist: Path, tmp_path: Path) -> None:
+    model, data, checkpoints = tmp_path / "mnist.pt", tmp_path / "mnist.h5", tmp_path / "checkpoints"
+    tool("export_model.py", "--model", f"{TRAINER}:mnist_convnet", "--input-shape", "1,28,28", "--output", model)
+    tool("prepare_mnist.py", "--input", mnist, "--split", "test", "--output", data)
+    checkpoints.mkdir()
+    words = ["--checkpoints", checkpoints, "--model", model, "--data", data, "--output", tmp_path / "watch"]
+    watch = cluster.submit("--ntasks-per-node=2", WATCH, *words, "--limit", 300, "--poll", 0.5, cwd=tmp_path)
+    options = ["--output", checkpoints, "--epochs", 2, "--limit-train", 96, "--batch-size", 16]
+    training = cluster.batch(
         "--nodes=2", "--cpus-per-task=1", TRAIN, TRAINER, "--data", mnist, *options, "--device", "cpu",
-        cwd=tmp_path, TALLY_PYTHON=sys.executable, PROCESSES=1,
+        "--stop-folder", tmp_path / "watch", cwd=tmp_path, TALLY_PYTHON=sys.executable, PROCESSES=1,
     )  # fmt: skip
-    assert "epoch 1, step 3: " in job.must_complete().output  # 48 images for each of two processes
-    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["done", "epoch_0001.pt"]
+    assert "epoch 1, step 3: " in training.must_complete().output  # 48 images for each of two processes
+    assert sorted(path.name for path in checkpoints.iterdir()) == ["done", "epoch_0001.pt", "epoch_0002.pt"]
+    (watched,) = cluster.wait(watch)
+    assert "2 checkpoints evaluated, 0 passed over" in watched.must_complete().output
+    lines = [json.loads(line) for line in (tmp_path / "watch" / "leaderboard.jsonl").read_text().splitlines()]
+    assert [(line["step"], line["status"], line["samples"]) for line in lines] == [
+        (1, "evaluated", 300), (2, "evaluated", 300),
+    ]  # fmt: skip
 
 
 def test_faults(cluster: Cluster, tmp_path: Path) -> None:
