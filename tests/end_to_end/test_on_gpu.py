@@ -17,6 +17,7 @@ from launch import Program
 from prepared import Prepared
 from task_cases import TASK_CASES
 from test_known_results import KNOWN, check_known
+from watch_runs import evaluated, write_checkpoint
 
 RecordProperty = Callable[[str, object], None]
 SHARED_GPU = {"TALLY_ALLOW_SHARED_GPU": "1"}
@@ -90,6 +91,26 @@ def test_batches_of_few_samples_are_replayed(form: str, prepared: Prepared, eval
     check_same_digests(results)
     graphs = [result.report["environment"]["cuda_graph"] for result in results]
     assert graphs == ["not used", "replayed"], results[1].run.stderr
+
+
+def test_weights_are_swapped_under_replayed_graphs(
+    tally: Program, small_case: Small, evaluate: Evaluate, tmp_path: Path
+) -> None:
+    """Each checkpoint of a watch gives the bits of an evaluation of its own."""
+    folder, output = tmp_path / "checkpoints", tmp_path / "watch"
+    folder.mkdir()
+    for step in (1, 2, 3):
+        write_checkpoint(folder, step)
+    (folder / "done").touch()
+    options = ("--batch-size", 8, "--device", "cuda")
+    tally("watch", "--checkpoints", folder, "--output", output, "--model", small_case.model, "--data", small_case.data,
+          "--poll", 0.05, *options).must_succeed()  # fmt: skip
+    lines = evaluated(output)
+    assert len({line["state_digest"] for line in lines}) == 3
+    for line in lines:
+        alone = evaluate(small_case.model, small_case.data, "--weights", line["path"], *options)
+        report = json.loads((output / line["result"] / "report.json").read_text())
+        assert (line["state_digest"], report["digests"]["predictions"]) == alone.digests
 
 
 def test_nccl_and_mpi_add_up_to_the_same(small_case: Small, evaluate: Evaluate) -> None:
