@@ -18,6 +18,7 @@ Lightning, and the Trainer of Hugging Face's transformers, which knows its folde
 """
 
 import json
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ def _read(folder: str | Path) -> dict[str, Any]:
         key = str(folder)
         if key not in _known or _known[key][0] != signature:
             _known[key] = (signature, _parse(path.read_bytes()))
+            if _known[key][1].get("stop") is True:
+                logging.getLogger(__name__).warning("%s: training should stop: %s", path, _known[key][1].get("reason"))
         return _known[key][1]
     except OSError:
         return {}
@@ -66,7 +69,7 @@ def _same_on_all(distributed: Any, answer: bool) -> bool:
 def should_stop(folder: str | Path) -> bool:
     """Whether stop.json in `folder` says so; an absent or half-written one does not. Costs one stat.
 
-    Collective where torch.distributed is initialised: rank 0 reads, all ranks get its answer.
+    Collective where torch.distributed is initialised: rank 0 reads and logs the reason, all ranks get its answer.
     """
     distributed = _distributed()
     if distributed is None:

@@ -26,7 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DistributedSampler
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "data_tools"))
-from early_stopping import mark_begun, mark_done, reason, should_stop  # noqa: E402 - watch
+from early_stopping import mark_begun, mark_done, should_stop  # noqa: E402 - watch
 from tally_data.idx import find_idx, read_idx  # noqa: E402
 
 MEAN, STD = 0.1307, 0.3081  # those of prepare_mnist.py
@@ -129,8 +129,6 @@ def train(options: argparse.Namespace) -> None:
     mark_begun(options.output)  # watch
     for _ in checkpoints(options):
         if options.stop_folder and should_stop(options.stop_folder):  # watch
-            if distributed.get_rank() == 0:
-                print(f"stopped early: {reason(options.stop_folder)}", flush=True)
             break
     mark_done(options.output)  # watch
 

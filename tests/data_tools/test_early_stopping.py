@@ -41,6 +41,15 @@ def test_stops_only_on_a_whole_file(tmp_path: Path) -> None:
     assert not should_stop(tmp_path)
 
 
+def test_says_why_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_stop(tmp_path, stop=False)
+    should_stop(tmp_path)
+    assert not caplog.messages
+    write_stop(tmp_path)
+    assert should_stop(tmp_path) and should_stop(tmp_path)
+    assert caplog.messages == [f"{tmp_path}/stop.json: training should stop: {REASON}"]
+
+
 def test_reads_only_what_has_changed(tmp_path: Path) -> None:
     write_stop(tmp_path, stop=False)
     read = Path.read_bytes
