@@ -62,11 +62,11 @@ class ScriptMaster final : public SwappingMaster {
   WeightSwap make_swap() const override {
     auto tensors = module_->parameters();
     for (auto& entry : module_->buffers()) tensors.push_back(std::move(entry));
-    if (tensors.empty() || (module_->card() && !module_->card()->weights_swappable)) {
+    const auto& card = habits_.card;
+    if (tensors.empty() || (card && !card->weights_swappable)) {
       throw frozen_weights(module_->name(), "Export it again without freezing.");
     }
-    return {module_->name(), tensors,
-            module_->card() ? module_->card()->fixed_buffers : std::vector<std::string>()};
+    return {module_->name(), tensors, card ? card->fixed_buffers : std::vector<std::string>()};
   }
 
   // Weights before freezing: frozen ones are constants, some of them repacked.

@@ -170,7 +170,9 @@ void WeightSwap::put(const std::string& name, const weights::StoredPart& part,
     if (!gathered.defined()) gathered = at::empty(target.sizes(), target.options());
     target = gathered;
   }
-  target.as_strided(part.shape, part.element_strides, part.first_element).copy_(source);
+  // Counted from the storage's begin, which other tensors may share.
+  const auto first = target.storage_offset() + part.first_element;
+  target.as_strided(part.shape, part.element_strides, first).copy_(source);
 }
 
 void WeightSwap::settle() {

@@ -94,8 +94,11 @@ class Fixtures:
         torch.manual_seed(3)
         tied = nets.Tied()
         self.script("tied.pt", tied, card(fixed_buffers=["order"]))
+        self.script("tied_no_card.pt", tied)
+        (self.folder / "tied_card.json").write_text(card(fixed_buffers=["order"]))
         self.raw("tied.f32", tied(self.inputs))
         self.script("matmul_tree.pt", nets.MatmulTree())
+        self.script("slices.pt", nets.Slices())
         for name in ("Raises", "OneTuple", "OneList", "TwoTuple", "ReturnsDict", "WrongRows", "Scalar", "Classes",
                      "MakesNan", "Doubles", "TwoInputs"):
             self.script(f"{name}.pt", getattr(nets, name)())
@@ -132,6 +135,7 @@ class Fixtures:
         net.load_state_dict(rounded)
         self.expect("bfloat16", net)
         safetensors.torch.save_file(plain, self.folder / "weights.safetensors", metadata={"format": "pt"})
+        self.save(nets.Slices().state_dict(), "slices.pth")
         self.unaligned_safetensors()
         self.tied_weights()
         self.misfits(plain)

@@ -35,6 +35,18 @@ class Tied(nn.Module):
         return self.second(self.first(torch.flatten(x, 1)))[:, self.order][:, :10]
 
 
+class Slices(nn.Module):
+    """Two parameters in one storage, as of an LSTM whose weights were flattened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        flat = torch.randn(30)
+        self.bias, self.weight = nn.Parameter(flat[:10]), nn.Parameter(flat[10:].view(4, 5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.bias.sum() * self.weight.sum()
+
+
 class MatmulTree(nn.Module):
     """A sum of products, which TorchScript's optimizing executor makes one product after the first run."""
 

@@ -24,6 +24,14 @@ TEST(MasterTest, TakesWeightsAgainAndAgain) {
   }
 }
 
+std::vector<std::string> digests_of(Master& master) {
+  std::vector<std::string> digests;
+  for (std::size_t i = 0; i < master.num_tensors(); ++i) {
+    digests.push_back(master.tensor_digest(i));
+  }
+  return digests;
+}
+
 // Every tensor in parts of one element, put in reverse.
 void swap_by_elements(Master& master, const weights::Checkpoint& checkpoint) {
   for (const auto& name : master.fit(checkpoint).names) {
@@ -55,6 +63,20 @@ TEST(MasterTest, PutsPartsInTheirPlaces) {
   }
 }
 
+// Parts are counted from a tensor's begin, not from that of the memory it shares.
+TEST(MasterTest, PutsPartsIntoSlicesOfOneStorage) {
+  const auto digests_after = [](const auto& swap) {
+    const File model("slices.pt");
+    const auto master = load_master(model, {});
+    swap(*master, weights::open_checkpoint(fixture_path("slices.pth"), {}));
+    return digests_of(*master);
+  };
+  const auto whole = [](Master& master, const auto& checkpoint) {
+    swap_weights(master, checkpoint);
+  };
+  EXPECT_THAT(digests_after(swap_by_elements), ContainerEq(digests_after(whole)));
+}
+
 TEST(MasterTest, AMisfitLeavesItAsItWas) {
   const File model("net.pt");
   const auto master = load_master(model, {});
@@ -62,14 +84,6 @@ TEST(MasterTest, AMisfitLeavesItAsItWas) {
   EXPECT_THAT(error_of(ErrorKind::model, [&] { swap_in(*master, "missing.pth"); }),
               HasSubstr("2 missing"));
   EXPECT_THAT(run(*master->make_predictor()), ContainerEq(read_floats("other.f32")));
-}
-
-std::vector<std::string> digests_of(Master& master) {
-  std::vector<std::string> digests;
-  for (std::size_t i = 0; i < master.num_tensors(); ++i) {
-    digests.push_back(master.tensor_digest(i));
-  }
-  return digests;
 }
 
 TEST(MasterTest, DigestsAreOfTheWeightsWhateverFileTheyCameFrom) {

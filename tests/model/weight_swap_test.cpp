@@ -95,6 +95,13 @@ TEST(WeightSwapTest, TiedWeightsAndFixedBuffersNeedNotBeThere) {
   EXPECT_THAT(run(*load("tied.pt", "tied.safetensors")),
               ContainerEq(read_floats("tied_other.f32")));
   EXPECT_THAT(run(*load("tied.pt", "tied.pth")), ContainerEq(read_floats("tied_other.f32")));
+  const File model("tied_no_card.pt");
+  const File card("tied_card.json");
+  PredictorOptions options;
+  options.card = card;
+  EXPECT_THAT(run(*load(model, options, "tied.pth")), ContainerEq(read_floats("tied_other.f32")));
+  EXPECT_THAT(error_of(ErrorKind::model, [&] { load(model, {}, "tied.pth"); }),
+              HasSubstr("1 missing: order"));
 }
 
 }  // namespace
