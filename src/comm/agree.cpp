@@ -7,7 +7,6 @@
 #include <chrono>
 #include <thread>
 
-#include <tally/base/byte_text.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/host.hpp>
@@ -56,14 +55,6 @@ void print_failure(const Communicator& comm, const Error& error) {
   }
 }
 
-// Collective. The text of the one rank that has it, on every rank.
-std::string text_of(const Communicator& comm, const std::string& text, std::int64_t rank) {
-  const auto view = as_bytes(text);
-  std::vector<std::byte> bytes(view.begin(), view.end());
-  comm.broadcast(bytes, checked_cast<int>(rank));
-  return std::string(as_text(bytes));
-}
-
 }  // namespace
 
 UntoldFailures::UntoldFailures(ErrorKind kind) { untold_kind = kind; }
@@ -84,8 +75,9 @@ void agree(const Communicator& comm, const std::optional<Error>& mine) {
   const auto kind = static_cast<ErrorKind>(worst % kCodes);
   const bool is_mine = worst / kCodes == ranks_from_end;
   if (kind == untold_kind) {
-    const auto text = is_mine ? one_line(mine->what()) : std::string();
-    throw AgreedFailure{kind, text_of(comm, text, comm.world_size() - worst / kCodes)};
+    const auto rank = checked_cast<int>(comm.world_size() - worst / kCodes);
+    throw AgreedFailure{kind,
+                        comm.broadcast(is_mine ? one_line(mine->what()) : std::string(), rank)};
   }
   if (is_mine) print_failure(comm, *mine);
   throw AgreedFailure{kind, {}};

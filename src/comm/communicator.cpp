@@ -52,8 +52,8 @@ void Communicator::broadcast(std::vector<std::byte>& bytes, int root) const {
   broadcast_resizing(*this, *body_, bytes, root);
 }
 
-std::string Communicator::broadcast(std::string text) const {
-  broadcast_resizing(*this, *body_, text);
+std::string Communicator::broadcast(std::string text, int root) const {
+  broadcast_resizing(*this, *body_, text, root);
   return text;
 }
 

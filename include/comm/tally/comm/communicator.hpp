@@ -29,8 +29,8 @@ class Communicator {
   // Collective. The bytes of rank `root` on every rank; sent in pieces, any size. Throws
   // AgreedFailure where a rank lacks the memory.
   void broadcast(std::vector<std::byte>& bytes, int root = 0) const;
-  // Collective. Rank 0's text.
-  std::string broadcast(std::string text) const;
+  // Collective. The same of a text, which is returned.
+  std::string broadcast(std::string text, int root = 0) const;
   // Collective. Sums element by element over ranks, in place, in pieces, any size.
   void sum_in_place(std::span<std::int64_t> values) const;
   std::int64_t max(std::int64_t value) const;
