@@ -61,17 +61,22 @@ void link_best(const fs::path& checkpoint, const fs::path& best) {
   put_in_place(beside(best), best);
 }
 
-bool copy_best(const fs::path& checkpoint, const fs::path& best) {
+bool copy_best(const fs::path& checkpoint, const fs::path& best,
+               const std::function<bool()>& is_still) {
   clear(best);
+  std::error_code ignored;
   try {
     fs::copy(checkpoint, beside(best), fs::copy_options::recursive);
     sync_all(beside(best));
   } catch (const fs::filesystem_error& error) {
     const int code = error.code().value();
-    std::error_code ignored;
     fs::remove_all(beside(best), ignored);
     if (code == ENOENT || code == ESTALE) return false;
     throw failure("copy the best checkpoint to", best, code, kSpace);
+  }
+  if (!is_still()) {
+    fs::remove_all(beside(best), ignored);
+    return false;
   }
   put_in_place(beside(best), best);
   return true;

@@ -43,17 +43,24 @@ std::int64_t modified_ns(const struct stat& status) {
   return status.st_mtim.tv_sec * kNanosecondsPerSecond + status.st_mtim.tv_nsec;
 }
 
-// "model-00001-of-00003.safetensors", "pytorch_model-00002-of-00003.bin": the index beside them is
+// "model.fp16-00001-of-00003.safetensors" beside "model.safetensors.index.fp16.json": the index is
 // the checkpoint.
-bool is_shard(const std::string& name) {
-  static const std::regex kShard("-[0-9]{5}-of-[0-9]{5}\\.[a-z]+$");
-  return std::regex_search(name, kShard);
+bool is_shard_of_index(const fs::path& path, const std::vector<fs::path>& names) {
+  static const std::regex kShard("([^.]+).*-[0-9]{5}-of-[0-9]{5}\\.[a-z]+");
+  std::smatch found;
+  const std::string name = path;
+  if (!std::regex_match(name, found, kShard)) return false;
+  const auto stem = found.str(1) + ".";
+  return std::ranges::any_of(names, [&](const std::string& other) {
+    return other.starts_with(stem) && other.ends_with(".json") &&
+           other.find(".index.") != std::string::npos;
+  });
 }
 
 // Names that programs give to what is not complete; Transformers writes to "tmp-checkpoint-500".
-bool may_be_checkpoint(const std::string& name) {
+bool may_be_checkpoint(std::string_view name) {
   constexpr std::array<std::string_view, 3> kEndings = {".tmp", ".partial", ".incomplete"};
-  return !name.starts_with('.') && !name.starts_with("tmp-") && name != kDone && !is_shard(name) &&
+  return !name.starts_with('.') && !name.starts_with("tmp-") && name != kDone &&
          std::ranges::none_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
 }
 
@@ -67,6 +74,8 @@ std::vector<fs::path> names_in(const fs::path& folder) {
     }
   }
   if (problem) fail(folder, problem.message());
+  const auto all = names;
+  std::erase_if(names, [&](const auto& name) { return is_shard_of_index(name, all); });
   return names;
 }
 
@@ -101,16 +110,16 @@ fs::path absolute_path(const fs::path& folder) {
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find, double interval_s,
+CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find, LookInterval interval,
                                    const std::vector<Checkpoint>& known)
-    : folder_(absolute_path(folder)), find_(std::move(find)), interval_s_(interval_s) {
+    : folder_(absolute_path(folder)), find_(std::move(find)), interval_(std::move(interval)) {
   for (const Checkpoint& checkpoint : known) settled_.insert(version_of(checkpoint));
 }
 
-Poll CheckpointFolder::poll(double now_s) {
-  if (now_s >= next_look_s_) {
-    next_look_s_ = now_s + interval_s_;
+Poll CheckpointFolder::poll() {
+  if (interval_.now_s() >= next_look_s_) {
     last_ = look();
+    next_look_s_ = interval_.now_s() + interval_.seconds;
   }
   Poll found = last_;
   last_.broken.clear();  // told once

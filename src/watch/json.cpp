@@ -99,6 +99,7 @@ std::string line_of(const Entry& entry) {
     json["result"] = entry.result;
   } else {
     json["reason"] = entry.reason;
+    if (!entry.weights_sha256.empty()) json["weights_sha256"] = entry.weights_sha256;
   }
   return text_of(json, -1);
 }
@@ -116,6 +117,7 @@ Entry entry_of(std::string_view line) {
     read_evaluation(json, entry);
   } else {
     entry.reason = json.at("reason").get<std::string>();
+    entry.weights_sha256 = json.value("weights_sha256", std::string());
   }
   return entry;
 }

@@ -1,7 +1,9 @@
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
+#include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include <tally/watch/checkpoint_folder.hpp>
@@ -11,48 +13,54 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// When a file or folder was changed; of one that is not there, never.
-using Change = std::pair<std::int64_t, std::int64_t>;
-Change last_change(const fs::path& path) {
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return {};
-  return {facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
+// Of a file or folder, what changes with it: times alone may be whole seconds. All 0 where nothing
+// is.
+using Facts = std::array<std::int64_t, 4>;
+Facts facts_of(const fs::path& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return {};
+  return {found.st_mtim.tv_sec, found.st_mtim.tv_nsec, found.st_size,
+          static_cast<std::int64_t>(found.st_ino)};
 }
+
+// The files, and the folders that they lie in.
+using Evidence = std::map<fs::path, Facts>;
 
 struct Found {
   std::vector<fs::path> files;
-  std::vector<std::pair<fs::path, Change>> seen;  // the files, and the folders that they lie in
+  Evidence evidence;
+  bool is_sure = false;
 
   bool is_as_it_was() const {
-    for (const auto& [path, change] : seen) {
-      if (last_change(path) != change) return false;
-    }
-    return !seen.empty();
+    return std::ranges::all_of(evidence,
+                               [](const auto& one) { return facts_of(one.first) == one.second; });
   }
 };
+
+Evidence evidence_of(const fs::path& path, const std::vector<fs::path>& files) {
+  Evidence evidence{{path, facts_of(path)}};
+  for (const auto& file : files) {
+    evidence.emplace(file, facts_of(file));
+    // A checkpoint that is one file lies in the folder that is watched, which changes all the time.
+    if (file != path) evidence.emplace(file.parent_path(), facts_of(file.parent_path()));
+  }
+  return evidence;
+}
 
 class Memory {
  public:
   explicit Memory(FindFiles find) : find_(std::move(find)) {}
 
+  // An answer is sure once it was given twice while nothing that it rests on changed from before
+  // the second time to after it. What no checkpoint is may rest on more than its folder.
   std::vector<fs::path> files_of(const fs::path& path) {
-    auto& found = found_[path];
-    if (found.is_as_it_was()) return found.files;
-    found = {};
-    std::set<fs::path> places{path};
-    // Looked at first: what changes meanwhile is found to have changed the next time.
-    const auto before = last_change(path);
-    auto files = find_(path);
-    for (const auto& file : files) {
-      places.insert(file);
-      // A checkpoint that is one file lies in the folder that is watched, which changes all the
-      // time.
-      if (file != path) places.insert(file.parent_path());
-    }
-    for (const auto& place : places) found.seen.emplace_back(place, last_change(place));
-    if (last_change(path) != before) found.seen.clear();
-    found.files = files;
-    return files;
+    const Found before = std::exchange(found_[path], {});
+    const bool is_same = !before.files.empty() && before.is_as_it_was();
+    if (is_same && before.is_sure) return (found_[path] = before).files;
+    Found now{find_(path), {}, false};
+    now.evidence = evidence_of(path, now.files);
+    now.is_sure = is_same && now.evidence == before.evidence;
+    return (found_[path] = std::move(now)).files;
   }
 
  private:

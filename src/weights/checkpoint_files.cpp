@@ -32,10 +32,13 @@ Files shards_and_index(const fs::path& index) {
   return files;
 }
 
-Files deepspeed_files(const fs::path& folder) {
+// `path`: the folder itself, or the one whose `latest` names it; then another is another
+// checkpoint.
+Files deepspeed_files(const fs::path& folder, const fs::path& path) {
   auto found = find_deepspeed_files(folder);
   auto files = std::move(found.model_states);
   std::ranges::move(found.optim_states, std::back_inserter(files));
+  if (folder != path) files.push_back(path / "latest");
   return files;
 }
 
@@ -53,7 +56,7 @@ Files checkpoint_files(const fs::path& path) {
     case LayoutKind::distributed:
       return distributed_files(layout->path);
     case LayoutKind::deepspeed:
-      return deepspeed_files(layout->path);
+      return deepspeed_files(layout->path, path);
   }
   return {};
 }

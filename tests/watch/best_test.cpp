@@ -27,6 +27,9 @@ class BestCheckpoint : public ScratchFolder {
   }
 
   const fs::path best() const { return at("out/best"); }
+  bool copied(const std::string& name, bool is_still = true) const {
+    return copy_best(at(name), best(), [&] { return is_still; });
+  }
   // Nothing else is left of what was made beside it.
   void expect_alone() const { EXPECT_EQ(std::distance(fs::directory_iterator(at("out")), {}), 1); }
 
@@ -69,25 +72,25 @@ TEST_F(BestCheckpoint, IsLinked) {
 }
 
 TEST_F(BestCheckpoint, IsCopied) {
-  EXPECT_TRUE(copy_best(at("one.pt"), best()));
+  EXPECT_TRUE(copied("one.pt"));
   expect_file("1");
-  EXPECT_TRUE(copy_best(at("two.pt"), best()));
+  EXPECT_TRUE(copied("two.pt"));
   expect_file("2");
-  EXPECT_TRUE(copy_best(at("small"), best()));
+  EXPECT_TRUE(copied("small"));
   expect_small();
-  EXPECT_TRUE(copy_best(at("large"), best()));
+  EXPECT_TRUE(copied("large"));
   expect_large();
-  EXPECT_TRUE(copy_best(at("one.pt"), best()));
+  EXPECT_TRUE(copied("one.pt"));
   expect_file("1");
 }
 
 TEST_F(BestCheckpoint, IsCopiedWhereItWasLinkedAndBack) {
   link_best(at("small"), best());
-  EXPECT_TRUE(copy_best(at("large"), best()));
+  EXPECT_TRUE(copied("large"));
   expect_large();
   link_best(at("small"), best());
   expect_link("small");
-  EXPECT_TRUE(copy_best(at("one.pt"), best()));
+  EXPECT_TRUE(copied("one.pt"));
   expect_file("1");
   link_best(at("two.pt"), best());
   expect_link("two.pt");
@@ -96,40 +99,40 @@ TEST_F(BestCheckpoint, IsCopiedWhereItWasLinkedAndBack) {
 
 TEST_F(BestCheckpoint, IsACopyOfWhatALinkLeadsTo) {
   fs::create_directory_symlink(at("small"), at("latest"));
-  EXPECT_TRUE(copy_best(at("latest"), best()));
+  EXPECT_TRUE(copied("latest"));
   expect_small();
 }
 
 TEST_F(BestCheckpoint, StaysWhereTheNewOneHasVanished) {
-  copy_best(at("small"), best());
-  EXPECT_FALSE(copy_best(at("none.pt"), best()));
+  copied("small");
+  EXPECT_FALSE(copied("none.pt"));
   fs::remove(at("two.pt"));
-  EXPECT_FALSE(copy_best(at("large"), best()));  // a shard of it is gone
+  EXPECT_FALSE(copied("large"));          // a shard of it is gone
+  EXPECT_FALSE(copied("one.pt", false));  // written anew meanwhile
   expect_small();
 }
 
 TEST_F(BestCheckpoint, StaysWhereACopyFindsNoRoom) {
   write("large/deep/shard2", std::string(100'000, 'x'));
-  copy_best(at("small"), best());
+  copied("small");
   {
     const FullDisk full(50'000);
-    expect_error(ErrorKind::output, {"copy", "out/best", "free space"},
-                 [&] { copy_best(at("large"), best()); });
+    expect_error(ErrorKind::output, {"copy", "out/best", "free space"}, [&] { copied("large"); });
   }
   expect_small();
 }
 
 TEST_F(BestCheckpoint, SurvivesACopyThatWasInterrupted) {
-  copy_best(at("small"), best());
+  copied("small");
   write("out/best.partial/index", "half");
   link_best(at("one.pt"), best());
   expect_link("one.pt");
   write("out/best.partial/index", "half");
-  EXPECT_TRUE(copy_best(at("two.pt"), best()));
+  EXPECT_TRUE(copied("two.pt"));
   expect_file("2");
   // Interrupted between the two renames that some file systems need.
   fs::rename(best(), at("out/best.before"));
-  EXPECT_FALSE(copy_best(at("none.pt"), best()));
+  EXPECT_FALSE(copied("none.pt"));
   expect_file("2");
 }
 

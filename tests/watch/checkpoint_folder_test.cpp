@@ -107,9 +107,8 @@ TEST_F(Checkpoints, OfAnEarlierRunAreKnown) {
 }
 
 TEST_F(Checkpoints, AreNotWhatIsBeingWritten) {
-  for (const char* name :
-       {".hidden.pt", "a.pt.tmp", "b.pt.partial", "c.pt.incomplete", "notes.txt", "done",
-        "model-00001-of-00002.pt", "tmp-checkpoint-5/index", ".cache/index", "logs/events"}) {
+  for (const char* name : {".hidden.pt", "a.pt.tmp", "b.pt.partial", "c.pt.incomplete", "notes.txt",
+                           "done", "tmp-checkpoint-5/index", ".cache/index", "logs/events"}) {
     write(name, "0");
   }
   fs::create_symlink(at("nowhere.pt"), at("dangling.pt"));
@@ -119,7 +118,7 @@ TEST_F(Checkpoints, AreNotWhatIsBeingWritten) {
         EXPECT_THAT(path.filename(), testing::AnyOf("notes.txt", "logs"));
         return find(path);
       },
-      kIntervalS);
+      interval());
   EXPECT_EQ(look(folder).num_waiting, 0);
   EXPECT_THAT(ready(folder), IsEmpty());
 }
@@ -141,7 +140,7 @@ TEST_F(Checkpoints, AreNamedByTheWholePath) {
   write("a.pt", "1");
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
-  CheckpointFolder folder(".", find, kIntervalS);
+  CheckpointFolder folder(".", find, interval());
   fs::current_path(before);
   look(folder);
   EXPECT_EQ(look(folder).ready.at(0).path, at("a.pt"));
@@ -157,18 +156,44 @@ TEST_F(Checkpoints, EndWithAFile) {
 TEST_F(Checkpoints, AreLookedAtNoMoreOftenThanAsked) {
   write("a.pt", "1");
   auto folder = opened();
-  for (const double s : {0.0, 0.1, 1.9}) {
-    const Poll poll = folder.poll(now_s_ + s);
+  const double begin_s = now_s_;
+  for (const double s : {0.0, 0.5, 1.75}) {
+    now_s_ = begin_s + s;
+    const Poll poll = folder.poll();
     EXPECT_THAT(poll.ready, IsEmpty());
     EXPECT_EQ(poll.num_waiting, 1);
-    EXPECT_EQ(folder.next_look_s(), now_s_ + kIntervalS);
+    EXPECT_EQ(folder.next_look_s(), begin_s + kIntervalS);
   }
   write("b.pt", "1");
   write("done", "");
-  const Poll due = folder.poll(now_s_ + 2.5);
+  now_s_ = begin_s + 2.5;
+  const Poll due = folder.poll();
   EXPECT_THAT(names_of(due.ready), ElementsAre("a.pt"));
   EXPECT_TRUE(due.is_done);
-  EXPECT_EQ(folder.next_look_s(), now_s_ + 4.5);
+  EXPECT_EQ(folder.next_look_s(), now_s_ + kIntervalS);
+}
+
+TEST_F(Checkpoints, AreLeftAloneAfterALongLook) {
+  write("a.pt", "1");
+  const auto slowly = [this](const fs::path& path) {
+    now_s_ += 100;
+    return find(path);
+  };
+  CheckpointFolder folder(folder_, slowly, interval());
+  folder.poll();
+  EXPECT_EQ(folder.next_look_s(), now_s_ + kIntervalS);
+}
+
+// Of "model" there are shards; the others are epochs.
+TEST_F(Checkpoints, AreNoShardsOfAnIndex) {
+  for (const char* name :
+       {"model-00001-of-00002.pt", "model.fp16-00001-of-00002.pt", "model.pt.index.json",
+        "epoch-00001-of-00100.pt", "mode-00001-of-00002.pt"}) {
+    write(name, "1");
+  }
+  auto folder = opened();
+  look(folder);
+  EXPECT_THAT(ready(folder), ElementsAre("epoch-00001-of-00100.pt", "mode-00001-of-00002.pt"));
 }
 
 // What was found in one look and dealt with: the rest is still to do, and no look the older.
@@ -178,17 +203,17 @@ TEST_F(Checkpoints, OfOneLookComeOneAfterTheOther) {
   look(folder);
   const auto found = look(folder).ready;
   ASSERT_EQ(found.size(), 4u);
-  const auto rest = [&] { return names_of(folder.poll(now_s_ + 0.1).ready); };
+  const auto rest = [&] { return names_of(folder.poll().ready); };
   folder.taken(found[0]);
   EXPECT_THAT(rest(), ElementsAre("2.pt", "3.pt", "4.pt"));
   for (int i = 0; i < 9; ++i) {
     folder.unreadable(found[1], "half a file");
-    EXPECT_THAT(folder.poll(now_s_ + 0.1).broken, IsEmpty());
+    EXPECT_THAT(folder.poll().broken, IsEmpty());
   }
   EXPECT_THAT(rest(), ElementsAre("3.pt", "4.pt"));
   folder.put_off(found[2]);
   EXPECT_THAT(rest(), ElementsAre("4.pt"));
-  EXPECT_EQ(folder.poll(now_s_ + 0.1).num_waiting, 2);
+  EXPECT_EQ(folder.poll().num_waiting, 2);
   EXPECT_THAT(ready(folder), ElementsAre("2.pt", "3.pt", "4.pt"));
 }
 

@@ -41,10 +41,16 @@ class Checkpoints : public ScratchFolder {
   static constexpr double kIntervalS = 2;
 
   // When the next look is due.
-  Poll look(CheckpointFolder& folder) { return folder.poll(now_s_ += kIntervalS); }
+  Poll look(CheckpointFolder& folder) {
+    now_s_ += kIntervalS;
+    return folder.poll();
+  }
+  LookInterval interval() {
+    return {kIntervalS, [this] { return now_s_; }};
+  }
   std::vector<std::string> ready(CheckpointFolder& folder) { return names_of(look(folder).ready); }
   CheckpointFolder opened(const std::vector<Checkpoint>& known = {}) {
-    return CheckpointFolder(folder_, find, kIntervalS, known);
+    return CheckpointFolder(folder_, find, interval(), known);
   }
 
   double now_s_ = 1000;

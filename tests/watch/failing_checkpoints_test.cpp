@@ -132,16 +132,16 @@ TEST_F(Checkpoints, MayVanishWhileTheyAreLookedAt) {
         fs::remove(at("a.pt"));
         return std::vector{path};
       },
-      kIntervalS);
+      interval());
   EXPECT_EQ(look(folder).num_waiting, 1);
   EXPECT_THAT(ready(folder), ElementsAre("b.pt"));
 }
 
 TEST_F(Checkpoints, NeedAFolder) {
-  CheckpointFolder folder(at("none"), find, kIntervalS);
+  CheckpointFolder folder(at("none"), find, interval());
   expect_error(ErrorKind::environment, {"none", "No such file"}, [&] { look(folder); });
   write("file", "1");
-  CheckpointFolder file(at("file"), find, kIntervalS);
+  CheckpointFolder file(at("file"), find, interval());
   expect_error(ErrorKind::environment, {"file", "Not a directory"}, [&] { look(file); });
 }
 
@@ -152,7 +152,7 @@ TEST_F(Checkpoints, HideNoOtherFailure) {
       [](const fs::path&) -> std::vector<fs::path> {
         throw Error(ErrorKind::environment, "out of memory");
       },
-      kIntervalS);
+      interval());
   expect_error(ErrorKind::environment, {"out of memory"}, [&] { look(folder); });
 }
 

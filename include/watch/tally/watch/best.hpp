@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
 namespace tally::watch {
 
@@ -11,7 +12,9 @@ namespace tally::watch {
 void link_best(const std::filesystem::path& checkpoint, const std::filesystem::path& best);
 
 // A file, or a folder with all that is in it; what links lead to is copied, too. False where
-// training has removed the checkpoint or a part of it: then `best` is as it was.
-bool copy_best(const std::filesystem::path& checkpoint, const std::filesystem::path& best);
+// training has removed the checkpoint or a part of it, or it is no longer itself (`is_still`, asked
+// once all is copied): then `best` is as it was.
+bool copy_best(const std::filesystem::path& checkpoint, const std::filesystem::path& best,
+               const std::function<bool()>& is_still);
 
 }  // namespace tally::watch

@@ -1,6 +1,5 @@
 // The folder that training writes its checkpoints to, looked at again and again. Only names and
-// sizes are read, so that it may lie on a network file system. It neither sleeps nor asks for the
-// time: the caller polls, and says when it is.
+// sizes are read, so that it may lie on a network file system. It does not sleep: the caller polls.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,9 @@ namespace tally::watch {
 // Error(model) where it is one, but not whole yet: a shard is missing.
 using FindFiles = std::function<std::vector<std::filesystem::path>(const std::filesystem::path&)>;
 
-// `find`, asked again only where a file that it found, or a folder that one lies in, is no longer
-// as it was: the index of a checkpoint of thousands of chunks takes longer to read than a folder.
+// `find`, asked no more once it has found the same files twice, unless one of them, or a folder
+// that one lies in, is no longer as it was: the index of a checkpoint of thousands of chunks takes
+// longer to read than a folder.
 FindFiles remember(FindFiles find);
 
 struct BrokenCheckpoint {
@@ -38,22 +38,27 @@ struct Poll {
   bool is_done = false;                  // a file "done" was there before: training has ended
 };
 
+// Between the end of a look and the begin of the next, at least: what is written changes meanwhile.
+struct LookInterval {
+  double seconds = 0;
+  std::function<double()> now_s;  // a clock that never goes back
+};
+
 // Hidden files, "done", names of what is being written (.tmp, .partial, .incomplete, tmp-…) and
-// single shards (-00001-of-00003.) are no checkpoints.
+// shards (-00001-of-00003.) beside their index are no checkpoints.
 class CheckpointFolder {
  public:
-  // `interval_s`: between two looks at least; what is written changes in the meantime. `known`:
-  // versions that an earlier run has evaluated or given up. Reads nothing.
-  CheckpointFolder(const std::filesystem::path& folder, FindFiles find, double interval_s,
+  // `known`: versions that an earlier run has evaluated or given up. Reads nothing.
+  CheckpointFolder(const std::filesystem::path& folder, FindFiles find, LookInterval interval,
                    const std::vector<Checkpoint>& known = {});
 
-  // Looks if a look is due at `now_s`, on a clock of the caller's; until then the answer is what
-  // the last look found and nobody has dealt with. A version is ready once it was the same in two
+  // Looks if a look is due; until then the answer is what the last look found and nobody has dealt
+  // with. A version is ready once it was the same in two
   // looks one after the other, and in every look from then on until it is taken. One that was
   // unreadable or not whole three times is broken: told once, as if taken. What vanishes is
   // forgotten, but comes back as what it was. Throws Error(environment) where the folder itself
   // cannot be read, and what `find` throws beside Error(model).
-  Poll poll(double now_s);
+  Poll poll();
   double next_look_s() const { return next_look_s_; }
 
   // What became of one that is ready: evaluated, not to be read, or left to a later look.
@@ -87,7 +92,7 @@ class CheckpointFolder {
 
   std::filesystem::path folder_;
   FindFiles find_;
-  double interval_s_;
+  LookInterval interval_;
   double next_look_s_ = -std::numeric_limits<double>::infinity();
   Poll last_;                         // less what was dealt with since
   std::map<std::string, Seen> seen_;  // in the last poll, by name
