@@ -61,7 +61,7 @@ bool did(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot
 // Collective. The checkpoint that rank 0 has opened: one that cannot be evaluated costs no more
 // than itself.
 void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional<WatchRoot>& root,
-                         bool is_first) {
+                         bool& has_told_notes) {
   Phases phases;
   job.began_s = process_age_s();
   std::vector<std::byte> bytes;
@@ -71,10 +71,13 @@ void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional
   std::vector<std::string> notes;
   const auto load = [&] { notes = take_weights(comm, job, weights::checkpoint_from_bytes(bytes)); };
   if (!did(comm, ErrorKind::model, root, load)) return;
-  if (comm.max(std::int64_t{root && !root->was_read_whole()}) != 0) return;
+  bool is_whole = true;
+  comm::agree_on(comm, [&] { is_whole = !root || root->was_read_whole(); });
+  if (comm.max(std::int64_t{!is_whole}) != 0) return;
   for (const auto& note : notes) {
-    if (is_first) log::note(note);  // the next ones are chosen alike
+    if (!has_told_notes) log::note(note);  // the next ones are chosen alike
   }
+  has_told_notes = true;
   build_predictor(comm, job);
   phases.done("load_weights");
   std::optional<report::RunReport> report;
@@ -97,21 +100,22 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
   Phases phases;
   Job job = prepare_job(comm, config::RunKind::checkpoints, arguments, phases);
   for (const auto& note : job.notes) log::note(note);
-  if (!job.config.stage.empty()) stage_data(comm, job);
   std::optional<WatchRoot> root;
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(job);
   });
-  for (bool is_first = true;;) {
+  if (!job.config.stage.empty()) stage_data(comm, job);
+  for (bool has_told_notes = false;;) {
     const auto step = agree_on_next(comm, root);
     if (step == WatchStep::look_again) continue;
     if (step == WatchStep::evaluate) {
-      evaluate_checkpoint(comm, job, root, is_first);
-      is_first = false;
+      evaluate_checkpoint(comm, job, root, has_told_notes);
       continue;
     }
     const bool is_resumable = step == WatchStep::end_resumable;
-    if (root) root->finish(is_resumable);
+    comm::agree_on(comm, [&] {
+      if (root) root->finish(is_resumable);
+    });
     return is_resumable ? kResumable : 0;
   }
 }

@@ -28,11 +28,12 @@ constexpr std::string_view kAnother = "Name another folder with --output.";
 
 // What may be otherwise when a watch goes on: it changes no figure, or (batch size, threads,
 // device) the last bits of some at most.
-constexpr std::array<std::string_view, 24> kMayChange{
-    "output",      "checkpoints", "model",         "data",         "poll",      "stop-after",
-    "time-limit",  "monitor",     "mode",          "patience",     "min-delta", "significant",
-    "keep-best",   "batch-size",  "threads",       "read-threads", "device",    "reduce",
-    "cuda-graphs", "stage",       "gather-window", "spill-dir",    "progress",  "check-reduction"};
+constexpr std::array<std::string_view, 25> kMayChange{
+    "config",   "output",        "checkpoints", "model",     "data",
+    "poll",     "stop-after",    "time-limit",  "monitor",   "mode",
+    "patience", "min-delta",     "significant", "keep-best", "batch-size",
+    "threads",  "read-threads",  "device",      "reduce",    "cuda-graphs",
+    "stage",    "gather-window", "spill-dir",   "progress",  "check-reduction"};
 
 json settings_that_count(const Job& job) {
   json settings = json::object();
@@ -45,7 +46,9 @@ json settings_that_count(const Job& job) {
 json described(const Job& job) {
   return {{"schema", kSchema},
           {"model", {{"path", job.model.model.path}, {"sha256", job.model.model.digest}}},
+          {"card", {{"sha256", job.model.card_digest}}},
           {"data", {{"path", job.data.file.path}, {"identity", job.data.file.digest}}},
+          {"class_weights", {{"sha256", job.class_weights_digest}}},
           {"settings", settings_that_count(job)},
           {"ended", nullptr}};
 }
@@ -63,7 +66,9 @@ std::string difference(const json& before, const json& now) {
   };
   if (differ("/schema")) return "was written by another version of tally";
   if (differ("/model/sha256")) return "is of another model";
+  if (differ("/card/sha256")) return "was made with another card beside the model";
   if (differ("/data/identity")) return "is of another data set";
+  if (differ("/class_weights/sha256")) return "was made with other class weights";
   const auto earlier = before.value("settings", json::object());
   for (const auto& [name, text] : now.at("settings").items()) {
     if (earlier.value(name, json()) == text) continue;
@@ -95,10 +100,10 @@ WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexica
   }
   fs::create_directories(path_, error);
   if (error) {
-    throw Error(
-        ErrorKind::output,
-        format("output folder '{}' cannot be created ({})", path_.string(), error.message()),
-        kAnother);
+    throw Error(ErrorKind::output,
+                format("output folder '{}' cannot be created ({})", printable(path_.string()),
+                       error.message()),
+                kAnother);
   }
   lock();
   const auto file = path_ / kWatchFile;
@@ -106,8 +111,8 @@ WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexica
   if (fs::exists(file, error)) {
     const auto what = what_differs(parsed(file), now);
     if (!what.empty()) {
-      throw Error(ErrorKind::output, format("the watch in '{}' {}", path_.string(), what),
-                  kAnother);
+      throw Error(ErrorKind::output,
+                  format("the watch in '{}' {}", printable(path_.string()), what), kAnother);
     }
   }
   write_file_atomically(file, now.dump(2) + "\n");
@@ -123,15 +128,15 @@ void WatchOutput::lock() {
   const auto file = path_ / ".lock";
   lock_ = UniqueDescriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!lock_) {
-    throw Error(
-        ErrorKind::output,
-        format("output folder '{}' cannot be written ({})", path_.string(), errno_text(errno)),
-        kAnother);
+    throw Error(ErrorKind::output,
+                format("output folder '{}' cannot be written ({})", printable(path_.string()),
+                       errno_text(errno)),
+                kAnother);
   }
   // A file system without locks lets everybody through.
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  throw Error(ErrorKind::output, format("another process watches into '{}'", path_.string()),
-              kAnother);
+  throw Error(ErrorKind::output,
+              format("another process watches into '{}'", printable(path_.string())), kAnother);
 }
 
 }  // namespace tally::app

@@ -50,10 +50,21 @@ watch::StopSettings stop_settings(const Job& job) {
   return settings;
 }
 
-std::vector<watch::Checkpoint> checkpoints_of(const std::vector<watch::Entry>& entries) {
-  std::vector<watch::Checkpoint> checkpoints;
-  for (const auto& entry : entries) checkpoints.push_back(entry.checkpoint);
-  return checkpoints;
+// What need not be read again. Why a file could not be read may have been mended, and that changes
+// neither its size nor its time: a node's mount, permissions.
+std::vector<watch::Checkpoint> known_of(const std::vector<watch::Entry>& entries) {
+  std::vector<watch::Checkpoint> known;
+  for (const auto& entry : entries) {
+    const bool is_evaluated = entry.status == watch::Status::evaluated;
+    if (is_evaluated || !entry.weights_sha256.empty()) known.push_back(entry.checkpoint);
+  }
+  return known;
+}
+
+double longest_s(const std::vector<watch::Entry>& entries) {
+  double longest = 0;
+  for (const auto& entry : entries) longest = std::max(longest, entry.seconds);
+  return longest;
 }
 
 watch::Entry entry_of(const report::RunReport& report, const watch::Checkpoint& checkpoint) {
@@ -91,8 +102,11 @@ WatchRoot::WatchRoot(Job& job)
       output_(job),
       leaderboard_(output_.path()),
       folder_(job.config.watch.checkpoints, watch::remember(weights::checkpoint_files),
-              job.config.watch.poll_s, checkpoints_of(leaderboard_.entries())) {
+              {job.config.watch.poll_s, process_age_s}, known_of(leaderboard_.entries())) {
   job_.config.overwrite = true;  // what an evaluation left that was cut short
+  const auto limit_s = job.config.watch.time_limit_s;
+  if (limit_s > 0) limit_s_ = static_cast<double>(limit_s);
+  longest_s_ = longest_s(leaderboard_.entries());
   std::error_code ignored;
   std::filesystem::remove(output_.path() / "stop.json", ignored);  // by other settings, perhaps
   if (!leaderboard_.entries().empty()) {
@@ -109,10 +123,9 @@ bool WatchRoot::is_over() const {
 
 WatchStep WatchRoot::next() {
   if (is_over()) return WatchStep::end;
-  const auto poll = folder_.poll(process_age_s());
+  const auto poll = folder_.poll();
   for (const auto& [checkpoint, reason] : poll.broken) tell_broken(checkpoint, reason);
-  const double limit_s = static_cast<double>(job_.config.watch.time_limit_s);
-  const bool is_late = limit_s > 0 && process_age_s() + longest_s_ > limit_s;
+  const bool is_late = process_age_s() + longest_s_ > limit_s_;
   if (open_next(poll.ready)) return is_late ? WatchStep::end_resumable : WatchStep::evaluate;
   if (poll.is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
   if (is_late) return WatchStep::end_resumable;
@@ -120,7 +133,7 @@ WatchStep WatchRoot::next() {
     log::note(format("waiting for checkpoints in '{}'", job_.config.watch.checkpoints));
     has_said_waiting_ = true;
   }
-  const double rest_s = folder_.next_look_s() - process_age_s();
+  const double rest_s = std::min(folder_.next_look_s(), limit_s_ - longest_s_) - process_age_s();
   if (!asked_to_stop() && rest_s > 0) {
     ::poll(nullptr, 0, static_cast<int>(std::ceil(rest_s * 1e3)));
   }
@@ -182,16 +195,21 @@ void WatchRoot::failed(ErrorKind kind, const std::string& reason) {
     return;
   }
   folder_.taken(current_);
-  tell_broken(current_, reason);
+  tell_broken(current_, reason, job_.model.weights->tensors_sha256);
 }
 
-void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason) {
+void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason,
+                            const std::string& weights_sha256) {
   watch::Entry entry;
   entry.status = watch::Status::broken;
   entry.checkpoint = checkpoint;
   entry.time = utc_now_iso();
   entry.reason = reason;
-  leaderboard_.append(entry);
+  entry.weights_sha256 = weights_sha256;
+  const auto is_told = [&](const watch::Entry& earlier) {
+    return earlier.reason == reason && watch::is_same_version(earlier.checkpoint, checkpoint);
+  };
+  if (std::ranges::none_of(leaderboard_.entries(), is_told)) leaderboard_.append(entry);
   log::warning(format("checkpoint '{}' is passed over: {}", checkpoint.name, reason));
   judge();
 }
@@ -215,9 +233,9 @@ void WatchRoot::keep_best(const watch::Entry& best) {
   }
   const auto target = output_.path() / "best";
   if (how == "link") return watch::link_best(path, target);
-  if (watch::copy_best(path, target)) return;
-  log::warning(
-      format("the best checkpoint '{}' was removed before it could be copied", path.string()));
+  if (watch::copy_best(path, target, [&] { return folder_.is_still(best.checkpoint); })) return;
+  log::warning(format("the best checkpoint '{}' was removed or written anew before it was copied",
+                      path.string()));
 }
 
 std::string WatchRoot::figure_text(const watch::Entry& entry) const {

@@ -1,6 +1,7 @@
 // Rank 0's side of a watch: the folder of checkpoints, the leaderboard, and when it ends.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +47,9 @@ class WatchRoot {
  private:
   bool is_over() const;
   bool open_next(const std::vector<watch::Checkpoint>& ready);
-  void tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason);
+  // weights_sha256: of the tensors; empty where they could not be read.
+  void tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason,
+                   const std::string& weights_sha256 = {});
   void judge();
   void keep_best(const watch::Entry& best);
   std::string figure_text(const watch::Entry& entry) const;
@@ -60,7 +63,8 @@ class WatchRoot {
   watch::Checkpoint current_;
   weights::Checkpoint opened_;
   Stopwatch since_current_;
-  double longest_s_ = 0;
+  double limit_s_ = std::numeric_limits<double>::infinity();  // --time-limit
+  double longest_s_ = 0;                                      // that an evaluation took
   bool has_said_waiting_ = false;
   std::optional<watch::Checkpoint> kept_;  // under the name of the best
 };

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import small
 import torch
 from conftest import Small
 from launch import Program
@@ -145,6 +146,8 @@ def test_nan_weights_cost_no_more_than_themselves(
     assert f"'{name_of(2)}' is passed over: {reason}" in run.stderr
     assert "error[" not in run.stderr
     assert not (output / "results" / name_of(2)).exists()
+    tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05)
+    assert len(lines_of(output)) == 3  # it was read, and is not evaluated again
 
 
 def test_another_model_s_checkpoints_are_passed_over(
@@ -154,9 +157,31 @@ def test_another_model_s_checkpoints_are_passed_over(
     write_checkpoint(folder, 2)
     (folder / "done").touch()
     output = tmp_path / "out"
-    tally("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05)
+    arguments = ("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05)
+    tally(*arguments).must_succeed()
     assert {line["step"]: line["status"] for line in lines_of(output)} == {1: "broken", 2: "evaluated"}
     assert "do not fit model" in next(line for line in lines_of(output) if line["step"] == 1)["reason"]
+
+
+def test_what_could_not_be_read_is_tried_again(
+    tally: Program, small_case: Small, folder: Path, tmp_path: Path
+) -> None:
+    """By the next watch: a mount that was mended changes no file's time."""
+    path = write_checkpoint(folder, 1)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-100] + bytes(100))
+    time = path.stat().st_mtime_ns
+    (folder / "done").touch()
+    output = tmp_path / "out"
+    arguments = ("watch", "--checkpoints", folder, "--output", output, *model_and_data(small_case), "--poll", 0.05)
+    for _ in range(2):
+        run = tally(*arguments).must_succeed()
+        assert f"'{name_of(1)}' is passed over" in run.stderr
+        assert [line["status"] for line in lines_of(output)] == ["broken"]
+    path.write_bytes(whole)
+    os.utime(path, ns=(time, time))
+    tally(*arguments).must_succeed()
+    assert [line["status"] for line in lines_of(output)] == ["broken", "evaluated"]
 
 
 def test_a_file_written_anew_is_another_checkpoint(
@@ -184,7 +209,8 @@ def test_time_limit_and_stop_after(tally: Program, small_case: Small, folder: Pa
     assert "--min-delta changes nothing" in run.stderr
     assert len(lines_of(output)) == 2
     (folder / "done").unlink()
-    run = tally(*arguments, "--output", tmp_path / "timed", "--time-limit", 3)
+    # Nothing is slept over: the next look would be in an hour.
+    run = tally(*arguments[:-1], 3600, "--output", tmp_path / "timed", "--time-limit", 3)
     assert run.code == 75, run.stderr
 
 
@@ -198,10 +224,32 @@ def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Pat
     assert not output.exists()
     tally(*arguments).must_succeed()
     tally(*arguments, "--limit", 10).must_fail(6, "was made with another --limit", "Name another folder")
+    config = tmp_path / "other.conf"
+    config.write_text("")
+    tally(*arguments, "--config", config).must_succeed()  # the same options from elsewhere
     tally("watch", *arguments[3:]).must_fail(2, "--checkpoints")
     tally(*arguments[:-1], folder).must_fail(2, "--output is the folder of the checkpoints")
     (output / "watch.json").write_text('{"schema": 1, "model": [1]}')
     tally(*arguments).must_fail(6, "holds a damaged watch.json")
+
+
+def test_files_that_decide_figures_stay_the_same(
+    tally: Program, small_case: Small, folder: Path, tmp_path: Path
+) -> None:
+    write_accuracies(folder, [11])
+    model, card, weights = tmp_path / "net.pt", tmp_path / "net.pt.json", tmp_path / "weights.txt"
+    torch.jit.save(torch.jit.load(small_case.model), model)  # without the card in it
+    card.write_text(json.dumps(small.card()))
+    weights.write_text("1\n" * small.NUM_CLASSES)
+    arguments = ("watch", "--checkpoints", folder, "--model", model, "--data", small_case.data, "--poll", 0.05,
+                 "--class-weights", weights, "--output", tmp_path / "out")  # fmt: skip
+    tally(*arguments).must_succeed()
+    tally(*arguments).must_succeed()
+    weights.write_text("2\n" * small.NUM_CLASSES)
+    tally(*arguments).must_fail(6, "was made with other class weights")
+    weights.write_text("1\n" * small.NUM_CLASSES)
+    card.write_text(json.dumps(small.card() | {"source": {"model": "another"}}))
+    tally(*arguments).must_fail(6, "was made with another card beside the model")
 
 
 def test_a_best_that_was_overwritten_is_not_taken_again(
