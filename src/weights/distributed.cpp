@@ -53,14 +53,14 @@ std::vector<Wanted> chunks_of(const std::string& name, const SavedTensor& saved,
 std::vector<Wanted> select(DistributedMetadata& metadata, std::string_view key,
                            Checkpoint& checkpoint) {
   const auto entries = metadata.entries();
-  auto weights = find_saved_weights(entries, key);
+  auto weights = find_saved_weights(metadata.arena(), entries, key);
   auto places = metadata.places();
   checkpoint.location = std::move(weights.location);
   checkpoint.skipped = std::move(weights.skipped);
   std::vector<Wanted> wanted;
   for (const auto& [name, entry] : weights.tensors) {
     try {
-      auto saved = saved_tensor(*entry->tensor);
+      auto saved = metadata.tensor(*entry);
       if (!saved.type) {
         checkpoint.skipped.push_back(format("'{}' ({})", name, saved.dtype));
         continue;

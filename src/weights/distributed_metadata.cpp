@@ -17,9 +17,13 @@ namespace tally::weights {
 namespace {
 
 constexpr std::uint64_t kLongestMetadata = std::uint64_t{1} << 28;
-constexpr std::size_t kMaxEntries = 16'000'000;
 constexpr std::size_t kMostAttributes = 64;
 constexpr std::size_t kDeepestPath = 64;
+// What is made of values takes memory too, of many that share one again and again: an entry, where
+// a chunk lies, a chunk.
+constexpr std::size_t kEntryBytes = 160;
+constexpr std::size_t kPlaceBytes = 192;
+constexpr std::size_t kChunkBytes = 96;
 
 std::vector<std::byte> read(const ByteSource& file) {
   if (file.size() > kLongestMetadata) throw FormatError(format("it has {} bytes", file.size()));
@@ -75,8 +79,9 @@ SavedPlace place(const PickleValue& info) {
 std::vector<std::string_view> keys_of(PickleArena& arena, const PickleValue& path) {
   const bool sequence = path.kind == PickleKind::tuple || path.kind == PickleKind::list;
   if (!sequence || path.items.size() > kDeepestPath) return {};
-  arena.spend(path.items.size());  // many entries may have the same path
+  arena.spend(path.items.size() * sizeof(std::string_view));
   std::vector<std::string_view> keys;
+  keys.reserve(path.items.size());
   for (const auto* key : path.items) {
     if (key->kind == PickleKind::text) {
       keys.push_back(key->text);
@@ -92,9 +97,7 @@ std::vector<std::string_view> keys_of(PickleArena& arena, const PickleValue& pat
 }  // namespace
 
 DistributedMetadata::DistributedMetadata(const ByteSource& file)
-    : bytes_(read(file)),
-      arena_(kMaxEntries + bytes_.size() / 2),  // one chunk takes some 220 bytes and 80 entries
-      root_(&PickleReader(as_text(bytes_), arena_).load()) {
+    : bytes_(read(file)), root_(&PickleReader(as_text(bytes_), arena_).load()) {
   if (!is_a(*root_, "Metadata")) {
     throw FormatError(
         format("it holds {}, not the Metadata of torch.distributed", description(*root_)));
@@ -108,6 +111,8 @@ const PickleValue& DistributedMetadata::dict(std::string_view name) const {
 }
 
 std::vector<SavedEntry> DistributedMetadata::entries() {
+  const auto& items = dict("state_dict_metadata").items;
+  arena_.spend(items.size() / 2 * kEntryBytes);
   std::map<std::string_view, const PickleValue*> paths;
   const auto* planner_data = find_attribute(*root_, "planner_data");
   if (planner_data != nullptr && planner_data->kind == PickleKind::dict) {
@@ -116,7 +121,7 @@ std::vector<SavedEntry> DistributedMetadata::entries() {
     }
   }
   std::vector<SavedEntry> entries;
-  const auto& items = dict("state_dict_metadata").items;
+  entries.reserve(items.size() / 2);
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     if (items[i]->kind != PickleKind::text) throw FormatError("a name that is no text");
     SavedEntry entry{items[i]->text, {}, nullptr};
@@ -137,19 +142,21 @@ std::set<std::string_view> DistributedMetadata::files() const {
   return files;
 }
 
-std::map<std::string_view, std::map<Shape, SavedPlace>> DistributedMetadata::places() const {
+std::map<std::string_view, std::map<Shape, SavedPlace>> DistributedMetadata::places() {
   std::map<std::string_view, std::map<Shape, SavedPlace>> places;
   const auto& items = dict("storage_data").items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const auto* offset = find_attribute(*items[i], "offset");
     if (offset == nullptr || offset->kind == PickleKind::none) continue;  // no tensor
     const auto& name = attribute(*items[i], "fqn");
+    arena_.spend(kPlaceBytes + offset->items.size() * sizeof(std::int64_t));
     places[name.text].insert_or_assign(integers(*offset), place(*items[i + 1]));
   }
   return places;
 }
 
-SavedTensor saved_tensor(const PickleValue& tensor) {
+SavedTensor DistributedMetadata::tensor(const SavedEntry& entry) {
+  const auto& tensor = *entry.tensor;
   const auto& properties = attribute(tensor, "properties");
   if (!is_a(properties, "TensorProperties") || properties.items.front()->items.empty()) {
     throw FormatError("nothing says of which type it is");
@@ -161,9 +168,14 @@ SavedTensor saved_tensor(const PickleValue& tensor) {
     saved.type = element_named(saved.dtype.substr(kTorch.size()));
   }
   saved.shape = integers(attribute(tensor, "size"));
-  for (const auto* chunk : attribute(tensor, "chunks").items) {
-    saved.chunks.push_back(
-        {integers(attribute(*chunk, "offsets")), integers(attribute(*chunk, "sizes"))});
+  const auto& chunks = attribute(tensor, "chunks").items;
+  arena_.spend(chunks.size() * kChunkBytes);
+  saved.chunks.reserve(chunks.size());
+  for (const auto* chunk : chunks) {
+    const auto& offsets = attribute(*chunk, "offsets");
+    const auto& sizes = attribute(*chunk, "sizes");
+    arena_.spend((offsets.items.size() + sizes.items.size()) * sizeof(std::int64_t));
+    saved.chunks.push_back({integers(offsets), integers(sizes)});
   }
   return saved;
 }

@@ -50,7 +50,11 @@ class DistributedMetadata {
   // All names of files.
   std::set<std::string_view> files() const;
   // Of all chunks of all tensors, by name and the chunk's offsets.
-  std::map<std::string_view, std::map<Shape, SavedPlace>> places() const;
+  std::map<std::string_view, std::map<Shape, SavedPlace>> places();
+  // What is said of an entry that is one.
+  SavedTensor tensor(const SavedEntry& entry);
+  // For what else is made of its values.
+  PickleArena& arena() { return arena_; }
 
  private:
   const PickleValue& dict(std::string_view attribute) const;
@@ -59,7 +63,5 @@ class DistributedMetadata {
   PickleArena arena_;
   const PickleValue* root_;
 };
-
-SavedTensor saved_tensor(const PickleValue& tensor);
 
 }  // namespace tally::weights

@@ -33,12 +33,9 @@ PickleValue& build_tensor(PickleArena& arena, const PickleValue& arguments) {
   }
   const auto& storage = *items[0]->storage;
   if (!storage.type) return unknown(arena, storage.storage_class);
-  arena.spend(items[2]->items.size() / 4);  // of its sizes and strides
-  auto& record = arena.make_tensor();
+  auto& record = arena.make_tensor(integers(*items[2]), integers(*items[3]));
   record.storage = &storage;
   record.offset = items[1]->integer;
-  record.shape = integers(*items[2]);
-  record.strides = integers(*items[3]);
   const auto reach = extent(record.shape, record.strides);
   if (record.offset < 0 || record.offset > storage.num_elements ||
       reach > storage.num_elements - record.offset) {
@@ -55,7 +52,7 @@ PickleValue& build_dict(PickleArena& arena, const PickleValue& arguments) {
   if (arguments.items.size() != 1 || arguments.items[0]->kind != PickleKind::list) return dict;
   for (const auto* pair : arguments.items[0]->items) {
     if (pair->items.size() != 2) continue;
-    arena.spend(2);
+    arena.spend(2 * PickleArena::kEntryBytes);
     dict.items.insert(dict.items.end(), pair->items.begin(), pair->items.end());
   }
   return dict;
@@ -64,7 +61,7 @@ PickleValue& build_dict(PickleArena& arena, const PickleValue& arguments) {
 PickleValue& build_sequence(PickleArena& arena, PickleKind kind, const PickleValue& arguments) {
   auto& value = arena.make(kind);
   if (arguments.items.size() != 1) return value;
-  arena.spend(arguments.items[0]->items.size());
+  arena.spend(arguments.items[0]->items.size() * PickleArena::kEntryBytes);
   value.items = arguments.items[0]->items;
   return value;
 }
@@ -117,6 +114,7 @@ std::vector<std::int64_t> integers(const PickleValue& value) {
     throw FormatError("a tensor's shape or strides are not a tuple of integers");
   }
   std::vector<std::int64_t> result;
+  result.reserve(value.items.size());
   for (const auto* item : value.items) {
     if (item->kind != PickleKind::integer) {
       throw FormatError("a tensor's shape or strides are not a tuple of integers");
@@ -142,7 +140,7 @@ void build_state(PickleArena& arena, PickleValue& object, PickleValue& state) {
                                      "torch.distributed._shard.sharded_tensor.metadata."
                                      "TensorProperties"});
   if (!is_kept) return;
-  arena.spend(1);
+  arena.spend(PickleArena::kEntryBytes);
   object.items = {&state};
 }
 

@@ -1,4 +1,6 @@
 // What each opcode does: https://github.com/python/cpython/blob/main/Lib/pickletools.py
+#include <utility>
+
 #include <tally/weights/format_error.hpp>
 #include "pickle_build.hpp"
 #include "pickle_reader.hpp"
@@ -19,16 +21,16 @@ bool PickleReader::do_constant(Opcode opcode) {
       take(8);
       return true;  // FRAME
     case 'N':
-      push(PickleKind::none);
+      push_constant(PickleKind::none, 0);
       return true;
     case 0x88:
-      push_integer(1, PickleKind::boolean);
+      push_constant(PickleKind::boolean, 1);
       return true;
     case 0x89:
-      push_integer(0, PickleKind::boolean);
+      push_constant(PickleKind::boolean, 0);
       return true;
     case 'K':
-      push_integer(take_number<std::uint8_t>());
+      push_constant(PickleKind::integer, take_number<std::uint8_t>());
       return true;
     case 'M':
       push_integer(take_number<std::uint16_t>());
@@ -117,9 +119,9 @@ bool PickleReader::do_container(Opcode opcode) {
       push_items(PickleKind::set, pop_to_mark());
       return true;
     case 'd': {
-      const auto items = pop_to_mark();
+      auto items = pop_to_mark();
       push(PickleKind::dict);
-      append(items);
+      append(std::move(items));
       return true;
     }
     case 0x85:
@@ -154,13 +156,13 @@ bool PickleReader::do_container(Opcode opcode) {
 bool PickleReader::do_memo(Opcode opcode) {
   switch (opcode) {
     case 'q':
-      memo_[take_number<std::uint8_t>()] = &top();
+      memoize(take_number<std::uint8_t>());
       return true;
     case 'r':
-      memo_[take_number<std::uint32_t>()] = &top();
+      memoize(take_number<std::uint32_t>());
       return true;
     case 0x94:
-      memo_[memo_.size()] = &top();
+      memoize(memo_.size());
       return true;
     case 'h':
       recall(take_number<std::uint8_t>());

@@ -1,6 +1,7 @@
 #include "pickle_reader.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include <tally/base/format.hpp>
 
@@ -38,6 +39,7 @@ std::string_view PickleReader::take(std::uint64_t num_bytes) {
   if (num_bytes > bytes_.size() - position_) throw EndsEarly("it ends early");
   const auto taken = bytes_.substr(position_, num_bytes);
   position_ += num_bytes;
+  arena_.earn(num_bytes);
   return taken;
 }
 
@@ -55,7 +57,11 @@ PickleValue& PickleReader::push(PickleKind kind) {
   return value;
 }
 
-void PickleReader::push_integer(std::int64_t value, PickleKind kind) { push(kind).integer = value; }
+void PickleReader::push_integer(std::int64_t value) { push(PickleKind::integer).integer = value; }
+
+void PickleReader::push_constant(PickleKind kind, std::uint8_t integer) {
+  stack_.push_back(&arena_.constant(kind, integer));
+}
 
 // Two's complement of any length; one that does not fit is no size or offset of ours.
 void PickleReader::push_long(std::uint64_t num_bytes) {
@@ -78,12 +84,11 @@ void PickleReader::push_text(std::uint64_t num_bytes) {
 
 void PickleReader::push_global(std::string_view module, std::string_view name) {
   if (module.size() + name.size() > kMaxClassName) throw FormatError("a class name is too long");
-  arena_.spend((module.size() + name.size()) / 64);  // a value's size
   push(PickleKind::global).text = arena_.keep(format("{}.{}", module, name));
 }
 
 void PickleReader::push_items(PickleKind kind, std::vector<PickleValue*> items) {
-  arena_.spend(items.size());
+  arena_.spend(items.size() * PickleArena::kEntryBytes);
   push(kind).items = std::move(items);
 }
 
@@ -108,7 +113,7 @@ std::vector<PickleValue*> PickleReader::pop_to_mark() {
 }
 
 // Into the list, set or dict on top; what is appended to anything else (an unknown object) is lost.
-void PickleReader::append(const std::vector<PickleValue*>& items) {
+void PickleReader::append(std::vector<PickleValue*> items) {
   auto& target = top();
   if (target.kind == PickleKind::dict && items.size() % 2 != 0) {
     throw FormatError("a dict entry without a value");
@@ -117,8 +122,19 @@ void PickleReader::append(const std::vector<PickleValue*>& items) {
       target.kind != PickleKind::set) {
     return;
   }
-  arena_.spend(items.size());
-  target.items.insert(target.items.end(), items.begin(), items.end());
+  arena_.spend(items.size() * PickleArena::kEntryBytes);
+  if (target.items.empty()) {
+    target.items = std::move(items);
+  } else {
+    target.items.insert(target.items.end(), items.begin(), items.end());
+  }
+}
+
+void PickleReader::memoize(std::uint64_t index) {
+  constexpr std::size_t kMemoBytes = 64;  // of an entry of the table while it grows
+  auto& value = memo_[index];
+  if (value == nullptr) arena_.spend(kMemoBytes);
+  value = &top();
 }
 
 void PickleReader::recall(std::uint64_t index) {

@@ -3,16 +3,51 @@
 #include <tally/weights/format_error.hpp>
 
 namespace tally::weights {
+namespace {
+
+// What the C library and a tree keep beside each of their pieces.
+constexpr std::size_t kPieceBytes = 16;
+constexpr std::size_t kNodeBytes = 48;
+
+}  // namespace
+
 PickleValue& PickleArena::make(PickleKind kind) {
-  spend(1);
+  spend(sizeof(PickleValue));
   auto& value = values_.emplace_back();
   value.kind = kind;
   return value;
 }
 
-void PickleArena::spend(std::size_t num_entries) {
-  if (num_entries > max_entries_ - spent_) throw FormatError("the pickle holds too many values");
-  spent_ += num_entries;
+PickleValue& PickleArena::constant(PickleKind kind, std::uint8_t integer) {
+  auto& value = constants_[{kind, integer}];
+  if (value == nullptr) {
+    value = &make(kind);
+    value->integer = integer;
+  }
+  return *value;
+}
+
+StorageRecord& PickleArena::make_storage() {
+  spend(sizeof(StorageRecord));
+  return storages_.emplace_back();
+}
+
+TensorRecord& PickleArena::make_tensor(std::vector<std::int64_t> shape,
+                                       std::vector<std::int64_t> strides) {
+  const auto num_sizes = shape.size() + strides.size();
+  spend(sizeof(TensorRecord) + num_sizes * sizeof(std::int64_t) + 2 * kPieceBytes);
+  return tensors_.emplace_back(TensorRecord{nullptr, 0, std::move(shape), std::move(strides)});
+}
+
+std::string_view PickleArena::keep(std::string text) {
+  if (const auto found = texts_.find(text); found != texts_.end()) return *found;
+  spend(sizeof text + text.size() + kPieceBytes + kNodeBytes);
+  return *texts_.insert(std::move(text)).first;
+}
+
+void PickleArena::spend(std::size_t num_bytes) {
+  if (num_bytes > left_) throw FormatError("the pickle holds too many values");
+  left_ -= num_bytes;
 }
 
 const PickleValue* find(const PickleValue& dict, std::string_view key) {

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tally/weights/element_type.hpp>
@@ -48,8 +51,10 @@ struct PickleValue {
   std::string_view text;     // text; "module.name" of global and object
   // list, tuple, set; dict: key, value, key, value, …; object: its state, of few classes
   std::vector<PickleValue*> items;
-  const StorageRecord* storage = nullptr;  // storage
-  const TensorRecord* tensor = nullptr;    // tensor
+  union {                                    // values are many
+    const StorageRecord* storage = nullptr;  // storage
+    const TensorRecord* tensor;              // tensor
+  };
 };
 
 // The value of the last entry of `dict` with this key; null if there is none.
@@ -59,25 +64,37 @@ std::string_view description(const PickleValue& value);
 
 // Owns the values of one pickle. Values point at each other freely, also in circles: nothing is
 // released before all is, so neither a circle nor deep nesting can hurt.
+//
+// A pickle can name what it holds again and again in two bytes. So the values, and what is made of
+// them, may take at most kBytesPerByte bytes of memory for a byte of pickle, and kBaseBytes: those
+// of torch.save take some 22, torch.distributed's metadata 28.
 class PickleArena {
  public:
-  // max_entries: how many values and entries there may be, a value taking 100 bytes; a tensor takes
-  // some thirty of them.
-  explicit PickleArena(std::size_t max_entries = 4'000'000) : max_entries_(max_entries) {}
+  static constexpr std::size_t kBytesPerByte = 64;
+  static constexpr std::size_t kBaseBytes = std::size_t{1} << 20;
+  // What an entry of a list or dict takes while the list grows.
+  static constexpr std::size_t kEntryBytes = 3 * sizeof(void*);
+
+  // So many bytes of the pickle were read.
+  void earn(std::size_t num_bytes) { left_ += kBytesPerByte * num_bytes; }
+  // Counts memory that is taken for what they hold; throws FormatError for too much.
+  void spend(std::size_t num_bytes);
   PickleValue& make(PickleKind kind);
-  StorageRecord& make_storage() { return storages_.emplace_back(); }
+  // The one value for None, for False and True, and for each whole number of one byte.
+  PickleValue& constant(PickleKind kind, std::uint8_t integer);
+  StorageRecord& make_storage();
   const std::deque<StorageRecord>& storages() const { return storages_; }
-  TensorRecord& make_tensor() { return tensors_.emplace_back(); }
-  std::string_view keep(std::string text) { return names_.emplace_back(std::move(text)); }
-  // Counts values and entries; throws FormatError for too many.
-  void spend(std::size_t num_entries);
+  TensorRecord& make_tensor(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides);
+  // Each text once.
+  std::string_view keep(std::string text);
 
  private:
   std::deque<PickleValue> values_;
+  std::map<std::pair<PickleKind, std::uint8_t>, PickleValue*> constants_;
   std::deque<StorageRecord> storages_;
   std::deque<TensorRecord> tensors_;
-  std::deque<std::string> names_;
-  std::size_t max_entries_, spent_ = 0;
+  std::set<std::string, std::less<>> texts_;
+  std::size_t left_ = kBaseBytes;
 };
 
 }  // namespace tally::weights

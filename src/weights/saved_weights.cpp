@@ -17,14 +17,14 @@ namespace {
 // and objects for all else.
 class Nested {
  public:
-  explicit Nested(const std::vector<SavedEntry>& entries)
-      : arena_(kMaxEntries), root_(arena_.make(PickleKind::dict)) {
+  Nested(PickleArena& arena, const std::vector<SavedEntry>& entries)
+      : arena_(arena), root_(arena_.make(PickleKind::dict)) {
     for (std::size_t i = 0; i < entries.size(); ++i) add(entries[i], i);
   }
   const PickleValue& root() const { return root_; }
 
  private:
-  static constexpr std::size_t kMaxEntries = std::size_t{1} << 30;  // the entries are all there
+  static constexpr std::size_t kChildBytes = 96;  // of a node of the tree of children
 
   void add(const SavedEntry& entry, std::size_t index) {
     auto* dict = &root_;
@@ -43,6 +43,7 @@ class Nested {
   }
 
   PickleValue& append(PickleValue& dict, std::string_view key, PickleKind kind) {
+    arena_.spend(kChildBytes + 2 * PickleArena::kEntryBytes);
     auto& name = arena_.make(PickleKind::text);
     name.text = key;
     auto& value = arena_.make(kind);
@@ -54,7 +55,7 @@ class Nested {
     throw FormatError(format("two entries are at the place of '{}'", entry.name));
   }
 
-  PickleArena arena_;
+  PickleArena& arena_;
   PickleValue& root_;
   std::map<std::pair<const PickleValue*, std::string_view>, PickleValue*> children_;
 };
@@ -74,8 +75,9 @@ SavedWeights all_but_optimizer(const std::vector<SavedEntry>& entries) {
 
 }  // namespace
 
-SavedWeights find_saved_weights(const std::vector<SavedEntry>& entries, std::string_view key) {
-  const Nested nested(entries);
+SavedWeights find_saved_weights(PickleArena& arena, const std::vector<SavedEntry>& entries,
+                                std::string_view key) {
+  const Nested nested(arena, entries);
   auto found = search_state_dict(nested.root());
   if (key.empty() && found.dict == nullptr) {
     auto all = all_but_optimizer(entries);

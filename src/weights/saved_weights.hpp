@@ -22,6 +22,7 @@ struct SavedWeights {
 // Those of the state_dict at `key` (find_state_dict). With an empty key and nothing at a usual
 // name: all by their whole names, but what lies under `optimizer` or `optim`. Throws FormatError
 // saying what there is instead. `entries` outlive it.
-SavedWeights find_saved_weights(const std::vector<SavedEntry>& entries, std::string_view key);
+SavedWeights find_saved_weights(PickleArena& arena, const std::vector<SavedEntry>& entries,
+                                std::string_view key);
 
 }  // namespace tally::weights
