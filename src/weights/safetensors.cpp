@@ -12,6 +12,7 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/weights/format_error.hpp>
 
+#include "flat_json.hpp"
 #include "state_dict.hpp"
 
 namespace tally::weights {
@@ -106,7 +107,7 @@ StoredWeights read_safetensors(const ByteSource& bytes) {
   }
   const auto text = bytes.read(kLengthBytes, header_bytes);
   const auto first = kLengthBytes + header_bytes;
-  const auto header = json::parse(as_text(text), nullptr, false);
+  const auto header = parse_flat_json(as_text(text));
   if (!header.is_object()) throw FormatError("its header is not a JSON object");
   StoredWeights weights;
   std::vector<Placed> placed;

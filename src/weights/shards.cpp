@@ -13,6 +13,7 @@
 #include <tally/weights/format_error.hpp>
 
 #include "file_names.hpp"
+#include "flat_json.hpp"
 #include "unreadable.hpp"
 
 namespace tally::weights {
@@ -22,17 +23,11 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::uint64_t kLongestIndex = 100'000'000;
-constexpr int kDeepestIndex = 8;
 
 json parse(const fs::path& index) {
   const FileSource file(index);
   if (file.size() > kLongestIndex) throw FormatError(format("it has {} bytes", file.size()));
-  const auto bytes = file.read(0, file.size());
-  const auto check_depth = [](int depth, json::parse_event_t /*event*/, const json& /*parsed*/) {
-    if (depth > kDeepestIndex) throw FormatError("it is nested too deeply");
-    return true;
-  };
-  return json::parse(as_text(bytes), check_depth, false);
+  return parse_flat_json(as_text(file.read(0, file.size())));
 }
 
 // Where the index says that each tensor is.
