@@ -58,14 +58,21 @@ void add(Checkpoint& all, Checkpoint from, const ShardIndex& index, const std::s
       throw FormatError(format("tensor '{}' is in two files, its index names none", name));
     }
   }
-  for (const auto& [name, named_shard] : index.shard_of) {
-    if (named_shard == shard && !all.tensors.contains(name)) {
-      throw FormatError(format("it has no tensor '{}', which the index says it has", name));
-    }
-  }
   std::ranges::move(from.skipped, std::back_inserter(all.skipped));
   all.location = std::move(from.location);
   all.files.push_back(std::move(from.files.front()));
+}
+
+std::string path_of(const fs::path& index, const std::string& shard) {
+  return (index.parent_path() / shard).string();
+}
+
+void check_complete(const Checkpoint& all, const fs::path& index, const ShardIndex& found) {
+  for (const auto& [name, shard] : found.shard_of) {
+    if (all.tensors.contains(name)) continue;
+    throw unreadable(path_of(index, shard),
+                     format("it has no tensor '{}', which the index says it has", name));
+  }
 }
 
 }  // namespace
@@ -94,7 +101,7 @@ Checkpoint open_shards(const fs::path& index, std::string_view key) {
   Checkpoint all;
   bool safetensors = true;
   for (const auto& shard : found.shards) {
-    const auto path = (index.parent_path() / shard).string();
+    const auto path = path_of(index, shard);
     auto one = read_checkpoint(FileSource(path), path, key);
     safetensors = safetensors && one.kind == description(FileKind::safetensors);
     try {
@@ -103,6 +110,7 @@ Checkpoint open_shards(const fs::path& index, std::string_view key) {
       throw unreadable(path, error.what());
     }
   }
+  check_complete(all, index, found);
   all.kind = format("{} {} with an index", all.files.size(),
                     safetensors ? "safetensors files" : "PyTorch files");
   return all;
