@@ -3,6 +3,7 @@
 #include <string>
 
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
 
@@ -14,7 +15,7 @@ using weights::FileKind;
 constexpr std::string_view kExport =
     "Export the model with data_tools/export_model.py, or give the file as --weights.";
 Error error(const NamedBytes& file, std::string_view what, std::string_view next_step) {
-  return {ErrorKind::model, format("'{}' {}", file.name, what), next_step};
+  return {ErrorKind::model, printable(format("'{}' {}", file.name, what)), next_step};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/digest/digest.hpp>
 
 #include "name_fit.hpp"
@@ -48,7 +49,7 @@ std::string mismatch(const std::string& name, const at::Tensor& target,
 void note_choices(const weights::Checkpoint& checkpoint, const std::string& prefix,
                   std::vector<std::string>& notes) {
   const auto note = [&](const std::string& text) {
-    notes.push_back(format("weights '{}': {}", checkpoint.path, text));
+    notes.push_back(printable(format("weights '{}': {}", checkpoint.path, text)));
   };
   if (!checkpoint.location.empty()) {
     note(format("taken from its entry '{}'", checkpoint.location));
@@ -111,8 +112,8 @@ void WeightSwap::note_conversions(const weights::Checkpoint& checkpoint, WeightF
     ++conversions[format("{} to {}", weights::name(type), dtype_name(target))];
   }
   for (const auto& [types, count] : conversions) {
-    fit.notes.push_back(
-        format("weights '{}': {} tensors converted from {}", checkpoint.path, count, types));
+    fit.notes.push_back(printable(
+        format("weights '{}': {} tensors converted from {}", checkpoint.path, count, types)));
   }
 }
 
@@ -131,9 +132,10 @@ WeightFit WeightSwap::fit(const weights::Checkpoint& checkpoint) {
   const auto misshaped = misfits(checkpoint, found.names);
   if (!fit.fits() || !misshaped.empty()) {
     throw Error(ErrorKind::model,
-                format("weights '{}' do not fit model '{}'{}{}{}", checkpoint.path, model_,
-                       list_first("missing", fit.missing), list_first("unexpected", fit.unexpected),
-                       list_first("of another shape or type", misshaped)),
+                printable(format("weights '{}' do not fit model '{}'{}{}{}", checkpoint.path,
+                                 model_, list_first("missing", fit.missing),
+                                 list_first("unexpected", fit.unexpected),
+                                 list_first("of another shape or type", misshaped))),
                 "Compare both files with 'tally inspect'.");
   }
   note_choices(checkpoint, prefix_, found.notes);

@@ -10,6 +10,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/file_io.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/weights/format_error.hpp>
 
 namespace tally::weights {
@@ -22,7 +23,8 @@ void check_range(std::uint64_t offset, std::uint64_t num_bytes, std::uint64_t si
 }
 
 Error no_file(const std::filesystem::path& path, std::string_view why) {
-  return {ErrorKind::model, format("weights '{}' cannot be read: {}", path.string(), why)};
+  return {ErrorKind::model,
+          format("weights '{}' cannot be read: {}", printable(path.string()), why)};
 }
 
 }  // namespace

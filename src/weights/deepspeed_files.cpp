@@ -25,7 +25,7 @@ Error split_otherwise(const fs::path& folder, std::string_view name) {
   return {ErrorKind::model,
           format("weights '{}': '{}' is of a model-parallel, pipelined or expert-parallel model, "
                  "which is not read",
-                 folder.string(), printable(name)),
+                 printable(folder.string()), printable(name)),
           "Convert it with DeepSpeed's ds_to_universal.py or save the whole state_dict()."};
 }
 

@@ -1,4 +1,5 @@
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/weights/checkpoint.hpp>
 
 namespace tally::weights {
@@ -23,6 +24,7 @@ std::vector<std::string> describe(const Checkpoint& checkpoint) {
     lines.push_back(format("  {} {} {}", tensor_name, name(tensor.type), to_string(tensor.shape)));
   }
   for (const auto& skipped : checkpoint.skipped) lines.push_back(format("  skipped {}", skipped));
+  for (auto& line : lines) line = printable(line);
   return lines;
 }
 

@@ -6,7 +6,6 @@
 
 #include <tally/base/byte_text.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/printable.hpp>
 #include <tally/weights/format_error.hpp>
 
 #include "file_names.hpp"
@@ -62,7 +61,7 @@ std::string_view file_of(const PickleValue& info) {
   const auto& path = attribute(info, "relative_path");
   if (path.kind != PickleKind::text || !is_plain_name(path.text)) {
     throw FormatError(
-        format("it names '{}', which is no file beside it", printable(path.text.substr(0, 200))));
+        format("it names '{}', which is no file beside it", path.text.substr(0, 200)));
   }
   return path.text;
 }

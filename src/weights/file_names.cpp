@@ -5,6 +5,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 
 namespace tally::weights {
 namespace {
@@ -50,8 +51,8 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
       names.push_back(entry.path().filename().string());
     }
   } catch (const std::filesystem::filesystem_error& error) {
-    throw Error(ErrorKind::model, format("folder '{}' cannot be listed: {}", folder.string(),
-                                         error.code().message()));
+    throw Error(ErrorKind::model, format("folder '{}' cannot be listed: {}",
+                                         printable(folder.string()), error.code().message()));
   }
   std::ranges::sort(names, natural_less);
   return names;

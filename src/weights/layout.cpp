@@ -8,6 +8,7 @@
 #include <tally/base/byte_text.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/weights/byte_source.hpp>
 
 #include "file_names.hpp"
@@ -42,7 +43,8 @@ std::optional<Layout> only_one(const fs::path& folder, const std::vector<std::st
   if (found.empty()) return std::nullopt;
   if (found.size() == 1) return of_file(folder / found.front());
   throw Error(ErrorKind::model,
-              format("folder '{}' holds both '{}' and '{}'", folder.string(), found[0], found[1]),
+              format("folder '{}' holds both '{}' and '{}'", printable(folder.string()),
+                     printable(found[0]), printable(found[1])),
               "Give one of them.");
 }
 

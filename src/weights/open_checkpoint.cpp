@@ -4,6 +4,7 @@
 #include <tally/base/byte_text.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/weights/checkpoint.hpp>
 #include <tally/weights/file_kind.hpp>
 #include <tally/weights/format_error.hpp>
@@ -23,7 +24,7 @@ namespace {
 Error refusal(const ByteSource& bytes, const std::string& name, FileKind kind) {
   constexpr std::string_view kSave = "Save model.state_dict() with torch.save or safetensors.";
   const auto error = [&](std::string_view what, std::string_view next_step) {
-    return Error(ErrorKind::model, format("'{}' {}", name, what), next_step);
+    return Error(ErrorKind::model, format("'{}' {}", printable(name), what), next_step);
   };
   switch (kind) {
     case FileKind::torchscript:
@@ -58,7 +59,7 @@ Error no_checkpoint(const std::filesystem::path& folder) {
           format("folder '{}' holds no checkpoint: none of .metadata, model.safetensors, "
                  "pytorch_model.bin, their index, consolidated.*, one *.safetensors, "
                  "*_model_states.pt, latest",
-                 folder.string()),
+                 printable(folder.string())),
           "Give the file with the weights, or the folder of one checkpoint."};
 }
 

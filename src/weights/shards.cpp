@@ -8,7 +8,6 @@
 
 #include <tally/base/byte_text.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/printable.hpp>
 #include <tally/weights/file_kind.hpp>
 #include <tally/weights/format_error.hpp>
 
@@ -42,7 +41,7 @@ std::map<std::string, std::string> weight_map(const json& index) {
     shard_of.emplace(name, shard.get<std::string>());
     if (!is_plain_name(shard_of[name])) {
       throw FormatError(format("tensor '{}' is in '{}', which is no name of a file beside it", name,
-                               printable(shard_of[name])));
+                               shard_of[name]));
     }
   }
   return shard_of;

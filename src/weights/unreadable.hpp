@@ -14,8 +14,8 @@ namespace tally::weights {
 inline Error unreadable(std::string_view file, std::string_view why) {
   constexpr std::size_t kLongest = 600;
   return {ErrorKind::model,
-          format("weights '{}' cannot be read ({}{})", file, printable(why.substr(0, kLongest)),
-                 why.size() > kLongest ? "…" : ""),
+          format("weights '{}' cannot be read ({}{})", printable(file),
+                 printable(why.substr(0, kLongest)), why.size() > kLongest ? "…" : ""),
           "Look into the file with 'tally inspect'."};
 }
 

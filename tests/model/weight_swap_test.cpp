@@ -3,6 +3,7 @@
 namespace tally::model {
 namespace {
 
+using namespace std::literals;
 using testing::ContainerEq;
 using testing::HasSubstr;
 
@@ -68,6 +69,14 @@ TEST(WeightSwapTest, MisfitsAreListed) {
       misfit("misshaped.pth"),
       HasSubstr("2 of another shape or type: fc.bias [7] float32 (the model's: [10] float32)"));
   EXPECT_THAT(misfit("integers.pth"), HasSubstr("bn.weight [8] int64 (the model's: [8] float32)"));
+}
+
+TEST(WeightSwapTest, NamesInMessagesArePrintable) {
+  auto checkpoint = weights::open_checkpoint(fixture_path("state_dict.pth"), {});
+  checkpoint.tensors["a\0\n"s];
+  const auto master = load_master(File("net.pt"), {});
+  EXPECT_THAT(error_of(ErrorKind::model, [&] { master->fit(checkpoint); }),
+              HasSubstr(R"(1 unexpected: a\x00\x0a.)"));
 }
 
 TEST(WeightSwapTest, NothingIsBroadcast) {

@@ -7,6 +7,7 @@
 namespace tally::weights {
 namespace {
 
+using namespace std::literals;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
@@ -162,6 +163,16 @@ TEST(DistributedFilesTest, AFileCutShortIsRefused) {
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   EXPECT_THAT(error_of(ErrorKind::model, [&] { open_checkpoint(folder.path(), {}); }),
               HasSubstr("__0_0.distcp' cannot be read (tensor '"));
+}
+
+TEST(MetadataTest, NamesInMessagesArePrintable) {
+  const Folder folder;
+  folder.write(".metadata",
+               "ctorch.distributed.checkpoint.metadata\nMetadata\n)\x81}("
+               "X\x13\0\0\0state_dict_metadata}(X\2\0\0\0a\0N"
+               "X\2\0\0\0a\0NuX\x0c\0\0\0storage_data}ub."s);
+  EXPECT_THAT(error_of(ErrorKind::model, [&] { open_checkpoint(folder.path(), {}); }),
+              HasSubstr(R"((two entries are at the place of 'a\x00'))"));
 }
 
 }  // namespace

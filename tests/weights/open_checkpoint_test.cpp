@@ -6,6 +6,7 @@
 namespace tally::weights {
 namespace {
 
+using namespace std::literals;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -24,6 +25,13 @@ TEST(DescribeTest, NamesTensors) {
   EXPECT_THAT(lines_of("legacy.pth"), Contains("found at: state_dict"));
   EXPECT_THAT(lines_of("bfloat16.pth"), Contains("  fc.bias bfloat16 [10]"));
   EXPECT_THAT(lines_of("complex.pth"), Contains("  skipped 'bn.weight' (ComplexFloatStorage)"));
+}
+
+TEST(DescribeTest, NamesArePrintable) {
+  Checkpoint checkpoint;
+  checkpoint.kind = "a state_dict";
+  checkpoint.tensors["a\0\n"s];
+  EXPECT_EQ(describe(checkpoint).at(1), R"(  a\x00\x0a float32 [])");
 }
 
 TEST(CheckpointBytesTest, HoldAllOfIt) {

@@ -83,6 +83,7 @@ TEST(SafetensorsTest, WhatIsRefused) {
   EXPECT_THAT(refusal(file(R"({"a":3})", 16)), HasSubstr("tensor 'a'"));
   EXPECT_THAT(refusal(file(R"({"a":)" + std::string(1'000'000, '['), 16)),
               HasSubstr("nested too deeply"));
+  EXPECT_THAT(refusal(file(R"({"a\u0000":3})", 16)), HasSubstr(R"(tensor 'a\x00': its entry)"));
   EXPECT_THAT(refusal(file("{]", 16)), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal(file("[1]", 16)), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal(file(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},

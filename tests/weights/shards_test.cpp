@@ -99,6 +99,13 @@ TEST(ShardsTest, WhatIsRefused) {
   EXPECT_THAT(refused(index_of(R"({"a":"3"})")), HasSubstr("/3' is a text file"));
 }
 
+TEST(ShardsTest, NamesInMessagesArePrintable) {
+  const Folder folder;
+  folder.write("1", bytes_named({"a"}));
+  EXPECT_THAT(refusal(folder.write("m.index.json", index_of(R"({"b\u0000\n":"1"})"))),
+              HasSubstr(R"(it has no tensor 'b\x00\x0a', which the index says it has)"));
+}
+
 TEST(ShardsTest, AHugeIndexIsNotRead) {
   const Folder folder;
   const auto index = folder.write("m.index.json", "{");

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <stdexcept>
+#include <string_view>
+
+#include <tally/base/printable.hpp>
 
 namespace tally::weights {
 
+// what() is printable: names in it come from the file, and may hold any bytes.
 struct FormatError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit FormatError(std::string_view what) : std::runtime_error(printable(what)) {}
 };
 
 // There are fewer bytes than what they say takes.
