@@ -14,6 +14,8 @@ using weights::FileKind;
 
 constexpr std::string_view kExport =
     "Export the model with data_tools/export_model.py, or give the file as --weights.";
+constexpr std::string_view kCopyAgain = "Copy or download the file again.";
+
 Error error(const NamedBytes& file, std::string_view what, std::string_view next_step) {
   return {ErrorKind::model, printable(format("'{}' {}", file.name, what)), next_step};
 }
@@ -38,11 +40,11 @@ Error model_refusal(const NamedBytes& file, FileKind kind) {
           file, "is an HDF5 file, not a model",
           "A data set is given as --data; --model takes a TorchScript file or a .pt2 package.");
     default:
+      if (is_cut_archive(bytes)) return error(file, unknown_content(bytes), kCopyAgain);
       return error(
           file,
           format("{}; expected a TorchScript model or a .pt2 package", unknown_content(bytes)),
-          may_be_cut(bytes) ? "Copy or download the file again."
-                            : "Export one with data_tools/export_model.py.");
+          may_be_cut(bytes) ? kCopyAgain : "Export one with data_tools/export_model.py.");
   }
 }
 

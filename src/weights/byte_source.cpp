@@ -22,9 +22,10 @@ void check_range(std::uint64_t offset, std::uint64_t num_bytes, std::uint64_t si
       format("{} bytes from byte {} on reach past its {} bytes", num_bytes, offset, size));
 }
 
-Error no_file(const std::filesystem::path& path, std::string_view why) {
+Error no_file(const std::filesystem::path& path, std::string_view why,
+              std::string_view next_step = "Check the path, and who may read it.") {
   return {ErrorKind::model,
-          format("weights '{}' cannot be read: {}", printable(path.string()), why)};
+          format("weights '{}' cannot be read: {}", printable(path.string()), why), next_step};
 }
 
 }  // namespace
@@ -47,7 +48,9 @@ FileSource::FileSource(const std::filesystem::path& path)
   if (!file_) throw no_file(path, errno_text(errno));
   struct stat facts {};
   if (::fstat(file_.get(), &facts) != 0) throw no_file(path, errno_text(errno));
-  if (!S_ISREG(facts.st_mode)) throw no_file(path, "it is no regular file");
+  if (!S_ISREG(facts.st_mode)) {
+    throw no_file(path, "it is no regular file", "Give a file, or the folder of a checkpoint.");
+  }
   size_ = checked_cast<std::uint64_t>(facts.st_size);
 }
 

@@ -95,6 +95,10 @@ std::string unknown_content(const ByteSource& bytes) {
   return format("is no PyTorch file (its first bytes are {:02x})", fmt::join(first, " "));
 }
 
+bool is_cut_archive(const ByteSource& bytes) {
+  return looks_like_zip(bytes) && !has_zip_end(bytes);
+}
+
 bool may_be_cut(const ByteSource& bytes) { return bytes.size() == 0 || looks_like_zip(bytes); }
 
 }  // namespace tally::weights

@@ -49,13 +49,13 @@ StorageTable find_storages(const ByteSource& bytes, std::uint64_t at, const Pick
     if (type == types.end()) {
       throw FormatError(format("storage '{}' is of a type that is not read", key->text));
     }
-    if (bytes.size() - at < kCountBytes) throw FormatError("the file ends early");
+    if (bytes.size() - at < kCountBytes) throw CutShort("the file ends early");
     std::array<std::byte, kCountBytes> digits{};
     bytes.read(at, digits);
     at += kCountBytes;
     const auto count = read_little_endian<std::uint64_t>(digits.data());
     const auto element_bytes = static_cast<std::uint64_t>(size_bytes(type->second));
-    if (count > (bytes.size() - at) / element_bytes) throw FormatError("the file ends early");
+    if (count > (bytes.size() - at) / element_bytes) throw CutShort("the file ends early");
     table.emplace(key->text, StoragePlace{at, count * element_bytes});
     at += count * element_bytes;
   }

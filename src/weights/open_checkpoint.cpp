@@ -21,6 +21,8 @@
 namespace tally::weights {
 namespace {
 
+constexpr std::string_view kCopyAgain = "Copy or download the file again.";
+
 Error refusal(const ByteSource& bytes, const std::string& name, FileKind kind) {
   constexpr std::string_view kSave = "Save model.state_dict() with torch.save or safetensors.";
   const auto error = [&](std::string_view what, std::string_view next_step) {
@@ -34,8 +36,9 @@ Error refusal(const ByteSource& bytes, const std::string& name, FileKind kind) {
     case FileKind::hdf5:
       return error(format("is {}, not weights", description(kind)), kSave);
     default:
+      if (is_cut_archive(bytes)) return error(unknown_content(bytes), kCopyAgain);
       return error(format("{}; expected a state_dict or safetensors file", unknown_content(bytes)),
-                   may_be_cut(bytes) ? "Copy or download the file again." : kSave);
+                   may_be_cut(bytes) ? kCopyAgain : kSave);
   }
 }
 
@@ -80,8 +83,9 @@ Checkpoint open_layout(const Layout& layout, std::string_view key) {
 }  // namespace
 
 Checkpoint read_checkpoint(const ByteSource& bytes, const std::string& name, std::string_view key) {
+  auto kind = FileKind::other;
   try {
-    const auto kind = probe(bytes);
+    kind = probe(bytes);
     auto found = read(bytes, name, kind, key);
     return {name,
             std::string(description(kind)),
@@ -89,6 +93,9 @@ Checkpoint read_checkpoint(const ByteSource& bytes, const std::string& name, std
             std::move(found.tensors),
             std::move(found.location),
             std::move(found.skipped)};
+  } catch (const CutShort& error) {
+    throw unreadable(name, format("{}, cut short or damaged: {}", description(kind), error.what()),
+                     kCopyAgain);
   } catch (const FormatError& error) {
     throw unreadable(name, error.what());
   }

@@ -45,7 +45,7 @@ std::pair<std::uint64_t, std::uint64_t> offsets(const json& entry, std::uint64_t
   const auto begin = pair[0].get<std::uint64_t>();
   const auto end = pair[1].get<std::uint64_t>();
   if (begin > end || end > data_bytes) {
-    throw FormatError(format("its bytes {}..{} reach past the file's {}", begin, end, data_bytes));
+    throw CutShort(format("its bytes {}..{} reach past the file's {}", begin, end, data_bytes));
   }
   return {begin, end};
 }
@@ -103,7 +103,7 @@ StoredWeights read_safetensors(const ByteSource& bytes) {
   const auto length = bytes.read(0, kLengthBytes);
   const auto header_bytes = read_little_endian<std::uint64_t>(length.data());
   if (header_bytes > bytes.size() - kLengthBytes) {
-    throw FormatError(format("its header of {} bytes reaches past the end", header_bytes));
+    throw CutShort(format("its header of {} bytes reaches past the end", header_bytes));
   }
   const auto text = bytes.read(kLengthBytes, header_bytes);
   const auto first = kLengthBytes + header_bytes;
@@ -119,6 +119,8 @@ StoredWeights read_safetensors(const ByteSource& bytes) {
         placed.push_back(
             {part.offset, part.offset + part.num_bytes, weights.tensors.find(name)->first});
       }
+    } catch (const CutShort& error) {
+      throw CutShort(format("tensor '{}': {}", name, error.what()));
     } catch (const FormatError& error) {
       throw FormatError(format("tensor '{}': {}", name, error.what()));
     } catch (const json::exception&) {

@@ -11,12 +11,13 @@
 namespace tally::weights {
 
 // file: as it is named to the user. why: may hold names from the file itself, of any length.
-inline Error unreadable(std::string_view file, std::string_view why) {
+inline Error unreadable(std::string_view file, std::string_view why,
+                        std::string_view next_step = "See docs/checkpoints.md for what is read.") {
   constexpr std::size_t kLongest = 600;
   return {ErrorKind::model,
           format("weights '{}' cannot be read ({}{})", printable(file),
                  printable(why.substr(0, kLongest)), why.size() > kLongest ? "…" : ""),
-          "Look into the file with 'tally inspect'."};
+          next_step};
 }
 
 }  // namespace tally::weights

@@ -4,7 +4,12 @@
 namespace tally::model {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kCopyAgain = ". Copy or download the file again.";
 
 std::string model_error(const std::string& name) {
   return error_of(ErrorKind::model, [&] { load(name); });
@@ -40,10 +45,16 @@ TEST(ModelRefusalTest, OtherKinds) {
 }
 
 TEST(ModelRefusalTest, ACutFileIsSaidToBeCut) {
-  EXPECT_THAT(model_error("cut_net.pt"), HasSubstr("was cut short"));
-  EXPECT_THAT(weights_error("cut_state_dict.pth"), HasSubstr("was cut short"));
   EXPECT_THAT(weights_error("cut_legacy.pth"), HasSubstr("the file ends early"));
   EXPECT_THAT(weights_error("cut_weights.safetensors"), HasSubstr("reach past the file's"));
+  for (const auto* name : {"cut_state_dict.pth", "cut_legacy.pth", "cut_weights.safetensors"}) {
+    EXPECT_THAT(weights_error(name), AllOf(HasSubstr("cut short"), EndsWith(kCopyAgain))) << name;
+  }
+  for (const auto* name : {"cut_net.pt", "cut_state_dict.pth"}) {  // none knows what it was
+    EXPECT_THAT(model_error(name),
+                AllOf(HasSubstr("was cut short"), Not(HasSubstr("expected")), EndsWith(kCopyAgain)))
+        << name;
+  }
 }
 
 TEST(WeightsRefusalTest, OtherKinds) {

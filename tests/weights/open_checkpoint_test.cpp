@@ -56,7 +56,8 @@ TEST(CheckpointBytesTest, HoldAllOfIt) {
 
 TEST(OpenCheckpointTest, WhatIsNoFileIsNamed) {
   EXPECT_THAT(error_of(ErrorKind::model, [] { open_checkpoint("/none/there.pt", {}); }),
-              HasSubstr("weights '/none/there.pt' cannot be read: No such file"));
+              AllOf(HasSubstr("weights '/none/there.pt' cannot be read: No such file"),
+                    HasSubstr("Check the path")));
   EXPECT_THAT(error_of(ErrorKind::model, [] { open_checkpoint("/dev/null", {}); }),
               HasSubstr("is no regular file"));
 }

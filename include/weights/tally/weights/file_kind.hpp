@@ -27,6 +27,8 @@ FileKind probe(std::span<const std::byte> bytes);
 
 // What can be said of bytes of no known kind, as the end of a sentence: "is empty".
 std::string unknown_content(const ByteSource& bytes);
+// Whether it begins as a zip archive and the end is missing.
+bool is_cut_archive(const ByteSource& bytes);
 // Whether another copy of such a file may be a good one: it is a broken zip archive, or empty.
 bool may_be_cut(const ByteSource& bytes);
 

@@ -13,9 +13,14 @@ struct FormatError : std::runtime_error {
   explicit FormatError(std::string_view what) : std::runtime_error(printable(what)) {}
 };
 
-// There are fewer bytes than what they say takes.
-struct EndsEarly : FormatError {
+// The file has fewer bytes than it says: it was cut short, or is damaged.
+struct CutShort : FormatError {
   using FormatError::FormatError;
+};
+
+// Of its pickle fewer bytes were read than it says.
+struct EndsEarly : CutShort {
+  using CutShort::CutShort;
 };
 
 }  // namespace tally::weights
