@@ -90,22 +90,21 @@ Lines describe_result(const std::string& file) {
   return {};
 }
 
+std::filesystem::path report_in(const std::string& folder) {
+  return std::filesystem::path(folder) / "report.json";
+}
+
 Lines describe_folder(const std::string& folder) {
-  const auto report = std::filesystem::path(folder) / "report.json";
   std::error_code ignored;
-  if (std::filesystem::exists(report, ignored)) return report::describe_report(report);
-  if (weights::checkpoint_files(folder).empty()) {
-    throw Error(ErrorKind::usage,
-                format("'{}' is a folder without a report.json or weights", printable(folder)),
-                "Name a file, or the folder of a result or of a checkpoint.");
+  if (std::filesystem::exists(report_in(folder), ignored)) {
+    return report::describe_report(report_in(folder));
   }
-  return weights::describe(weights::open_checkpoint(folder, {}));
+  throw Error(ErrorKind::usage,
+              format("'{}' is a folder without a report.json or weights", printable(folder)),
+              "Name a file, or the folder of a result or of a checkpoint.");
 }
 
 Lines describe_json(const std::string& file) {
-  if (!weights::checkpoint_files(file).empty()) {  // the index of shards
-    return weights::describe(weights::open_checkpoint(file, {}));
-  }
   if (!is_trace(file)) return report::describe_report(file);
   return {
       format("'{}' is the trace of a run: open it in https://ui.perfetto.dev", printable(file))};
@@ -128,6 +127,11 @@ std::string predictions_in(const std::string& given) {
 bool holds_weights(const std::string& file) {
   using weights::FileKind;
   std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    return !std::filesystem::exists(report_in(file), ignored) &&
+           !weights::checkpoint_files(file).empty();
+  }
+  if (file.ends_with(".json")) return !weights::checkpoint_files(file).empty();  // an index
   if (!std::filesystem::is_regular_file(file, ignored)) return false;
   const auto kind = weights::probe(weights::FileSource(file));
   return kind == FileKind::state_dict || kind == FileKind::legacy_checkpoint ||
@@ -135,14 +139,17 @@ bool holds_weights(const std::string& file) {
 }
 
 // Of every kind of file but a data set; empty for what may be one.
-Lines describe(const std::string& file) {
+Lines describe(const config::InspectConfig& options) {
+  const std::string& file = options.file;
+  if (!options.weights_key.empty() || holds_weights(file)) {
+    return weights::describe(weights::open_checkpoint(file, options.weights_key));
+  }
   if (is_hdf5(file)) return describe_result(file);
   if (std::error_code ignored; std::filesystem::is_directory(file, ignored)) {
     return describe_folder(file);
   }
   if (file.ends_with(".json")) return describe_json(file);
   refuse_text(file);
-  if (holds_weights(file)) return weights::describe(weights::open_checkpoint(file, {}));
   const auto bytes = read_file(file, ErrorKind::usage, "file");
   return model::describe_model({file, bytes});
 }
@@ -160,7 +167,7 @@ void run_inspect(const std::vector<std::string>& arguments) {
     log::note(format("'{}' is a copy of '{}' with checksums", copy, options.file));
     return;
   }
-  const Lines lines = describe(options.file);
+  const Lines lines = describe(options);
   if (lines.empty()) return inspect_data_set(options);
   if (options.verify) {
     throw Error(ErrorKind::usage, format("--verify is for data sets, '{}' is none", options.file));

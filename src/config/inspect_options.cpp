@@ -14,6 +14,7 @@ namespace tally::config {
 namespace {
 
 constexpr std::string_view kDataSets = "Of a data set";
+constexpr std::string_view kWeights = "Of weights";
 constexpr std::string_view kSamples = "Of saved predictions";
 constexpr std::string_view kSeeHelp = "See 'tally inspect --help'.";
 
@@ -32,6 +33,9 @@ OptionTable inspect_table(InspectConfig& config) {
        flag(config.verify)},
       {kDataSets, "add-checksums", "FILE", "write a copy with checksum tables", "",
        words(config.add_checksums)},
+      {kWeights, "weights-key", "KEY",
+       "entry of a training checkpoint that holds the weights, as state_dict", "found by itself",
+       words(config.weights_key)},
       {kSamples, "worst", "N",
        "the N worst: largest loss first, of questions the lowest f1 or the wrong choices, of "
        "segmentations the least right pixels, of detections the fewest objects found",
@@ -63,6 +67,11 @@ void check_together(const InspectConfig& config) {
   if (config.shows_samples() && (copies || config.verify)) {
     throw Error(ErrorKind::usage, format("{} is for data sets, not for the rows of predictions",
                                          config.verify ? "--verify" : "--add-checksums"));
+  }
+  if (!config.weights_key.empty() && (config.shows_samples() || copies || config.verify)) {
+    throw Error(ErrorKind::usage,
+                format("--weights-key is for weights, not for {}",
+                       config.shows_samples() ? "the rows of predictions" : "data sets"));
   }
 }
 

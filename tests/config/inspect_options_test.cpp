@@ -34,6 +34,17 @@ TEST(InspectOptions, FlagsTakeNoWordThatFollows) {
             "copy.h5");
 }
 
+TEST(InspectOptions, TheKeyOfWeightsIsForThemAlone) {
+  EXPECT_EQ(parse_inspect_options({"run.pt", "--weights-key", "ema.model"}).weights_key,
+            "ema.model");
+  EXPECT_THAT(problem_of({"run.pt", "--weights-kee=a"}),
+              HasSubstr("Did you mean '--weights-key'?"));
+  EXPECT_THAT(problem_of({"run.pt", "--weights-key=a", "--verify"}),
+              HasSubstr("--weights-key is for weights, not for data sets"));
+  EXPECT_THAT(problem_of({"run.pt", "--weights-key=a", "--worst=3"}),
+              HasSubstr("--weights-key is for weights, not for the rows of predictions"));
+}
+
 TEST(InspectOptions, GroupsMayBeGivenSeveralTimes) {
   const SampleChoice samples =
       parse_inspect_options({"--group", "camera=-1", "run", "--group=site=2", "--class", "-1",

@@ -89,6 +89,30 @@ def test_weights(suffix: str, tally: Program, tmp_path: Path) -> None:
         assert part in text
 
 
+def test_the_key_names_one_of_several_weights(tally: Program, small_case: Small, tmp_path: Path) -> None:
+    path = tmp_path / "training.pt"
+    torch.save({"model": {"mine": torch.zeros(3)}, "other": {"teacher": {"yours": torch.zeros(4)}}}, path)
+    assert "  mine float32 [3]" in tally("inspect", path).must_succeed().stdout
+    text = tally("inspect", path, "--weights-key", "other.teacher").must_succeed().stdout
+    assert "found at: other.teacher" in text and "  yours float32 [4]" in text and "mine" not in text
+    tally("inspect", path, "--weights-key", "others").must_fail(4, "it has no entry 'others'", "'other' (a dict)")
+    tally("inspect", small_case.model, "--weights-key", "model").must_fail(4, "is a TorchScript model, not weights")
+
+
+@pytest.mark.parametrize("form", ["zip", "legacy", "safetensors"])
+def test_weights_that_are_cut_short(form: str, tally: Program, tmp_path: Path) -> None:
+    state = {"a": torch.zeros(1000)}
+    path = tmp_path / "weights.bin"
+    if form == "safetensors":
+        save_file(state, path)
+    else:
+        torch.save(state, path, _use_new_zipfile_serialization=form == "zip")
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    run = tally("inspect", path).must_fail(4, "cut short", "Copy or download the file again.")
+    assert "expected" not in run.errors[0] and "tally inspect" not in run.errors[0]
+
+
 @pytest.mark.parametrize("given", ["", "model.safetensors.index.json"])
 def test_weights_in_shards(given: str, tally: Program, tmp_path: Path) -> None:
     state = small.TinyNet().state_dict()

@@ -21,6 +21,7 @@ struct InspectConfig {
   std::string file;
   bool verify = false;
   std::string add_checksums;  // file of the copy; empty: none
+  std::string weights_key;    // entry that holds the weights; empty: found by itself
   SampleChoice samples;
 
   bool shows_samples() const { return samples != SampleChoice{}; }
