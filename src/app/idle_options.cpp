@@ -61,6 +61,10 @@ void note_idle_options(Job& job) {
   note(given.tune, job.device.kind == DeviceKind::cuda, "tune", "GPU computes");
   note(given.cuda_graphs != defaults.cuda_graphs, job.device.kind == DeviceKind::cuda,
        "cuda-graphs", "GPU computes");
+  const bool has_weights = !given.weights.empty() || !given.watch.checkpoints.empty();
+  note(!given.weights_key.empty(), has_weights, "weights-key", "weights are given (--weights)");
+  note(!given.weights_prefix.empty(), has_weights, "weights-prefix",
+       "weights are given (--weights)");
   const bool has_replicates = given.intervals == "bootstrap";
   note(given.seed != defaults.seed, has_replicates, "seed", "bootstrap is asked for (--intervals)");
   note(given.bootstrap_replicas != defaults.bootstrap_replicas, has_replicates,

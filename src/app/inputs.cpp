@@ -58,6 +58,7 @@ std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
   options.stream = stream.handle();
   options.precision = model::precision_from_name(config.precision);
   options.tune = config.tune;
+  options.weights_prefix = config.weights_prefix;
   options.cuda_graphs = config.cuda_graphs == "auto";
   if (card) options.card = card->named();
   std::unique_ptr<model::Master> master;

@@ -40,6 +40,9 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
       {kFiles, "weights-key", "KEY",
        "entry of a training checkpoint that holds the weights, as state_dict", "found by itself",
        words(run.weights_key)},
+      {kFiles, "weights-prefix", "PREFIX",
+       "taken off the names of the weights, as 'net.'; tensors without it are left out",
+       "module., _orig_mod. and model., where that fits", words(run.weights_prefix)},
       {kFiles, "data", "FILE", "HDF5 data set", "", words(run.data), must},
       {kFiles, "output", "DIR", "folder of the results", "tally-<UTC time>-<job or process id>",
        words(run.output)},
@@ -143,14 +146,11 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
 }
 
 // Of what a model does, which is done already.
-constexpr std::array<std::string_view, 16> kOfModels{"model",          "weights",
-                                                     "weights-key",    "max-answer-length",
-                                                     "n-best",         "batch-size",
-                                                     "bucket-batches", "precision",
-                                                     "tune",           "cuda-graphs",
-                                                     "device",         "reduce",
-                                                     "threads",        "no-answer-threshold",
-                                                     "stage",          "read-threads"};
+constexpr std::array<std::string_view, 17> kOfModels{
+    "model",       "weights",     "weights-key",    "weights-prefix", "max-answer-length",
+    "n-best",      "batch-size",  "bucket-batches", "precision",      "tune",
+    "cuda-graphs", "device",      "reduce",         "threads",        "no-answer-threshold",
+    "stage",       "read-threads"};
 
 // What each checkpoint brings, or each result has of its own.
 constexpr std::array<std::string_view, 3> kOfOneRun{"weights", "overwrite", "trace"};

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace tally::model {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPrefixes{"module.", "_orig_mod.", "model."};
 constexpr std::size_t kMaxNested = 3;
+constexpr std::size_t kMaxLikely = 8;
 
 using NameSet = std::set<std::string, std::less<>>;
 
@@ -31,7 +35,7 @@ std::vector<std::string> candidates(std::span<const std::string> file_names) {
 
 NameFit compare(const NameSet& model, std::span<const std::string> file_names,
                 const std::string& prefix) {
-  NameFit fit{prefix, {}, {}};
+  NameFit fit{prefix, {}, {}, {}};
   NameSet seen;
   for (const auto& full_name : file_names) {
     const auto name = without_prefix(full_name, prefix);
@@ -74,6 +78,37 @@ NameFit fit_names(std::span<const std::string> model_names,
     if (best.fits()) break;
   }
   return best;
+}
+
+NameFit fit_names_under(std::string_view prefix, std::span<const std::string> model_names,
+                        std::span<const std::string> file_names) {
+  std::vector<std::string> under;
+  std::vector<std::string> left_out;
+  for (const auto& name : file_names) (name.starts_with(prefix) ? under : left_out).push_back(name);
+  auto fit = compare({model_names.begin(), model_names.end()}, under, std::string(prefix));
+  std::sort(left_out.begin(), left_out.end());
+  fit.left_out = std::move(left_out);
+  return fit;
+}
+
+std::vector<std::string> likely_prefixes(std::span<const std::string> model_names,
+                                         std::span<const std::string> file_names) {
+  const NameSet model(model_names.begin(), model_names.end());
+  std::map<std::string_view, std::size_t> counts;
+  for (const std::string_view name : file_names) {
+    for (auto dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+      if (model.contains(name.substr(dot + 1))) ++counts[name.substr(0, dot + 1)];
+    }
+  }
+  std::vector<std::pair<std::size_t, std::string>> found;
+  for (const auto& [prefix, count] : counts) {
+    if (2 * count >= model.size()) found.emplace_back(count, prefix);
+  }
+  std::ranges::stable_sort(found, std::greater(), [](const auto& entry) { return entry.first; });
+  found.resize(std::min(found.size(), kMaxLikely));
+  std::vector<std::string> prefixes;
+  for (auto& entry : found) prefixes.push_back(std::move(entry.second));
+  return prefixes;
 }
 
 }  // namespace tally::model

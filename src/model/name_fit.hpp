@@ -13,6 +13,8 @@ struct NameFit {
   std::string prefix;
   std::vector<std::string> missing;     // in the model, not in the file; sorted
   std::vector<std::string> unexpected;  // in the file, not in the model, with their prefix; sorted
+  std::vector<std::string>
+      left_out;  // in the file, not under the prefix that was asked for; sorted
 
   bool fits() const { return missing.empty() && unexpected.empty(); }
 };
@@ -23,6 +25,15 @@ struct NameFit {
 // not use them.
 NameFit fit_names(std::span<const std::string> model_names,
                   std::span<const std::string> file_names);
+
+// Only those of the file's names that begin with `prefix`.
+NameFit fit_names_under(std::string_view prefix, std::span<const std::string> model_names,
+                        std::span<const std::string> file_names);
+
+// The prefixes that end in a dot and under which the file has the most of the model's names, at
+// least half of them; at most eight, the best first.
+std::vector<std::string> likely_prefixes(std::span<const std::string> model_names,
+                                         std::span<const std::string> file_names);
 
 // Whether evaluation does not use it: num_batches_tracked, n_averaged.
 bool is_counter(std::string_view name);

@@ -13,7 +13,7 @@ WeightFit SwappingMaster::fit(const weights::Checkpoint& checkpoint) {
   auto& swap = swap_.emplace(make_swap());
   const auto on_stream = scope();
   if (!own_values_) own_values_ = swap.optional_values();
-  auto fit = swap.fit(checkpoint);
+  auto fit = swap.fit(checkpoint, options_.weights_prefix);
   swap.restore(*own_values_);
   return fit;
 }

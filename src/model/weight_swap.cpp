@@ -12,7 +12,6 @@
 #include <tally/base/printable.hpp>
 #include <tally/digest/digest.hpp>
 
-#include "name_fit.hpp"
 #include "tensors.hpp"
 
 namespace tally::model {
@@ -46,7 +45,7 @@ std::string mismatch(const std::string& name, const at::Tensor& target,
                 weights::name(stored.type), shape_text(target), dtype_name(target));
 }
 
-void note_choices(const weights::Checkpoint& checkpoint, const std::string& prefix,
+void note_choices(const weights::Checkpoint& checkpoint, const NameFit& fit,
                   std::vector<std::string>& notes) {
   const auto note = [&](const std::string& text) {
     notes.push_back(printable(format("weights '{}': {}", checkpoint.path, text)));
@@ -54,7 +53,10 @@ void note_choices(const weights::Checkpoint& checkpoint, const std::string& pref
   if (!checkpoint.location.empty()) {
     note(format("taken from its entry '{}'", checkpoint.location));
   }
-  if (!prefix.empty()) note(format("prefix '{}' taken off the names", prefix));
+  if (!fit.prefix.empty()) {
+    note(format("prefix '{}' taken off the names{}", fit.prefix,
+                list_first("without it left out", fit.left_out)));
+  }
   if (!checkpoint.skipped.empty()) {
     note(format("no tensors, skipped{}", list_first("entries", checkpoint.skipped)));
   }
@@ -92,15 +94,39 @@ void WeightSwap::forgive_missing(std::vector<std::string>& missing) const {
   });
 }
 
-std::vector<std::string> WeightSwap::misfits(const weights::Checkpoint& checkpoint,
-                                             const std::vector<std::string>& names) const {
-  std::vector<std::string> found;
-  for (const auto& name : names) {
-    auto text = mismatch(std::string(without_prefix(name, prefix_)), target_of(name),
-                         checkpoint.tensors.at(name));
-    if (!text.empty()) found.push_back(std::move(text));
+WeightSwap::Trial WeightSwap::try_names(const weights::Checkpoint& checkpoint,
+                                        NameFit names) const {
+  Trial trial{std::move(names), {}, {}};
+  const auto& prefix = trial.names.prefix;
+  forgive_missing(trial.names.missing);
+  for (const auto& [name, stored] : checkpoint.tensors) {
+    const auto own = without_prefix(name, prefix);
+    const auto target = targets_.find(own);
+    if (target == targets_.end() || std::ranges::binary_search(trial.names.left_out, name))
+      continue;
+    trial.taken.push_back(name);
+    auto text = mismatch(std::string(own), target->second, stored);
+    if (!text.empty()) trial.misshaped.push_back(std::move(text));
   }
-  return found;
+  return trial;
+}
+
+// Says which other prefix would do.
+Error WeightSwap::misfit(const weights::Checkpoint& checkpoint, const Trial& trial) const {
+  const auto own = names_of(targets_);
+  const auto given = names_of(checkpoint.tensors);
+  auto prefixes = likely_prefixes(own, given);
+  std::erase_if(prefixes, [&](const std::string& prefix) {
+    return !try_names(checkpoint, fit_names_under(prefix, own, given)).fits();
+  });
+  return {ErrorKind::model,
+          printable(format("weights '{}' do not fit model '{}'{}{}{}", checkpoint.path, model_,
+                           list_first("missing", trial.names.missing),
+                           list_first("unexpected", trial.names.unexpected),
+                           list_first("of another shape or type", trial.misshaped))),
+          prefixes.empty()
+              ? std::string("Compare both files with 'tally inspect'.")
+              : printable(format("--weights-prefix {} would fit.", fmt::join(prefixes, " or ")))};
 }
 
 void WeightSwap::note_conversions(const weights::Checkpoint& checkpoint, WeightFit& fit) const {
@@ -117,28 +143,19 @@ void WeightSwap::note_conversions(const weights::Checkpoint& checkpoint, WeightF
   }
 }
 
-WeightFit WeightSwap::fit(const weights::Checkpoint& checkpoint) {
-  auto fit = fit_names(names_of(targets_), names_of(checkpoint.tensors));
-  forgive_missing(fit.missing);
-  prefix_ = fit.prefix;
+WeightFit WeightSwap::fit(const weights::Checkpoint& checkpoint, std::string_view prefix) {
+  const auto own = names_of(targets_);
+  const auto given = names_of(checkpoint.tensors);
+  auto trial = try_names(
+      checkpoint, prefix.empty() ? fit_names(own, given) : fit_names_under(prefix, own, given));
+  if (!trial.fits()) throw misfit(checkpoint, trial);
+  prefix_ = trial.names.prefix;
   types_.clear();
   gathered_.clear();
   WeightFit found;
-  for (const auto& [name, stored] : checkpoint.tensors) {
-    if (!targets_.contains(without_prefix(name, prefix_))) continue;
-    found.names.push_back(name);
-    types_.emplace(name, stored.type);
-  }
-  const auto misshaped = misfits(checkpoint, found.names);
-  if (!fit.fits() || !misshaped.empty()) {
-    throw Error(ErrorKind::model,
-                printable(format("weights '{}' do not fit model '{}'{}{}{}", checkpoint.path,
-                                 model_, list_first("missing", fit.missing),
-                                 list_first("unexpected", fit.unexpected),
-                                 list_first("of another shape or type", misshaped))),
-                "Compare both files with 'tally inspect'.");
-  }
-  note_choices(checkpoint, prefix_, found.notes);
+  found.names = std::move(trial.taken);
+  for (const auto& name : found.names) types_.emplace(name, checkpoint.tensors.at(name).type);
+  note_choices(checkpoint, trial.names, found.notes);
   note_conversions(checkpoint, found);
   return found;
 }

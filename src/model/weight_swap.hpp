@@ -11,6 +11,7 @@
 #include <tally/model/master.hpp>
 #include <tally/weights/checkpoint.hpp>
 
+#include "name_fit.hpp"
 #include "network.hpp"
 
 namespace tally::model {
@@ -28,7 +29,7 @@ class WeightSwap {
   void restore(const std::map<std::string, at::Tensor>& values);
 
   // See Master.
-  WeightFit fit(const weights::Checkpoint& checkpoint);
+  WeightFit fit(const weights::Checkpoint& checkpoint, std::string_view prefix);
   void put(const std::string& name, const weights::StoredPart& part,
            std::span<const std::byte> bytes);
   void settle();
@@ -38,9 +39,16 @@ class WeightSwap {
  private:
   using Targets = std::map<std::string, at::Tensor, std::less<>>;
 
+  struct Trial {
+    NameFit names;
+    std::vector<std::string> taken;      // of the checkpoint's tensors, with their prefix
+    std::vector<std::string> misshaped;  // of these, with what the model has
+    bool fits() const { return names.fits() && misshaped.empty(); }
+  };
+
   void forgive_missing(std::vector<std::string>& missing) const;
-  std::vector<std::string> misfits(const weights::Checkpoint& checkpoint,
-                                   const std::vector<std::string>& names) const;
+  Trial try_names(const weights::Checkpoint& checkpoint, NameFit names) const;
+  Error misfit(const weights::Checkpoint& checkpoint, const Trial& trial) const;
   void note_conversions(const weights::Checkpoint& checkpoint, WeightFit& fit) const;
   const at::Tensor& target_of(std::string_view full_name) const;
 

@@ -29,6 +29,7 @@ TEST(Parse, StoresEveryOption) {
                                               "--weights",
                                               "w=1.pt",
                                               "--weights-key=k",
+                                              "--weights-prefix=net.",
                                               "--data",
                                               "ü.h5",
                                               "--output",
@@ -65,6 +66,7 @@ TEST(Parse, StoresEveryOption) {
   EXPECT_EQ(config.model, "a b.pt");
   EXPECT_EQ(config.weights, "w=1.pt");
   EXPECT_EQ(config.weights_key, "k");
+  EXPECT_EQ(config.weights_prefix, "net.");
   EXPECT_EQ(config.data, "ü.h5");
   EXPECT_EQ(config.output, "-odd");
   EXPECT_TRUE(config.overwrite);
@@ -90,6 +92,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
   const std::vector<std::pair<std::string, std::string>> expected{{"model", "m.pt"},
                                                                   {"weights", ""},
                                                                   {"weights-key", ""},
+                                                                  {"weights-prefix", ""},
                                                                   {"data", "d.h5"},
                                                                   {"output", ""},
                                                                   {"overwrite", "true"},

@@ -14,6 +14,7 @@ const std::vector<Case> kCases{
     {"model", "f.pt", "e.pt", "c.pt", "m.pt"},
     {"weights", "f", "e", "c", ""},
     {"weights-key", "f", "e", "c", ""},
+    {"weights-prefix", "f.", "e.", "c.", ""},
     {"data", "f", "e", "c", "d.h5"},
     {"output", "f", "e", "c", ""},
     {"overwrite", "true", "false", "true", "false"},

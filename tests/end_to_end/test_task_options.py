@@ -46,6 +46,8 @@ def test_two_classes_may_be_read_as_either_task(
     ("multiclass", ("--metrics", "accuracy", "--save", "none", "--label-smoothing", 0.1), "--label-smoothing changes"),
     ("multiclass", ("--seed", 3), "--seed changes nothing"),
     ("multiclass", ("--bootstrap-replicas", 50), "--bootstrap-replicas changes nothing"),
+    ("multiclass", ("--weights-key", "a"), "--weights-key changes nothing: no weights"),
+    ("multiclass", ("--weights-prefix", "a."), "--weights-prefix changes nothing: no weights"),
     ("multiclass", ("--tune",), "--tune changes nothing"),
     ("multiclass", ("--cuda-graphs", "off"), "--cuda-graphs changes nothing"),
     ("regression", ("--confusion-max-classes", 3), "--confusion-max-classes changes nothing"),

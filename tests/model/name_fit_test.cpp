@@ -55,5 +55,24 @@ TEST(NameFitTest, TwoNamesNeverBecomeOne) {
   EXPECT_THAT(fit.unexpected, ElementsAre("module.a"));
 }
 
+TEST(NameFitTest, UnderAPrefixTheOthersAreLeftOut) {
+  const Names file{"net.a", "net.b", "head.a", "a"};
+  const auto fit = fit_names_under("net.", Names{"a", "b"}, file);
+  EXPECT_TRUE(fit.fits());
+  EXPECT_EQ(fit.prefix, "net.");
+  EXPECT_THAT(fit.left_out, ElementsAre("a", "head.a"));
+  const auto misfit = fit_names_under("head.", Names{"a", "b"}, file);
+  EXPECT_THAT(misfit.missing, ElementsAre("b"));
+  EXPECT_THAT(misfit.unexpected, IsEmpty());
+  EXPECT_THAT(fit_names_under("net.", Names{"a"}, file).unexpected, ElementsAre("net.b"));
+}
+
+TEST(NameFitTest, LikelyPrefixesHaveTheMostOfTheNames) {
+  const Names model{"a.w", "b.w", "c.w", "w"};
+  const Names file{"net.a.w", "net.b.w", "net.c.w", "x.net.a.w", "x.net.b.w", "y.a.w", "z"};
+  EXPECT_THAT(likely_prefixes(model, file), ElementsAre("net.", "x.net."));
+  EXPECT_THAT(likely_prefixes(model, model), IsEmpty());
+}
+
 }  // namespace
 }  // namespace tally::model

@@ -1,3 +1,5 @@
+#include <tally/base/format.hpp>
+
 #include "model_fixture.hpp"
 
 namespace tally::model {
@@ -77,6 +79,42 @@ TEST(WeightSwapTest, NamesInMessagesArePrintable) {
   const auto master = load_master(File("net.pt"), {});
   EXPECT_THAT(error_of(ErrorKind::model, [&] { master->fit(checkpoint); }),
               HasSubstr(R"(1 unexpected: a\x00\x0a.)"));
+}
+
+// The tensors of state_dict.pth under these prefixes.
+weights::Checkpoint prefixed(const std::vector<std::string>& prefixes) {
+  auto checkpoint = weights::open_checkpoint(fixture_path("state_dict.pth"), {});
+  for (const auto& [name, tensor] : std::exchange(checkpoint.tensors, {})) {
+    for (const auto& prefix : prefixes) checkpoint.tensors[prefix + name] = tensor;
+  }
+  return checkpoint;
+}
+
+TEST(WeightSwapTest, APrefixThatIsAskedForIsTakenOff) {
+  for (const auto* prefix : {"student.", "model.net."}) {
+    PredictorOptions options;
+    options.weights_prefix = prefix;
+    const auto master = load_master(File("net.pt"), options);
+    testing::internal::CaptureStderr();
+    swap_weights(*master, prefixed({"teacher.", prefix, ""}));
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                HasSubstr(format("prefix '{}' taken off the names; 22 without it left out: bn.bias",
+                                 prefix)));
+    EXPECT_THAT(run(*master->make_last_predictor()), ContainerEq(read_floats("other.f32")));
+  }
+}
+
+TEST(WeightSwapTest, ThePrefixThatWouldFitIsNamed) {
+  const auto master = load_master(File("net.pt"), {});
+  const auto error = [&](const weights::Checkpoint& checkpoint) {
+    return error_of(ErrorKind::model, [&] { master->fit(checkpoint); });
+  };
+  EXPECT_THAT(error(prefixed({"net."})), HasSubstr("--weights-prefix net. would fit."));
+  EXPECT_THAT(error(prefixed({"net.", "teacher."})),
+              HasSubstr("--weights-prefix net. or teacher. would fit."));
+  auto checkpoint = prefixed({"net."});
+  checkpoint.tensors.at("net.fc.bias").shape = {7};
+  EXPECT_THAT(error(checkpoint), HasSubstr("Compare both files with 'tally inspect'."));
 }
 
 TEST(WeightSwapTest, NothingIsBroadcast) {

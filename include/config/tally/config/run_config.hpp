@@ -33,8 +33,9 @@ struct RunConfig {
   std::string model;        // TorchScript file or .pt2 package
   std::string weights;      // replaces the model's weights; empty: its own
   std::string weights_key;
-  std::string data;    // HDF5 data set
-  std::string output;  // result folder; empty: chosen by rank 0
+  std::string weights_prefix;  // taken off the names; empty: the usual ones
+  std::string data;            // HDF5 data set
+  std::string output;          // result folder; empty: chosen by rank 0
   bool overwrite = false;
 
   // What is computed

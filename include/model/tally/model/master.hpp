@@ -29,7 +29,8 @@ class Master {
   // Holds names, shapes and types against the model's, and puts back what the model itself had
   // where a checkpoint may leave it out: counters, and buffers that are in no state_dict.
   // Error(model) names what is missing, unexpected or of another shape or type, the first ten of
-  // each, and changes nothing; also where the model's weights are constants.
+  // each, and the prefix (PredictorOptions) that would fit, and changes nothing; also where the
+  // model's weights are constants.
   virtual WeightFit fit(const weights::Checkpoint& checkpoint) = 0;
   // Puts one part of the tensor `name` in its place; `bytes` are the part's own. All parts that
   // fit() asked for, in any order, then settle(); predictors of before must not be used any more.

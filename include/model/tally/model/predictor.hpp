@@ -75,6 +75,9 @@ struct PredictorOptions {
   Precision precision = Precision::model;
   bool tune = false;  // GPUs: cuDNN times its algorithms, and may choose others in each process
   bool cuda_graphs = true;  // GPUs: replay a forward pass that launches many small kernels
+  // Of a checkpoint's names, to be taken off: tensors without it are left out. Empty: the usual
+  // ones are taken off where that makes the names fit.
+  std::string weights_prefix;
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
 };
