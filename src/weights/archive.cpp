@@ -90,6 +90,7 @@ bool has_zip_end(const ByteSource& bytes) {
 }
 
 Archive::Archive(const ByteSource& bytes) : bytes_(bytes) {
+  if (!has_zip_end(bytes)) throw CutShort("the end of its zip archive is missing");
   checked("zip directory", [&] {
     reader_ = std::make_unique<Reader>(bytes);
     entries_ = reader_->stream.getAllRecords();

@@ -18,7 +18,7 @@ namespace {
 
 void check_range(std::uint64_t offset, std::uint64_t num_bytes, std::uint64_t size) {
   if (offset <= size && num_bytes <= size - offset) return;
-  throw FormatError(
+  throw CutShort(
       format("{} bytes from byte {} on reach past its {} bytes", num_bytes, offset, size));
 }
 

@@ -32,7 +32,7 @@ auto read_file(const fs::path& path, Checkpoint& checkpoint, Read read) {
   try {
     return read(bytes, checkpoint.files.size() - 1);
   } catch (const FormatError& error) {
-    throw unreadable(path.string(), error.what());
+    throw unreadable(path.string(), error);
   }
 }
 

@@ -114,7 +114,7 @@ void add_parts(const fs::path& folder, std::vector<Wanted> wanted, Checkpoint& c
       part.file = checkpoint.files.size() - 1;
       tensor.parts.push_back(std::move(part));
     } catch (const FormatError& error) {
-      throw unreadable(path, format("tensor '{}': {}", chunk.name, error.what()));
+      throw unreadable(path, error, format("tensor '{}': ", chunk.name));
     }
   }
 }
@@ -130,7 +130,7 @@ Checkpoint open_distributed(const fs::path& folder, std::string_view key) {
     DistributedMetadata metadata(file);
     add_parts(folder, select(metadata, key, checkpoint), checkpoint);
   } catch (const FormatError& error) {
-    throw unreadable(path.string(), error.what());
+    throw unreadable(path.string(), error);
   }
   return checkpoint;
 }
@@ -149,7 +149,7 @@ std::vector<fs::path> distributed_files(const fs::path& folder) {
       }
     }
   } catch (const FormatError& error) {
-    throw unreadable(path.string(), error.what());
+    throw unreadable(path.string(), error);
   }
   return files;
 }

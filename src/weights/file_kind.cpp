@@ -82,7 +82,7 @@ std::string unknown_content(const ByteSource& bytes) {
   if (bytes.size() == 0) return "is empty";
   if (looks_like_zip(bytes)) {
     return has_zip_end(bytes)
-               ? "is a zip archive that PyTorch did not write"
+               ? "is a zip archive that PyTorch did not write, or a damaged one"
                : "was cut short: it begins as a PyTorch file, but its end is missing";
   }
   const auto head_bytes = bytes.read(0, std::min<std::uint64_t>(bytes.size(), 512));

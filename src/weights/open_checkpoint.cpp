@@ -21,8 +21,6 @@
 namespace tally::weights {
 namespace {
 
-constexpr std::string_view kCopyAgain = "Copy or download the file again.";
-
 Error refusal(const ByteSource& bytes, const std::string& name, FileKind kind) {
   constexpr std::string_view kSave = "Save model.state_dict() with torch.save or safetensors.";
   const auto error = [&](std::string_view what, std::string_view next_step) {

@@ -7,6 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/weights/format_error.hpp>
 
 namespace tally::weights {
 
@@ -18,6 +19,17 @@ inline Error unreadable(std::string_view file, std::string_view why,
           format("weights '{}' cannot be read ({}{})", printable(file),
                  printable(why.substr(0, kLongest)), why.size() > kLongest ? "…" : ""),
           next_step};
+}
+
+inline constexpr std::string_view kCopyAgain = "Copy or download the file again.";
+
+// The same of what a reader threw. what: the part of the file, "tensor 'a': ", or empty.
+inline Error unreadable(std::string_view file, const FormatError& error,
+                        std::string_view what = {}) {
+  if (dynamic_cast<const CutShort*>(&error) == nullptr) {
+    return unreadable(file, format("{}{}", what, error.what()));
+  }
+  return unreadable(file, format("cut short or damaged: {}{}", what, error.what()), kCopyAgain);
 }
 
 }  // namespace tally::weights

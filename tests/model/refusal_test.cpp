@@ -37,7 +37,8 @@ TEST(ModelRefusalTest, OtherKinds) {
   EXPECT_THAT(model_error("package.pt2"),
               HasSubstr("is no .pt2 package that can be run (it holds no compiled code)"));
   EXPECT_THAT(model_error("set.h5"), HasSubstr("is an HDF5 file, not a model"));
-  EXPECT_THAT(model_error("archive.zip"), HasSubstr("is a zip archive that PyTorch did not write"));
+  EXPECT_THAT(model_error("archive.zip"),
+              HasSubstr("is a zip archive that PyTorch did not write, or a damaged one;"));
   EXPECT_THAT(model_error("empty"), HasSubstr("is empty"));
   EXPECT_THAT(model_error("text.txt"), HasSubstr("is a text file"));
   EXPECT_THAT(model_error("card.json"), HasSubstr("is a JSON text file"));

@@ -139,5 +139,17 @@ TEST(DeepSpeedTest, WhatIsRefused) {
   }
 }
 
+TEST(DeepSpeedTest, FilesThatAreCutShortAreCopiedAgain) {
+  for (const auto* name :
+       {"mp_rank_00_model_states.pt", "bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt"}) {
+    const Folder folder;
+    folder.copy(checkpoint_path("deepspeed-2/stage2_bf16/global_step3"));
+    const auto path = folder.path() / name;
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    EXPECT_THAT(error_of(ErrorKind::model, [&] { open_checkpoint(folder.path(), {}); }),
+                HasSubstr("(cut short or damaged: the end of its zip archive is missing). Copy"));
+  }
+}
+
 }  // namespace
 }  // namespace tally::weights

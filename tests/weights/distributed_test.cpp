@@ -137,7 +137,9 @@ TEST(OddMetadataTest, WhatIsRefused) {
       {"slice_outside", "bytes from byte 1000000000 on reach past its"},
       {"slice_wrapping", "reach past its"},
       {"slice_negative", "the offset of its torch.distributed.checkpoint.filesystem._StorageInfo"},
-      {"slice_short", "__0_0.distcp' cannot be read (tensor 'conv.weight': zip directory"},
+      {"slice_short",
+       "__0_0.distcp' cannot be read (cut short or damaged: tensor 'conv.weight': the end of its "
+       "zip"},
       {"slice_of_other_tensor", "its chunk is float32 "},
       {"transformed", "its files are compressed or encrypted, which is not read"},
       {"file_up", "it names '../__0_0.distcp', which is no file beside it"},
@@ -162,7 +164,19 @@ TEST(DistributedFilesTest, AFileCutShortIsRefused) {
   const auto file = folder.path() / "__0_0.distcp";
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   EXPECT_THAT(error_of(ErrorKind::model, [&] { open_checkpoint(folder.path(), {}); }),
-              HasSubstr("__0_0.distcp' cannot be read (tensor '"));
+              HasSubstr("__0_0.distcp' cannot be read (cut short or damaged: tensor '"));
+}
+
+TEST(MetadataTest, FilesThatAreCutShortAreCopiedAgain) {
+  for (const auto* name : {".metadata", "__0_0.distcp", "__1_0.distcp"}) {
+    const Folder folder;
+    folder.copy(checkpoint_path("dcp-2/flat"));
+    const auto path = folder.path() / name;
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    EXPECT_THAT(error_of(ErrorKind::model, [&] { open_checkpoint(folder.path(), {}); }),
+                testing::AllOf(HasSubstr(std::string(name) + "' cannot be read (cut short or"),
+                               testing::EndsWith("Copy or download the file again.")));
+  }
 }
 
 TEST(MetadataTest, NamesInMessagesArePrintable) {
