@@ -51,15 +51,15 @@ start() {
   watch=$!
 }
 
-# end PROCESS: asks it to end, if it still runs, and waits until it has.
+# end SIGNAL PROCESS: asks it to end, if it still runs, and waits until it has.
 end() {
-  if [[ -n $1 ]] && kill -TERM "$1" 2>/dev/null; then wait "$1" || true; fi
+  if [[ -n $2 ]] && kill "-$1" "$2" 2>/dev/null; then wait "$2" || true; fi
 }
 
 interrupted() {
   trap '' INT TERM
-  end "$trainer"
-  end "$watch"
+  end TERM "$trainer"
+  end USR1 "$watch" # mpirun passes it on; SIGTERM kills the ranks a second later
   print_best
   exit $((128 + $1))
 }
