@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "data_tools"), str(ROOT / "tests" / "support")]
 
+pytest.register_assert_rewrite("hostile_runs")  # a plugin of two test files
+
 import small  # noqa: E402
 from launch import Program, Run  # noqa: E402
 

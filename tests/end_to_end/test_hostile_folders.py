@@ -9,28 +9,18 @@ import hostile_shards
 import pytest
 import torch
 from checkpoints import make_net
-from conftest import Evaluate, Small
 from hostile_dcp import BAD_DCP
 from hostile_deepspeed import BAD_DEEPSPEED
 from hostile_pickles import COMMANDS, SLOT, splice_file
 from hostile_runs import HostileRuns
 from hostile_shards import BAD_SHARDS, INDEX
-from launch import Program
 from sharded_files import SHARDED
-from weight_runs import WeightRuns, ranked_checkpoints
+from weight_runs import ranked_checkpoints
+
+pytest_plugins = "hostile_runs"
 
 # The others are read by the same code.
 SOME = ["reduce_system", "new_object_with_keywords", "set_state", "old_object", "rebuilt_tensor"]
-
-
-@pytest.fixture(scope="module")
-def runs(evaluate: Evaluate, small_case: Small, tmp_path_factory: pytest.TempPathFactory) -> WeightRuns:
-    return WeightRuns(evaluate, small_case.data, tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture
-def hostile(tally: Program, runs: WeightRuns, tmp_path: Path) -> HostileRuns:
-    return HostileRuns(tally, runs, tmp_path)
 
 
 def copied(good: Path, tmp_path: Path) -> Path:

@@ -10,13 +10,12 @@ import pytest
 import torch
 from checkpoint_files import FILES
 from checkpoints import make_net
-from conftest import Evaluate, Small
 from hostile_archives import BAD_ARCHIVES, HARMLESS_NAMES, cuts
 from hostile_files import BAD_PICKLES, BAD_SAFETENSORS, BIAS, header_of, write_safetensors, write_state
 from hostile_pickles import COMMANDS, NEVER_WRITTEN, SLOT, UNNAMED_CALLS, splice_file
 from hostile_runs import HostileRuns
-from launch import Program
-from weight_runs import WeightRuns
+
+pytest_plugins = "hostile_runs"
 
 # What is wrong in these is not seen yet.
 WAITING = {
@@ -29,16 +28,6 @@ def cases(names: Iterable[str]) -> list[object]:
         return [pytest.mark.xfail(reason=WAITING[name], strict=True)] if name in WAITING else []
 
     return [pytest.param(name, marks=marks(name)) for name in names]
-
-
-@pytest.fixture(scope="module")
-def runs(evaluate: Evaluate, small_case: Small, tmp_path_factory: pytest.TempPathFactory) -> WeightRuns:
-    return WeightRuns(evaluate, small_case.data, tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture
-def hostile(tally: Program, runs: WeightRuns, tmp_path: Path) -> HostileRuns:
-    return HostileRuns(tally, runs, tmp_path)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -108,7 +97,7 @@ def test_pickle(name: str, hostile: HostileRuns, tmp_path: Path) -> None:
 def test_path_into_a_dict_that_holds_itself(hostile: HostileRuns, tmp_path: Path) -> None:
     path = tmp_path / "weights.pt"
     BAD_PICKLES["dict_in_itself"](path, {})
-    hostile.refuse(path, options=("--weights-key", ".".join(["model"] * 100)))
+    hostile.refuse(path, key=".".join(["model"] * 100))
 
 
 @pytest.mark.parametrize("name", cases(BAD_SAFETENSORS))
