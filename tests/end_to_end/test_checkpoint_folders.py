@@ -12,26 +12,26 @@ from conftest import Evaluate, Small
 from sharded_files import SHARDED
 from weight_runs import WeightRuns, ranked_checkpoints
 
-RANKS = pytest.mark.parametrize("ranks", [None, 3], ids=["alone", "3ranks"])
-
-
 @pytest.fixture(scope="module")
 def runs(evaluate: Evaluate, small_case: Small, tmp_path_factory: pytest.TempPathFactory) -> WeightRuns:
     return WeightRuns(evaluate, small_case.data, tmp_path_factory.mktemp("models"))
 
 
-@RANKS
 @pytest.mark.parametrize("name", SHARDED)
-def test_shards(name: str, ranks: int | None, runs: WeightRuns, tmp_path: Path) -> None:
-    check_form(SHARDED[name], ranks, runs, tmp_path)
+def test_shards(name: str, runs: WeightRuns, tmp_path: Path) -> None:
+    check_form(SHARDED[name], runs, tmp_path)
 
 
-@RANKS
-def test_averaged_model(ranks: int | None, runs: WeightRuns, tmp_path: Path) -> None:
-    check_form(AVERAGED, ranks, runs, tmp_path)
+@pytest.mark.parametrize("name", ["hub_index", "transformers_folder", "accelerate_bin_folder", "accelerate_state"])
+def test_shards_on_3_ranks(name: str, runs: WeightRuns, tmp_path: Path) -> None:
+    check_form(SHARDED[name], runs, tmp_path, ranks=3)
 
 
-def check_form(form: Form, ranks: int | None, runs: WeightRuns, folder: Path) -> None:
+def test_averaged_model(runs: WeightRuns, tmp_path: Path) -> None:
+    check_form(AVERAGED, runs, tmp_path)
+
+
+def check_form(form: Form, runs: WeightRuns, folder: Path, ranks: int | None = None) -> None:
     net = make_net()
     result = runs.with_weights(form.write(folder, net), ranks=ranks)
     assert result.digests == runs.expected(net.state_dict())
@@ -65,14 +65,11 @@ DCP = [
 WRITERS = pytest.mark.parametrize("num_writers", [1, 2, 4], ids=["by1", "by2", "by4"])
 
 
-@RANKS
 @WRITERS
 @pytest.mark.parametrize("name", DCP)
-def test_distributed_checkpoint(
-    name: str, num_writers: int, ranks: int | None, runs: WeightRuns, written: Callable
-) -> None:
+def test_distributed_checkpoint(name: str, num_writers: int, runs: WeightRuns, written: Callable) -> None:
     folder = written("dcp", num_writers) / name
-    assert runs.with_weights(folder, ranks=ranks).digests == runs.expected(state_of(folder))
+    assert runs.with_weights(folder).digests == runs.expected(state_of(folder))
 
 
 @WRITERS
@@ -97,13 +94,25 @@ def test_precisions_of_distributed_checkpoint(model: str, name: str, runs: Weigh
 ZERO = [f"stage{stage}_{precision}" for stage in (1, 2, 3) for precision in ("bf16", "fp32")]
 
 
-@RANKS
 @pytest.mark.parametrize("num_writers", [1, 2, 3], ids=["by1", "by2", "by3"])
 @pytest.mark.parametrize("name", [*ZERO, "stage2_frozen", "stage3_frozen"])
-def test_deepspeed(name: str, num_writers: int, ranks: int | None, runs: WeightRuns, written: Callable) -> None:
+def test_deepspeed(name: str, num_writers: int, runs: WeightRuns, written: Callable) -> None:
     """The weights that DeepSpeed keeps in fp32, put together as its own zero_to_fp32 does."""
     folder = written("deepspeed", num_writers) / name
-    assert runs.with_weights(folder, ranks=ranks).digests == runs.expected(state_of(folder))
+    assert runs.with_weights(folder).digests == runs.expected(state_of(folder))
+
+
+@pytest.mark.parametrize(
+    ("writer", "num_writers", "name"),
+    [("dcp", 4, "flat"), ("dcp", 4, "tensor_parallel"), ("dcp", 2, "many_files"), ("dcp", 2, "first_kind"),
+     ("dcp", 4, "replicated"), ("deepspeed", 2, "stage1_fp32"), ("deepspeed", 3, "stage2_bf16"),
+     ("deepspeed", 3, "stage3_bf16")],
+)  # fmt: skip
+def test_ranked_writers_read_on_3_ranks(
+    writer: str, num_writers: int, name: str, runs: WeightRuns, written: Callable
+) -> None:
+    folder = written(writer, num_writers) / name
+    assert runs.with_weights(folder, ranks=3).digests == runs.expected(state_of(folder))
 
 
 @pytest.mark.parametrize("name", ["stage2_bf16", "stage3_bf16"])

@@ -101,14 +101,6 @@ def test_batch_size_changes_the_grid_but_not_the_result(prepared: Prepared, eval
     assert result.report["plan"]["batches"] == 143
 
 
-def test_the_original_checkpoint_as_weights(prepared: Prepared, evaluate: Evaluate) -> None:
-    # Of PyTorch before 1.6: a training checkpoint in the old form, its names begin with "module.".
-    original = prepared.data_dir / "cifar10-nets" / "resnet20-12fca82f.th"
-    network = "cifar_resnet20"
-    result = evaluate(prepared.untrained_model(network), prepared.data_of(network), "--weights", original)
-    check_known(result, network)
-
-
 def test_torchscript_of_pytorch_1_1_is_refused(prepared: Prepared, tally: Program, tmp_path: Path) -> None:
     model = prepared.data_dir / "mnist-convnet" / "mnist_cnn.pt"
     arguments = ["--model", model, "--data", prepared.data_of("mnist_convnet"), "--output", tmp_path / "run"]

@@ -16,17 +16,22 @@ from test_known_results import check_known
 from varied_net import untied_net
 from weight_runs import WeightRuns
 
-RANKS = pytest.mark.parametrize("ranks", [None, 3], ids=["alone", "3ranks"])
-
-
 @pytest.fixture(scope="module")
 def runs(evaluate: Evaluate, small_case: Small, tmp_path_factory: pytest.TempPathFactory) -> WeightRuns:
     return WeightRuns(evaluate, small_case.data, tmp_path_factory.mktemp("models"))
 
 
-@RANKS
 @pytest.mark.parametrize("name", FILES)
-def test_form(name: str, ranks: int | None, runs: WeightRuns, tmp_path: Path) -> None:
+def test_form(name: str, runs: WeightRuns, tmp_path: Path) -> None:
+    check_form(name, runs, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["state_dict", "views_of_one_storage", "legacy_nested", "lightning", "safetensors"])
+def test_form_on_3_ranks(name: str, runs: WeightRuns, tmp_path: Path) -> None:
+    check_form(name, runs, tmp_path, ranks=3)
+
+
+def check_form(name: str, runs: WeightRuns, tmp_path: Path, ranks: int | None = None) -> None:
     form, net = FILES[name], make_net()
     path = form.write(tmp_path, net)
     key = [] if form.key is None else ["--weights-key", form.key]
@@ -94,11 +99,10 @@ def test_package(form: str, package: Path, runs: WeightRuns, tmp_path: Path) -> 
     assert results[0].value("loss") == pytest.approx(own.value("loss"), rel=1e-5)
 
 
-PUBLISHED = [("cifar_resnet20", "resnet20-12fca82f"), ("cifar_resnet32", "resnet32-d509ac18")]
+PUBLISHED = [("cifar_resnet20", "resnet20-12fca82f", None), ("cifar_resnet32", "resnet32-d509ac18", 3)]
 
 
-@pytest.mark.parametrize(("network", "name"), PUBLISHED)
-@RANKS
+@pytest.mark.parametrize(("network", "name", "ranks"), PUBLISHED)
 def test_published_checkpoints(
     network: str, name: str, ranks: int | None, data_dir: Path, cache_dir: Path, evaluate: Evaluate
 ) -> None:
@@ -129,8 +133,7 @@ MISFITS = {
 }  # fmt: skip
 
 
-@RANKS
-@pytest.mark.parametrize("suffix", [".pth", ".safetensors"])
+@pytest.mark.parametrize(("suffix", "ranks"), [(".pth", None), (".safetensors", None), (".safetensors", 3)])
 @pytest.mark.parametrize("kind", MISFITS)
 def test_misfits(
     kind: str, suffix: str, ranks: int | None, tally: Program, runs: WeightRuns, tmp_path: Path

@@ -14,17 +14,18 @@ from prepared import SUPPORT, Cache
 from varied_net import VariedNet
 
 BASE_SEED = 3
+RANKED = ["dcp-1", "dcp-2", "dcp-4", "deepspeed-1", "deepspeed-2", "deepspeed-3"]
 
 
 def ranked_checkpoints(cache_dir: Path, writer: str, num_ranks: int) -> Path:
     """The folder of all forms that this writer of ranked_checkpoints.py writes on so many ranks."""
 
     def run(path: Path) -> None:
-        words = [sys.executable, SUPPORT / "ranked_checkpoints.py", writer, num_ranks, path]
+        words = [sys.executable, SUPPORT / "ranked_checkpoints.py", path, *RANKED]
         made = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
         assert made.returncode == 0, made.stderr
 
-    return Cache(cache_dir).made(f"{writer}-{num_ranks}-ranks", run)
+    return Cache(cache_dir).made("ranked", run) / f"{writer}-{num_ranks}"
 
 
 class WeightRuns:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(SUPPORT))
 
 PACKAGES = ("deepspeed", "huggingface_hub", "safetensors", "torch")
 SOURCES = ("checkpoints", "dcp_checkpoints", "deepspeed_checkpoints", "ranked_checkpoints", "varied_net")
-RANKED = (("dcp", 1), ("dcp", 2), ("deepspeed", 2))
+RANKED = ("dcp-1", "dcp-2", "deepspeed-2")
 
 
 def current_stamp() -> str:
@@ -25,11 +25,6 @@ def current_stamp() -> str:
     paths = own + [SUPPORT / f"{name}.py" for name in SOURCES]
     versions = [importlib.metadata.version(name) for name in PACKAGES]
     return " ".join([hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest(), *versions])
-
-
-def start(writer: str, num_ranks: int, folder: Path) -> subprocess.Popen[bytes]:
-    words = [sys.executable, SUPPORT / "ranked_checkpoints.py", writer, str(num_ranks), folder]
-    return subprocess.Popen(words, stdout=subprocess.DEVNULL)
 
 
 def write_expected(path: Path, state: dict[str, object]) -> None:
@@ -56,11 +51,11 @@ def make(folder: Path) -> None:
     import odd_states
     import torch
 
-    running = [start(writer, ranks, folder / f"{writer}-{ranks}") for writer, ranks in RANKED]
-    write_shards(folder)
-    for process in running:
-        if process.wait() != 0:
-            raise SystemExit(f"{process.args} failed")
+    words = [sys.executable, SUPPORT / "ranked_checkpoints.py", folder, *RANKED]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as running:
+        write_shards(folder)
+    if running.returncode != 0:
+        raise SystemExit(f"{running.args} failed")
     odd_metadata.write_all(folder / "dcp-2" / "model", folder / "odd_metadata")
     odd_states.write_all(folder / "deepspeed-2", folder / "deepspeed-made")
     for path in folder.glob("*/*.expected.pth"):
