@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 import torch
 from torch import nn
-from torch._inductor import cpp_builder
+from torch._inductor import cpp_builder, cpu_vec_isa
 from torch._inductor import config as inductor
-from torch._inductor.cpu_vec_isa import pick_vec_isa
 from torch.export.pt2_archive._package import package_pt2
 
 from tally_data.errors import EnvironmentFault, ModelError
@@ -102,12 +102,18 @@ def _laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
     return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=device).copy_(tensor)
 
 
+def _run_here(command: list[str], **_: Any) -> None:
+    """Inductor loads a library for each instruction set in a new Python, which takes 2 s to load PyTorch first."""
+    exec(command[-1], {})
+
+
 @contextmanager
 def _instruction_set(options: PackageOptions) -> Iterator[list[str]]:
     """Compiles for a stated instruction set; yields the processor features that it needs."""
     width = CPU_ISAS[options.cpu_isa]
-    with inductor.patch({"cpp.simdlen": width}):
-        isa = pick_vec_isa()
+    here = SimpleNamespace(check_call=_run_here, DEVNULL=None)
+    with inductor.patch({"cpp.simdlen": width}), mock.patch.object(cpu_vec_isa, "subprocess", here):
+        isa = cpu_vec_isa.pick_vec_isa()
     if width is not None and isa.bit_width() != width:
         raise EnvironmentFault(
             f"this machine (processor or compiler) cannot compile for {options.cpu_isa}; leave --cpu-isa out or choose "

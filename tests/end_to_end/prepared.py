@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,9 @@ class Cache:
 
         def run(path: Path) -> None:
             words = [sys.executable, *command, "--output", path]
-            made = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+            # What the compiler finds out about this machine is found out once.
+            env = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor")}
+            made = subprocess.run(list(map(str, words)), capture_output=True, text=True, env=env)
             assert made.returncode == 0, f"{words}\n{made.stdout}\n{made.stderr}"
 
         return self.made(name, run)
