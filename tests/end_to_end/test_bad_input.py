@@ -4,7 +4,7 @@ import json
 import math
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import odd_models
@@ -16,6 +16,23 @@ from launch import Program, Run
 
 # None is a start without a launcher.
 RANKS = pytest.mark.parametrize("ranks", [None, 3], ids=["alone", "3ranks"])
+
+
+def all_alone(names: Iterable[str], on_three: Iterable[str]) -> pytest.MarkDecorator:
+    """Every name without a launcher, and of each kind one that three ranks see, together or one of them first."""
+    cases = [(name, None) for name in names] + [(name, 3) for name in on_three]
+    return pytest.mark.parametrize(("name", "ranks"), cases, ids=lambda value: {None: "alone", 3: "3ranks"}.get(value))
+
+
+DATA_ON_3 = [
+    "missing", "named_pipe", "truncated", "flipped_pixel", "flipped_pixel_that_two_ranks_read", "flipped_label",
+    "flipped_checksum", "label_too_large", "label_negative", "image_dtype", "no_samples", "no_num_classes",
+    "checksum_table_short", "external_link",
+]  # fmt: skip
+MODELS_ON_3 = [
+    "missing", "named_pipe", "truncated", "state_dict", "other_channels", "more_classes", "one_row",
+    "card_of_the_future",
+]  # fmt: skip
 
 
 # A shell that may mount: in a namespace of its own, as root there.
@@ -42,8 +59,7 @@ def fail(tally: Program, small_case: Small, tmp_path: Path) -> Callable[..., Run
     return run
 
 
-@RANKS
-@pytest.mark.parametrize("name", BAD_DATA)
+@all_alone(BAD_DATA, DATA_ON_3)
 def test_data_set(name: str, ranks: int | None, fail: Callable, small_case: Small, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.h5"
     BAD_DATA[name].make(small_case.data, path)
@@ -58,8 +74,7 @@ def test_unreadable_data_set(fail: Callable, small_case: Small, tmp_path: Path) 
     fail(3, (path.name,), data=path)
 
 
-@RANKS
-@pytest.mark.parametrize("name", odd_models.BAD_MODELS)
+@all_alone(odd_models.BAD_MODELS, MODELS_ON_3)
 def test_model(name: str, ranks: int | None, fail: Callable, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.pt"
     odd_models.BAD_MODELS[name].make(path)

@@ -38,17 +38,17 @@ def counts(result: Result) -> list[int]:
     return [round(result.value(name) * evaluated) for name in ("accuracy", "accuracy_top5")]
 
 
-@pytest.mark.parametrize("network", ["mnist_convnet", "cifar_resnet20"])
-def test_small_networks_on_1_2_3_5_and_8_ranks(network: str, prepared: Prepared, evaluate: Evaluate) -> None:
+@pytest.mark.parametrize(("network", "ranks"), [("mnist_convnet", (1, 3)), ("cifar_resnet20", (1, 2, 3, 5, 8))])
+def test_small_networks(network: str, ranks: tuple[int, ...], prepared: Prepared, evaluate: Evaluate) -> None:
     data = prepared.data_of(network)
-    results = [evaluate(prepared.package(network), data, ranks=ranks) for ranks in (1, 2, 3, 5, 8)]
+    results = [evaluate(prepared.package(network), data, ranks=count) for count in ranks]
     check_known(results[0], network)
     check_same_digests(results)
     assert counts(results[0]) == counts(evaluate(prepared.trained_model(network), data))
 
 
-@pytest.mark.parametrize(("network", "limit"), [("cifar_resnet32", 400), ("squeezenet1_1", 260)])
-def test_larger_networks_on_1_and_3_ranks(network: str, limit: int, prepared: Prepared, evaluate: Evaluate) -> None:
+def test_a_larger_network_on_1_and_3_ranks(prepared: Prepared, evaluate: Evaluate) -> None:
+    network, limit = "squeezenet1_1", 260
     data, package = prepared.data_of(network), prepared.package(network)
     three = evaluate(package, data, ranks=3, limit_s=200)
     check_known(three, network)

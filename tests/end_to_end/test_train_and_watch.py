@@ -1,5 +1,6 @@
 """Training and `tally watch` side by side, by the example's script: MNIST on two processes and two ranks."""
 
+import gzip
 import json
 import os
 import signal
@@ -16,15 +17,30 @@ from launch import Program, Run, finish
 
 SCRIPT = ROOT / "jobs" / "examples" / "train_and_watch.sh"
 LIMIT_S = 900
+NUM_IMAGES = 20000  # of 60,000 for training: a third of an epoch's time
 Start = Callable[..., subprocess.Popen[str]]
 
 
+@pytest.fixture(scope="module")
+def mnist(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first images for training, and all for testing."""
+    source, folder = data_dir / "mnist", tmp_path_factory.mktemp("mnist")
+    if not source.is_dir():
+        pytest.skip(f"no data: {source} does not exist")
+    for path in source.glob("t10k-*"):
+        (folder / path.name).symlink_to(path)
+    for kind, header_bytes, item_bytes in (("images-idx3", 16, 28 * 28), ("labels-idx1", 8, 1)):
+        content = gzip.decompress((source / f"train-{kind}-ubyte.gz").read_bytes())
+        count = NUM_IMAGES.to_bytes(4, "big")  # behind four bytes of type
+        items = content[8 : header_bytes + NUM_IMAGES * item_bytes]
+        (folder / f"train-{kind}-ubyte").write_bytes(content[:4] + count + items)
+    return folder
+
+
 @pytest.fixture
-def start(tally: Program, data_dir: Path, tmp_path: Path) -> Start:
+def start(tally: Program, mnist: Path, tmp_path: Path) -> Start:
     """Starts the script on tmp_path/run."""
-    if not (data_dir / "mnist").is_dir():
-        pytest.skip(f"no data: {data_dir}/mnist does not exist")
-    settings = {"MNIST": str(data_dir / "mnist"), "TALLY_BIN": str(tally.binary), "TALLY_PYTHON": sys.executable}
+    settings = {"MNIST": str(mnist), "TALLY_BIN": str(tally.binary), "TALLY_PYTHON": sys.executable}
 
     def run(**more: object) -> subprocess.Popen[str]:
         env = settings | {name: str(value) for name, value in more.items()}
