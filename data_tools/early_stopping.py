@@ -59,7 +59,8 @@ def _distributed() -> Any:
 
 def _same_on_all(distributed: Any, answer: bool) -> bool:
     torch = sys.modules["torch"]
-    on_gpu = distributed.get_backend() == "nccl"
+    backend = distributed.get_backend()  # "nccl", "cuda:nccl", "cpu:gloo,cuda:nccl", …
+    on_gpu = "nccl" in backend and "cpu" not in backend
     device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
     flag = torch.tensor([answer], dtype=torch.uint8, device=device)
     distributed.broadcast(flag, src=0)

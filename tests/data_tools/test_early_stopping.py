@@ -121,6 +121,19 @@ def test_all_ranks_get_the_answer_of_rank_0(tmp_path: Path) -> None:
     assert (tmp_path / "done").is_file() and not (tmp_path / "not by rank 1").exists()
 
 
+@pytest.mark.parametrize(("backend", "device"), [
+    ("nccl", "cuda"), ("cuda:nccl", "cuda"), ("gloo", "cpu"), ("cpu:gloo,cuda:nccl", "cpu"), ("mpi", "cpu"),
+])  # fmt: skip
+def test_the_answer_lies_where_the_backend_takes_it(tmp_path: Path, backend: str, device: str) -> None:
+    fake = mock.MagicMock()
+    fake.device.side_effect = lambda kind, *_: kind
+    fake.distributed.get_backend.return_value = backend
+    with mock.patch.dict(sys.modules, {"torch": fake, "torch.distributed": fake.distributed}):
+        should_stop(tmp_path)
+    assert fake.tensor.call_args.kwargs["device"] == device
+    fake.distributed.broadcast.assert_called_once_with(fake.tensor.return_value, src=0)
+
+
 class StopAt:
     """Writes stop.json while step `step` is computed."""
 
