@@ -98,7 +98,7 @@ def mark_begun(checkpoints: str | Path) -> None:
 
 
 def mark_done(checkpoints: str | Path) -> None:
-    """Tells the watch that no more checkpoints come: rank 0 writes the file `done`. Call it on any or all ranks."""
+    """Tells the watch that no more checkpoints come: rank 0 writes the file `done`. Call it on rank 0 or all."""
     distributed = _distributed()
     if distributed is None or distributed.get_rank() == 0:
         Path(checkpoints).mkdir(parents=True, exist_ok=True)  # a training that saved nothing ends, too
