@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from dashboards import DASHBOARDS, Dashboard
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "data_tools"
@@ -108,5 +109,36 @@ def convert() -> Callable[[str, Path, Path], None]:
         command = ["convert_weights", "--network", network, "--input", str(stem), "--output", str(output)]
         with mock.patch.object(sys, "argv", command):
             module.main()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Of three networks over one data set: what is published."""
+    program = os.environ.get("TALLY_BIN")
+    if not program:
+        pytest.skip("results are made by the program that TALLY_BIN names, and it names none")
+    return importlib.import_module("watch_folder").make_results(tmp_path_factory.mktemp("results"), Path(program))
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> object:
+    return importlib.import_module("watch_folder").WatchOutput(tmp_path / "watched", tmp_path / "checkpoints")
+
+
+@pytest.fixture(params=DASHBOARDS)
+def dashboard(request: pytest.FixtureRequest, tmp_path: Path) -> Dashboard:
+    return DASHBOARDS[request.param](tmp_path)
+
+
+@pytest.fixture
+def publish(tool: Tool, tmp_path: Path) -> Callable[..., str]:
+    """publish(folder, dashboard, …): must succeed; returns what it printed."""
+
+    def run(folder: Path, dashboard: Dashboard, *options: object) -> str:
+        done = tool("publish", folder, *dashboard.options, *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     return run

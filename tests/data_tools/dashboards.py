@@ -197,3 +197,6 @@ class WandbFiles:
 
     def everything(self) -> object:
         return {path: path.read_bytes() for path in self._files()}
+
+
+DASHBOARDS = {"tensorboard": TensorBoardFiles, "wandb": WandbFiles, "mlflow": MLflowFolder}

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -12,61 +11,10 @@ from unittest import mock
 import h5py
 import numpy as np
 import pytest
-from dashboards import Dashboard, MLflowFolder, TensorBoardFiles, WandbFiles
-from watch_folder import WatchOutput, make_results, report_of
+from dashboards import Dashboard, TensorBoardFiles
+from watch_folder import WatchOutput, check_figures, report_of
 
 from conftest import Tool
-
-DASHBOARDS = {"tensorboard": TensorBoardFiles, "wandb": WandbFiles, "mlflow": MLflowFolder}
-
-
-@pytest.fixture(scope="session")
-def results(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    program = os.environ.get("TALLY_BIN")
-    if not program:
-        pytest.skip("results are made by the program that TALLY_BIN names, and it names none")
-    return make_results(tmp_path_factory.mktemp("results"), Path(program))
-
-
-@pytest.fixture
-def watch(tmp_path: Path) -> WatchOutput:
-    return WatchOutput(tmp_path / "watched", tmp_path / "checkpoints")
-
-
-@pytest.fixture(params=DASHBOARDS)
-def dashboard(request: pytest.FixtureRequest, tmp_path: Path) -> Dashboard:
-    return DASHBOARDS[request.param](tmp_path)
-
-
-@pytest.fixture
-def publish(tool: Tool, tmp_path: Path) -> Callable[..., str]:
-    """publish(folder, dashboard, …): must succeed; returns what it printed."""
-
-    def run(folder: Path, dashboard: Dashboard, *options: object) -> str:
-        done = tool("publish", folder, *dashboard.options, *options, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
-
-
-def figures(result: Path) -> dict[str, float]:
-    found = {}
-    for name, metric in report_of(result)["metrics"].items():
-        parts = {name: metric["value"], f"{name}_low": metric["low"], f"{name}_high": metric["high"]}
-        found |= {name: value for name, value in parts.items() if value is not None}
-    return found
-
-
-def check_figures(dashboard: Dashboard, expected: dict[int, Path]) -> None:
-    """By step the result whose figures must be there, all of them and no others."""
-    by_step = {step: figures(result) for step, result in expected.items()}
-    names = {name for values in by_step.values() for name in values}
-    assert {name for name in dashboard.names() if not name.startswith("running/")} == names
-    for name in names:
-        wanted = [(step, pytest.approx(values[name], rel=1e-6)) for step, values in by_step.items() if name in values]
-        assert dashboard.scalars(name) == wanted, name
-
 
 def test_checkpoints_come_once(
     publish: Callable[..., str], dashboard: Dashboard, watch: WatchOutput, results: list[Path]

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
+from dashboards import Dashboard
 
 from conftest import ROOT, TOOLS
 
@@ -41,6 +43,24 @@ def make_results(folder: Path, program: Path) -> list[Path]:
 
 def report_of(result: Path) -> dict:
     return json.loads((result / "report.json").read_text())
+
+
+def figures(result: Path) -> dict[str, float]:
+    found = {}
+    for name, metric in report_of(result)["metrics"].items():
+        parts = {name: metric["value"], f"{name}_low": metric["low"], f"{name}_high": metric["high"]}
+        found |= {name: value for name, value in parts.items() if value is not None}
+    return found
+
+
+def check_figures(dashboard: Dashboard, expected: dict[int, Path]) -> None:
+    """By step the result whose figures must be there, all of them and no others."""
+    by_step = {step: figures(result) for step, result in expected.items()}
+    names = {name for values in by_step.values() for name in values}
+    assert {name for name in dashboard.names() if not name.startswith("running/")} == names
+    for name in names:
+        wanted = [(step, pytest.approx(values[name], rel=1e-6)) for step, values in by_step.items() if name in values]
+        assert dashboard.scalars(name) == wanted, name
 
 
 class WatchOutput:
