@@ -123,12 +123,15 @@ class WatchFolder:
 
     @staticmethod
     def _stop(stop: dict[str, Any] | None, position: Position) -> Iterator[Item]:
-        if stop is None or position.get("stop") == stop["time"]:
+        if stop is None:
             return
         best, last = stop["best"] or {}, stop["last"] or {}
+        told = [stop["reason"], last.get("step")]  # not its time: each watch writes the file anew
+        if position.get("stop") == told:
+            return
         text = f"{stop['reason']}; best {best.get('name')}: {stop['monitor']} {best.get('value')}"
         yield Text("stop", last.get("step") or 0, _seconds(stop["time"]), text)
-        position["stop"] = stop["time"]
+        position["stop"] = told
 
 
 Source = ResultFolder | WatchFolder

@@ -105,6 +105,17 @@ def test_a_result_without_pictures(publish: Callable[..., str], results: list[Pa
         tensorboard.pictures("confusion")
 
 
+def test_why_to_stop_comes_once(publish: Callable[..., str], dashboard: Dashboard, watch: WatchOutput) -> None:
+    """A watch that begins again writes stop.json anew."""
+    watch.stop(3)
+    publish(watch.folder, dashboard)
+    watch.stop(3, "2026-11-24T02:00:00Z")
+    assert "nothing new" in publish(watch.folder, dashboard)
+    watch.stop(4, "2026-11-25T02:00:00Z")
+    publish(watch.folder, dashboard)
+    assert [step for step, _ in dashboard.texts("stop")] == [3, 4]
+
+
 def test_a_growing_leaderboard_is_followed(
     tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path
 ) -> None:

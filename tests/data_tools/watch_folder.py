@@ -102,7 +102,7 @@ class WatchOutput:
     def add_broken(self, step: int, name: str) -> None:
         self.append(self.line("broken", step, name, reason="not a file of torch.save"))
 
-    def stop(self, step: int) -> None:
+    def stop(self, step: int, time: str = "2026-11-23T02:00:00Z") -> None:
         best = {"step": step, "name": f"epoch_{step:04}.pt", "path": "x", "value": 0.5, "low": 0.4, "high": 0.6}
-        content = {"stop": True, "reason": "no gain", "time": "2026-11-23T02:00:00Z", "monitor": "accuracy"}
+        content = {"stop": True, "reason": "no gain", "time": time, "monitor": "accuracy"}
         (self.folder / "stop.json").write_text(json.dumps(content | {"best": best, "last": best}))
