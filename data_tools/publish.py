@@ -12,7 +12,7 @@ import argparse
 import difflib
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from tally_publish.growing import WrittenAnew
 from tally_publish.items import Item
 from tally_publish.saved import NAME, read_position, save_position
 from tally_publish.sources import Source, find_source
-from tally_publish.targets import TARGETS, check_installed
+from tally_publish.targets import TARGETS, NameTaken, check_installed
 
 
 def targets(text: str) -> list[str]:
@@ -44,7 +44,7 @@ def publishing(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise OutputError(f"cannot publish {what}: {reason}; the same command later goes on from here") from error
+        raise OutputError(f"cannot publish {what}: {reason}") from error
 
 
 class Publisher:
@@ -59,34 +59,61 @@ class Publisher:
         self._is_open = False
 
     def publish(self, source: Source) -> bool:
-        """Whether anything was new."""
+        """Whether anything was new. After a fault the next call goes on from the saved position."""
+        try:
+            return self._publish(source)
+        except WrittenAnew as error:
+            raise DataError(f"{error}; delete '{self.folder / NAME}' to publish it as another run") from error
+        except OutputError:
+            with suppress(OutputError):
+                self.close()
+            self._position = None
+            raise
+
+    def _publish(self, source: Source) -> bool:
         if self._position is None:
             self._position = read_position(self.folder, self._key)
         checkpoints, count = self._position.get("checkpoints", 0), 0
         try:
             for item in source.news(self._position):
+                if count > 0 and self._target.keeps_each:
+                    self._save(self._position)
                 self._send(item)
                 count += 1
-        except WrittenAnew as error:
-            raise DataError(f"{error}; delete '{self.folder / NAME}' to publish it as another run") from error
         finally:
             if count > 0:
-                save_position(self.folder, self._key, self._position)
-        if count > 0:
-            new = self._position.get("checkpoints", 0) - checkpoints
-            print(f"published {self._what}: {new} checkpoint{'' if new == 1 else 's'}", flush=True)
+                self._keep(checkpoints)
         return count > 0
 
     def _send(self, item: Item) -> None:
         with publishing(self._what):
             if not self._is_open:
-                self._target.open(self._position)
-                self._is_open = True
+                self._open()
             item.send(self._target)
             self._target.flush()
 
+    def _open(self) -> None:
+        if "run" not in self._position:
+            self._save({})  # where this fails no run is made, and where a run is made its id is kept
+            self._position["run"] = self._target.new_run()
+            self._save({"run": self._position["run"]})
+        self._target.open(self._position)
+        self._is_open = True
+
+    def _keep(self, checkpoints: int) -> None:
+        """Saves the position once the target has for good what was sent."""
+        if not self._target.keeps_each:
+            self.close()
+        self._save(self._position)
+        new = self._position.get("checkpoints", 0) - checkpoints
+        print(f"published {self._what}: {new} checkpoint{'' if new == 1 else 's'}", flush=True)
+
+    def _save(self, position: dict[str, Any]) -> None:
+        save_position(self.folder, self._key, position)
+
     def close(self) -> None:
         if self._is_open:
+            self._is_open = False
             with publishing(self._what):
                 self._target.close()
 
@@ -172,23 +199,30 @@ def make_followers(args: argparse.Namespace) -> list[Follower]:
     ]
 
 
+def publish_all(followers: list[Follower], args: argparse.Namespace) -> None:
+    with ExitStack() as at_end:  # of several that cannot be closed, each is tried
+        for follower in followers:
+            for publisher in follower.publishers:
+                at_end.callback(publisher.close)
+        if args.follow:
+            follow(followers, args.poll or 10, args.idle_limit)
+            return
+        for follower in followers:
+            if not follower.poll():
+                print(f"nothing new in '{follower.folder}'")
+
+
 def main() -> None:
     args = make_parser().parse_args()
     settle_options(args)
     for target in args.to:
         check_installed(target)
-    followers = make_followers(args)
     try:
-        if args.follow:
-            follow(followers, args.poll or 10, args.idle_limit)
-        else:
-            for follower in followers:
-                if not follower.poll():
-                    print(f"nothing new in '{follower.folder}'")
-    finally:
-        for follower in followers:
-            for publisher in follower.publishers:
-                publisher.close()
+        publish_all(make_followers(args), args)
+    except NameTaken:
+        raise
+    except OutputError as error:
+        raise OutputError(f"{error}; the same command later goes on from here") from error
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What is new in an output folder of `tally watch`, or in a result of `tally evaluate`.
 
 A position is a dict that says what of a folder has been published, and can be saved as JSON. What is
-yielded counts as published when the next item is asked for.
+yielded counts as published when the next item is asked for; the position may be saved at each item.
 """
 
 from collections.abc import Iterator
@@ -56,6 +56,14 @@ def _settings(settings: dict[str, Any] | None, position: Position) -> Iterator[I
         position["settings"] = True
 
 
+def _pictures(result: Path, step: int, time: float, position: Position) -> Iterator[Item]:
+    """Those that were not sent; `pictures` of the position is taken away once the figures are, too."""
+    for picture in draw_pictures(result / "metrics.h5", step, time):
+        if picture.name not in position.get("pictures", []):
+            yield picture
+            position.setdefault("pictures", []).append(picture.name)
+
+
 class ResultFolder:
     """A result of `tally evaluate`, finished or not; its figures are those of step 0."""
 
@@ -72,8 +80,9 @@ class ResultFolder:
             return
         time = (self.folder / "report.json").stat().st_mtime
         yield from _settings(report["config"], position)
-        yield from draw_pictures(self.folder / "metrics.h5", 0, time)
+        yield from _pictures(self.folder, 0, time, position)
         yield Scalars(STEPS, [Row(0, time, _figures(report["metrics"]))])
+        position.pop("pictures", None)
         position["checkpoints"] = 1
 
 
@@ -117,8 +126,9 @@ class WatchFolder:
         if line["status"] == "broken":
             yield Text("broken", step, time, f"{line['name']}: {line['reason']}")
         elif line["status"] == "evaluated":
-            yield from draw_pictures(self.folder / line["result"] / "metrics.h5", step, time)
+            yield from _pictures(self.folder / line["result"], step, time, position)
             yield Scalars(STEPS, [Row(step, time, _figures(line["metrics"]))])
+            position.pop("pictures", None)
             position["checkpoints"] = position.get("checkpoints", 0) + 1
 
     @staticmethod

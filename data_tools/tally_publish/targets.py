@@ -1,12 +1,15 @@
 """TensorBoard, W&B and MLflow, each through its own library: a run for each folder.
 
-A target is opened when there is something to publish. `position` (see sources.py) keeps the id of its
-run, so that a later call adds to it.
+A target is opened when there is something to publish. `position` (see sources.py) keeps the id that
+new_run() gave its run, so that a later call adds to it; it is saved before anything is sent.
+`keeps_each` says whether what was sent is kept for good once flush() returns, or only after close().
 """
 
 import argparse
 import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,10 @@ from tally_data.errors import EnvironmentFault, OutputError, UsageError
 from .items import SAMPLES, STEPS, Row
 
 
+class NameTaken(OutputError):
+    """Another run has the name: waiting does not help."""
+
+
 def _milliseconds(time: float) -> int:
     return round(time * 1000)
 
@@ -27,17 +34,20 @@ class TensorBoard:
     """Event files in --tensorboard-dir/<name>; TensorBoard keeps values as float32."""
 
     package = "tensorboard"
+    keeps_each = True
     options = {"tensorboard_dir": Path("runs")}
 
     def __init__(self, args: argparse.Namespace, name: str) -> None:
         self.place = str(args.tensorboard_dir.absolute() / name)
 
-    def open(self, position: dict[str, Any]) -> None:
+    def new_run(self) -> str:
+        if Path(self.place).is_dir():
+            raise NameTaken(f"'{self.place}' is there already, of another run; give this one a --name")
+        return self.place
+
+    def open(self, _position: dict[str, Any]) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        if "run" not in position and Path(self.place).is_dir():
-            raise OutputError(f"'{self.place}' is there already, of another run; give this one a --name")
-        position["run"] = self.place
         self._writer = SummaryWriter(self.place)
 
     def scalars(self, _axis: str, rows: list[Row]) -> None:
@@ -63,9 +73,13 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """A run of --wandb-project. W&B wants its own steps to rise, so these count rows; axes are columns."""
+    """A run of --wandb-project. W&B wants its own steps to rise, so these count rows; axes are columns.
+
+    Its own process writes and sends in the background: only finish() waits until all is there.
+    """
 
     package = "wandb"
+    keeps_each = False
     options = {"wandb_project": "tally", "wandb_entity": None, "wandb_mode": None}
 
     def __init__(self, args: argparse.Namespace, name: str) -> None:
@@ -74,16 +88,23 @@ class WeightsAndBiases:
         project = f"{args.wandb_entity}/{args.wandb_project}" if args.wandb_entity else args.wandb_project
         self.place = f"{project}, {mode}"
 
+    def new_run(self) -> str:
+        return uuid.uuid4().hex[:12]
+
     def open(self, position: dict[str, Any]) -> None:
         import wandb
 
-        self._position = position
+        self._teardown, self._position = wandb.teardown, position
+        with self._anew_after_a_fault():
+            self._begin(wandb)
+
+    def _begin(self, wandb: Any) -> None:
         settings = wandb.Settings(
             silent=True, console="off", disable_git=True, save_code=False, x_disable_stats=True
         )
         self._run = wandb.init(
             project=self._args.wandb_project, entity=self._args.wandb_entity, mode=self._args.wandb_mode,
-            name=self._name, id=position.setdefault("run", uuid.uuid4().hex[:12]), resume="allow",
+            name=self._name, id=self._position["run"], resume="allow",
             job_type="evaluation", reinit="create_new", settings=settings,
         )  # fmt: skip
         self._picture = wandb.Image
@@ -110,16 +131,28 @@ class WeightsAndBiases:
         self._run.config.update(settings, allow_val_change=True)
 
     def flush(self) -> None:
-        """W&B sends in the background."""
+        """Nothing waits for W&B but finish()."""
 
     def close(self) -> None:
-        self._run.finish()
+        with self._anew_after_a_fault():
+            self._run.finish()
+
+    @contextmanager
+    def _anew_after_a_fault(self) -> Iterator[None]:
+        """W&B's own process may be gone, or still hold the run: has the next open() start another."""
+        try:
+            yield
+        except Exception:
+            with suppress(Exception):
+                self._teardown()
+            raise
 
 
 class MLflow:
     """A run of --mlflow-experiment at --mlflow-uri: a server, or a folder."""
 
     package = "mlflow-skinny"
+    keeps_each = True
     options = {"mlflow_uri": None, "mlflow_experiment": "tally"}
     METRICS_PER_CALL, PARAMETERS_PER_CALL, LONGEST_PARAMETER = 1000, 100, 6000
 
@@ -135,21 +168,25 @@ class MLflow:
             self._uri = Path(self._uri).absolute().as_uri()
         self.place = f"{self._experiment} at {self._uri or 'its default'}"
 
-    def open(self, position: dict[str, Any]) -> None:
+    def _connect(self) -> Any:
         # MLflow 3 keeps runs in folders only where it is told that this is meant; naming a folder tells.
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
         from mlflow import MlflowClient
+
+        return MlflowClient(tracking_uri=self._uri)
+
+    def new_run(self) -> str:
+        client = self._connect()
+        experiment = client.get_experiment_by_name(self._experiment)
+        number = experiment.experiment_id if experiment else client.create_experiment(self._experiment)
+        return client.create_run(number, run_name=self._name).info.run_id
+
+    def open(self, position: dict[str, Any]) -> None:
+        self._client, self._run = self._connect(), position["run"]
         from mlflow.entities import Metric
 
-        self._metric, self._client = Metric, MlflowClient(tracking_uri=self._uri)
-        if "run" in position:
-            self._run = position["run"]
-            self._client.update_run(self._run, status="RUNNING")
-            return
-        experiment = self._client.get_experiment_by_name(self._experiment)
-        number = experiment.experiment_id if experiment else self._client.create_experiment(self._experiment)
-        self._run = self._client.create_run(number, run_name=self._name).info.run_id
-        position["run"] = self._run
+        self._metric = Metric
+        self._client.update_run(self._run, status="RUNNING")
 
     def scalars(self, _axis: str, rows: list[Row]) -> None:
         metrics = [

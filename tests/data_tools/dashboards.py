@@ -25,6 +25,8 @@ class Dashboard(Protocol):
 
 
 class TensorBoardFiles:
+    """All is sorted: of event files that were begun in one second the order is open."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "runs"
         self.options = ["--to", "tensorboard", "--tensorboard-dir", self.folder]
@@ -44,16 +46,16 @@ class TensorBoardFiles:
         return set(self._read().Tags()["scalars"])
 
     def scalars(self, name: str) -> Scalars:
-        return [(event.step, event.value) for event in self._read().Scalars(name)]
+        return sorted((event.step, event.value) for event in self._read().Scalars(name))
 
     def pictures(self, name: str) -> list[int]:
         events = self._read().Images(name)
         assert all(event.encoded_image_string.startswith(b"\x89PNG") for event in events)
-        return [event.step for event in events]
+        return sorted(event.step for event in events)
 
     def texts(self, name: str) -> list[tuple[int, str]]:
         events = self._read().Tensors(f"{name}/text_summary")
-        return [(event.step, event.tensor_proto.string_val[0].decode()) for event in events]
+        return sorted((event.step, event.tensor_proto.string_val[0].decode()) for event in events)
 
     def settings(self) -> dict[str, str]:
         ((_, table),) = self.texts("configuration")
