@@ -10,6 +10,7 @@ only what is new is added: FOLDER/publish.json says what has been published.
 
 import argparse
 import difflib
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -57,11 +58,12 @@ class Publisher:
         self._what = f"'{folder}' to {target} ({self._target.place})"
         self._position: dict[str, Any] | None = None
         self._is_open = False
+        self.fault: OutputError | None = None  # of the last time, where the next look tries again
 
     def publish(self, source: Source) -> bool:
         """Whether anything was new. After a fault the next call goes on from the saved position."""
         try:
-            return self._publish(source)
+            is_new = self._publish(source)
         except WrittenAnew as error:
             raise DataError(f"{error}; delete '{self.folder / NAME}' to publish it as another run") from error
         except OutputError:
@@ -69,6 +71,20 @@ class Publisher:
                 self.close()
             self._position = None
             raise
+        self.fault = None
+        return is_new
+
+    def publish_or_tell(self, source: Source) -> bool:
+        """As publish, but a fault that time may mend is told, once, and kept as `fault`."""
+        try:
+            return self.publish(source)
+        except NameTaken:
+            raise
+        except OutputError as error:
+            if self.fault is None:
+                print(f"publish: warning: {error}; trying again at each look", file=sys.stderr, flush=True)
+            self.fault = error
+            return False
 
     def _publish(self, source: Source) -> bool:
         if self._position is None:
@@ -125,28 +141,34 @@ class Follower:
         self.folder, self.publishers = folder, publishers
         self.is_over = False
 
-    def poll(self) -> bool:
-        """Publishes what is new; returns whether anything was."""
+    def poll(self, patient: bool = False) -> bool:
+        """Publishes what is new; returns whether anything was. If `patient` a fault is tried again at the next poll."""
         source = find_source(self.folder)
         if source is None:
             return False
         over = source.is_over()
-        is_new = any([publisher.publish(source) for publisher in self.publishers])
-        self.is_over = over
+        publish = Publisher.publish_or_tell if patient else Publisher.publish
+        is_new = any([publish(publisher, source) for publisher in self.publishers])
+        self.is_over = over and not self.faults()
         return is_new
+
+    def faults(self) -> list[OutputError]:
+        return [publisher.fault for publisher in self.publishers if publisher.fault is not None]
 
 
 def follow(followers: list[Follower], poll_s: float, idle_limit_s: float | None) -> None:
-    """Until nothing more will come of any folder, or nothing has come for so long."""
+    """Until nothing more will come of any folder, or nothing has come for so long; then raises a fault that stayed."""
     last_news = time.monotonic()
     while True:
-        if any([follower.poll() for follower in followers if not follower.is_over]):
+        if any([follower.poll(patient=True) for follower in followers if not follower.is_over]):
             last_news = time.monotonic()
         if all(follower.is_over for follower in followers):
             return
         if idle_limit_s is not None and time.monotonic() - last_news >= idle_limit_s:
-            return
+            break
         time.sleep(poll_s)
+    for fault in [fault for follower in followers for fault in follower.faults()]:
+        raise fault
 
 
 def make_parser() -> argparse.ArgumentParser:

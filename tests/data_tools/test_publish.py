@@ -197,6 +197,8 @@ def test_another_leaderboard_is_another_run(tool: Tool, watch: WatchOutput, tmp_
     fail(tool, watch.folder, *tensorboard.options, code=3, says=f"delete '{watch.folder / 'publish.json'}'")
     (watch.folder / "publish.json").unlink()
     fail(tool, watch.folder, *tensorboard.options, code=6, says="runs/watched' is there already")
+    following = [watch.folder, *tensorboard.options, "--follow", "--idle-limit", 1]
+    fail(tool, *following, code=6, says="give this one a --name")  # at once: waiting does not help
     assert tool("publish", watch.folder, *tensorboard.options, "--name", "again").returncode == 0
     assert sorted(tensorboard.runs()) == ["again", "watched"]
     assert tool("publish", watch.folder, *tensorboard.options, "--name", "again").stdout.startswith("nothing new")

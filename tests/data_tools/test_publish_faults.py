@@ -4,12 +4,13 @@ import errno
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
 import pytest
-from dashboards import Dashboard, WandbFiles
+from dashboards import Dashboard, MLflowFolder, TensorBoardFiles, WandbFiles
 from tally_data.errors import OutputError
 from tally_publish.targets import TARGETS
 from watch_folder import WatchOutput, check_figures
@@ -102,14 +103,27 @@ def test_a_first_call_that_fails(
 
 
 def test_what_wandb_has_not_kept_comes_again(
-    tool: Tool, publish: Publish, watch: WatchOutput, results: list[Path], tmp_path: Path
+    tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path
 ) -> None:
     watch.add(results[0], 1)
-    wandb = WandbFiles(tmp_path)
+    options = WandbFiles(tmp_path).options
     with mock.patch("wandb.Run.finish", side_effect=ConnectionError("reset")):
-        done = tool("publish", watch.folder, *wandb.options, cwd=tmp_path)
+        done = tool("publish", watch.folder, *options, cwd=tmp_path)
     assert done.returncode == 6 and done.stdout == ""
-    assert ": 1 checkpoint\n" in publish(watch.folder, wandb)
+
+    watch.end()
+    kind = TARGETS["wandb"]
+    close, faults = kind.close, [ConnectionError("reset")]
+
+    def fail_at_first(target: object) -> None:
+        close(target)
+        if faults:
+            raise faults.pop()
+
+    with mock.patch.object(kind, "close", fail_at_first), mock.patch.object(time, "sleep"):
+        done = tool("publish", watch.folder, *options, "--follow", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(": 1 checkpoint\n")
 
 
 def test_no_run_without_a_place_for_its_id(
@@ -122,3 +136,45 @@ def test_no_run_without_a_place_for_its_id(
     publish(watch.folder, dashboard)
     check_figures(dashboard, {1: results[0]})
     assert len(dashboard.runs()) == 1
+
+
+def test_following_outlives_a_fault(tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path) -> None:
+    """Of one of two targets, in three looks; the other goes on meanwhile."""
+    watch.add(results[0], 1)
+    watch.end()
+    board, server = TensorBoardFiles(tmp_path), MLflowFolder(tmp_path)
+    words = ["--to", "tensorboard,mlflow", *board.options[2:], *server.options[2:], "--follow"]
+    kind = TARGETS["tensorboard"]
+    scalars, faults = kind.scalars, [ConnectionError("reset"), TimeoutError("no answer"), ConnectionError("reset")]
+
+    def fail_at_first(*arguments: object) -> None:
+        if faults:
+            raise faults.pop()
+        scalars(*arguments)
+
+    with mock.patch.object(kind, "scalars", fail_at_first), mock.patch.object(time, "sleep") as sleeps:
+        done = tool("publish", watch.folder, *words)
+    assert done.returncode == 0 and sleeps.call_count == 3
+    assert done.stderr == (
+        f"publish: warning: cannot publish '{watch.folder}' to tensorboard ({board.folder / watch.folder.name}): "
+        "reset; trying again at each look\n"
+    )
+    assert len(list((board.folder / watch.folder.name).iterdir())) == 4  # each time with a new writer
+    for dashboard in (board, server):
+        check_figures(dashboard, {1: results[0]})
+        assert dashboard.pictures("confusion") == [1]
+
+
+def test_a_fault_that_stays(tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path) -> None:
+    watch.add(results[0], 1)
+    words = [watch.folder, *TensorBoardFiles(tmp_path).options, "--follow", "--idle-limit", 30]
+    with (
+        mock.patch.object(TARGETS["tensorboard"], "scalars", side_effect=ConnectionError("reset")),
+        mock.patch.object(time, "sleep") as sleeps,
+        mock.patch.object(time, "monotonic", side_effect=range(0, 1000, 10)),
+    ):
+        done = tool("publish", *words)
+    assert done.returncode == 6 and sleeps.call_count == 2
+    warning, error = done.stderr.splitlines()
+    assert warning.startswith("publish: warning: ") and error.startswith("publish: error[6] ")
+    assert error.endswith("reset; the same command later goes on from here")
