@@ -76,7 +76,8 @@ def test_learns_and_stops_early(start: Start, evaluate: Evaluate, tmp_path: Path
     assert max(line["metrics"]["accuracy"]["value"] for line in lines) >= 0.98
 
     stop = json.loads((folder / "watch" / "stop.json").read_text())
-    assert stop["stop"] is True and f"stopped early: {stop['reason']}" in run.stdout
+    assert stop["stop"] is True and f"stopped early:   {stop['reason']}" in run.stdout
+    assert f"training should stop: {stop['reason']}" in run.stderr  # as the trainer logs it
     # Two checkpoints in a row were not above the interval of the last that was.
     reference, without_gain = lines[0]["metrics"]["accuracy"], 0
     for line in lines[1 : stop["evaluated"]]:
