@@ -66,6 +66,14 @@ const PickleValue* follow(const PickleValue& value, std::string_view path) {
   return nullptr;
 }
 
+bool has_names_under(const PickleValue& root, std::string_view prefix) {
+  if (root.kind != PickleKind::dict) return false;
+  for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
+    if (root.items[i]->text.starts_with(format("{}.", prefix))) return true;
+  }
+  return false;
+}
+
 [[noreturn]] void throw_nothing_found(const PickleValue& root) {
   if (root.kind == PickleKind::object || root.kind == PickleKind::global) {
     throw FormatError(format(
@@ -93,8 +101,14 @@ FoundDict find_state_dict(const PickleValue& root, std::string_view key) {
   const auto* value = follow(root, key);
   if (value == nullptr) {
     throw FormatError(
-        format("it has no entry '{}' (--weights-key); it holds {}", key,
+        format("it has no entry '{}' (--weights-key); {}it holds {}", key,
+               has_names_under(root, key) ? format("--weights-prefix {}. would take names; ", key)
+                                          : std::string(),
                root.kind == PickleKind::dict ? listing(root) : std::string(description(root))));
+  }
+  if (!holds_tensors(*value) && value->kind == PickleKind::dict) {
+    throw FormatError(format("its entry '{}' (--weights-key) holds no tensors, but {}", key,
+                             value->items.empty() ? "nothing" : listing(*value)));
   }
   if (!holds_tensors(*value)) {
     throw FormatError(format("its entry '{}' (--weights-key) is {}, not a dict of tensors", key,
