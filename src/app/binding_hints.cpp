@@ -25,6 +25,7 @@ void note_idle_cores(const comm::Communicator& comm, Job& job, std::int64_t core
   const auto threads = job.config.threads;
   const auto used = std::int64_t{comm.local_world_size()} * threads;
   if (job.device.kind != DeviceKind::cpu || used >= cores) return;
+  if (job.is_watch()) return;  // the others may be the training's
   const auto launch = format("mpirun -n {}", cores / threads);
   job.notes.push_back(
       threads == 1

@@ -89,13 +89,16 @@ std::string what_differs(const json& before, const json& now) {
 
 WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexically_normal()) {
   std::error_code error;
-  if (!fs::is_directory(job.config.watch.checkpoints, error)) {
+  const fs::path checkpoints = fs::absolute(job.config.watch.checkpoints);
+  if (!fs::is_directory(checkpoints, error)) {
+    const bool is_there = fs::exists(checkpoints, error);
     throw Error(ErrorKind::environment,
-                format("there is no folder '{}' for checkpoints to come",
-                       printable(fs::absolute(job.config.watch.checkpoints).string())),
-                "Make it before the watch begins, or mend --checkpoints.");
+                format("'{}' {}", printable(checkpoints.string()),
+                       is_there ? "is no folder" : "is not there, a folder for checkpoints"),
+                is_there ? "--checkpoints names the folder that training writes to."
+                         : "Make it before the watch begins, or mend --checkpoints.");
   }
-  if (fs::equivalent(path_, job.config.watch.checkpoints, error)) {
+  if (fs::equivalent(path_, checkpoints, error)) {
     throw Error(ErrorKind::usage, "--output is the folder of the checkpoints", kAnother);
   }
   fs::create_directories(path_, error);

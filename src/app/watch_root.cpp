@@ -13,7 +13,6 @@
 #include <tally/base/nearest_word.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/watch/best.hpp>
 #include <tally/weights/checkpoint_files.hpp>
 
 #include "interrupt.hpp"
@@ -102,7 +101,8 @@ WatchRoot::WatchRoot(Job& job)
       output_(job),
       leaderboard_(output_.path()),
       folder_(job.config.watch.checkpoints, watch::remember(weights::checkpoint_files),
-              {job.config.watch.poll_s, process_age_s}, known_of(leaderboard_.entries())) {
+              {job.config.watch.poll_s, process_age_s}, known_of(leaderboard_.entries())),
+      best_(job.config.watch.keep_best, output_.path(), folder_) {
   job_.config.overwrite = true;  // what an evaluation left that was cut short
   const auto limit_s = job.config.watch.time_limit_s;
   if (limit_s > 0) limit_s_ = static_cast<double>(limit_s);
@@ -110,10 +110,9 @@ WatchRoot::WatchRoot(Job& job)
   std::error_code ignored;
   std::filesystem::remove(output_.path() / "stop.json", ignored);  // by other settings, perhaps
   if (!leaderboard_.entries().empty()) {
-    log::note(format("'{}' goes on: {} checkpoints are known already", output_.path().string(),
-                     leaderboard_.entries().size()));
+    judge();
+    log::note(format("'{}' goes on: {}", output_.path().string(), counts()));
   }
-  judge();
 }
 
 bool WatchRoot::is_over() const {
@@ -180,13 +179,27 @@ void WatchRoot::evaluated(const report::RunReport& report) {
   leaderboard_.append(entry);
   folder_.taken(current_);
   judge();
-  has_said_waiting_ = false;
-  std::string standing = verdict_.best == verdict_.last ? "  best so far" : "";
+  const std::string_view best = verdict_.best == verdict_.last ? "  best so far" : "";
+  std::string standing;
   if (settings_.patience > 0 && verdict_.without_gain > 0) {
-    standing += format("  {} of {} without a gain", verdict_.without_gain, settings_.patience);
+    standing = format("{}{} of {} without a gain", best.empty() ? "  " : ", ",
+                      verdict_.without_gain, settings_.patience);
   }
-  say(format("{:<9} {}  {}  {:.1f} s{}", step_text(entry.checkpoint),
-             printable(entry.checkpoint.name), figure_text(entry), entry.seconds, standing));
+  say(format("{:<9} {}  {}  {:.1f} s{}{}", step_text(entry.checkpoint),
+             printable(entry.checkpoint.name), figure_text(entry), entry.seconds, best, standing));
+  note_lack_of_interval(entry);
+}
+
+// Once: what counts as a gain is then another rule than was asked for.
+void WatchRoot::note_lack_of_interval(const watch::Entry& entry) {
+  const auto* figure = watch::figure_of(entry, settings_.monitor);
+  const bool decides = settings_.patience > 0 && settings_.significant && figure != nullptr;
+  if (!decides || figure->low || has_noted_lack_) return;
+  has_noted_lack_ = true;
+  log::note(
+      format("'{}' has no interval (see --intervals): a gain is what is better by more than "
+             "--min-delta",
+             settings_.monitor));
 }
 
 void WatchRoot::failed(ErrorKind kind, const std::string& reason) {
@@ -216,26 +229,9 @@ void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::stri
 
 void WatchRoot::judge() {
   verdict_ = watch::judge(leaderboard_.entries(), settings_);
-  if (verdict_.best != nullptr) keep_best(*verdict_.best);
+  if (verdict_.best != nullptr) best_.keep(verdict_.best->checkpoint);
   if (!verdict_.stop) return;
   watch::write_stop_file(output_.path() / "stop.json", verdict_, settings_, utc_now_iso());
-}
-
-void WatchRoot::keep_best(const watch::Entry& best) {
-  const auto& how = job_.config.watch.keep_best;
-  const auto& path = best.checkpoint.path;
-  if (how == "none" || (kept_ && watch::is_same_version(*kept_, best.checkpoint))) return;
-  kept_ = best.checkpoint;
-  if (!folder_.is_still(best.checkpoint)) {
-    log::note(format("the best checkpoint '{}' is not there as it was: '{}' stays as it is",
-                     path.string(), (output_.path() / "best").string()));
-    return;
-  }
-  const auto target = output_.path() / "best";
-  if (how == "link") return watch::link_best(path, target);
-  if (watch::copy_best(path, target, [&] { return folder_.is_still(best.checkpoint); })) return;
-  log::warning(format("the best checkpoint '{}' was removed or written anew before it was copied",
-                      path.string()));
 }
 
 std::string WatchRoot::figure_text(const watch::Entry& entry) const {
@@ -247,8 +243,14 @@ std::string WatchRoot::figure_text(const watch::Entry& entry) const {
   return text;
 }
 
-void WatchRoot::finish(bool is_resumable) const {
+std::string WatchRoot::counts() const {
   const auto num_broken = std::ssize(leaderboard_.entries()) - verdict_.num_evaluated;
+  return format("{} {} evaluated, {} passed over", verdict_.num_evaluated,
+                verdict_.num_evaluated == 1 ? "checkpoint" : "checkpoints", num_broken);
+}
+
+void WatchRoot::finish(bool is_resumable) {
+  judge();  // what became of the best one since
   const auto& output = printable(output_.path().string());
   if (verdict_.stop) say(format("Training can stop: {}", verdict_.reason));
   if (verdict_.best != nullptr) {
@@ -256,8 +258,7 @@ void WatchRoot::finish(bool is_resumable) const {
     say(format("Best      {} ({}), {}", printable(best.checkpoint.path.string()),
                step_text(best.checkpoint), figure_text(best)));
   }
-  say(format("Watched   {} checkpoints evaluated, {} passed over; {}/leaderboard.jsonl",
-             verdict_.num_evaluated, num_broken, output));
+  say(format("Watched   {}; {}/leaderboard.jsonl", counts(), output));
   if (is_resumable) return say("Stopped   the same command goes on from here");
   output_.mark_ended();
 }

@@ -15,6 +15,7 @@
 #include <tally/weights/checkpoint.hpp>
 
 #include "job.hpp"
+#include "kept_best.hpp"
 #include "watch_output.hpp"
 
 namespace tally::app {
@@ -42,7 +43,7 @@ class WatchRoot {
   void failed(ErrorKind kind, const std::string& reason);
 
   // The last words.
-  void finish(bool is_resumable) const;
+  void finish(bool is_resumable);
 
  private:
   bool is_over() const;
@@ -51,7 +52,8 @@ class WatchRoot {
   void tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason,
                    const std::string& weights_sha256 = {});
   void judge();
-  void keep_best(const watch::Entry& best);
+  void note_lack_of_interval(const watch::Entry& entry);
+  std::string counts() const;
   std::string figure_text(const watch::Entry& entry) const;
 
   Job& job_;
@@ -59,6 +61,7 @@ class WatchRoot {
   WatchOutput output_;
   watch::Leaderboard leaderboard_;
   watch::CheckpointFolder folder_;
+  KeptBest best_;
   watch::Verdict verdict_;
   watch::Checkpoint current_;
   weights::Checkpoint opened_;
@@ -66,7 +69,7 @@ class WatchRoot {
   double limit_s_ = std::numeric_limits<double>::infinity();  // --time-limit
   double longest_s_ = 0;                                      // that an evaluation took
   bool has_said_waiting_ = false;
-  std::optional<watch::Checkpoint> kept_;  // under the name of the best
+  bool has_noted_lack_ = false;  // of an interval
 };
 
 }  // namespace tally::app

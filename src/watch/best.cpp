@@ -61,6 +61,13 @@ void link_best(const fs::path& checkpoint, const fs::path& best) {
   put_in_place(beside(best), best);
 }
 
+void remove_link(const fs::path& best) {
+  std::error_code problem;
+  if (!fs::is_symlink(fs::symlink_status(best, problem))) return;
+  fs::remove(best, problem);
+  if (problem) throw failure("remove", best, problem.value(), kSpace);
+}
+
 bool copy_best(const fs::path& checkpoint, const fs::path& best,
                const std::function<bool()>& is_still) {
   clear(best);

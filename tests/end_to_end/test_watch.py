@@ -220,7 +220,8 @@ def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Pat
     arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05, "--output", output)
     tally(*arguments, "--monitor", "acuracy").must_fail(2, "'acuracy' is not computed", "Did you mean 'accuracy'?")
     tally(*arguments, "--monitor", "confusion_matrix").must_fail(2, "'confusion_matrix' is no single number")
-    tally(*arguments[:2], tmp_path / "none", *arguments[3:]).must_fail(5, str(tmp_path / "none"))
+    tally(*arguments[:2], tmp_path / "none", *arguments[3:]).must_fail(5, str(tmp_path / "none"), "Make it")
+    tally(*arguments[:2], small_case.data, *arguments[3:]).must_fail(5, "is no folder")
     assert not output.exists()
     tally(*arguments).must_succeed()
     tally(*arguments, "--limit", 10).must_fail(6, "was made with another --limit", "Name another folder")
@@ -256,16 +257,21 @@ def test_a_best_that_was_overwritten_is_not_taken_again(
     tally: Program, small_case: Small, folder: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
-    arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05, "--output", output,
-                 "--keep-best", "copy")  # fmt: skip
+    linked = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05, "--output")
+    arguments = (*linked, output, "--keep-best", "copy")
     torch.save(torch.jit.load(str(small_case.model)).state_dict(), folder / "last.pt")
     best = (folder / "last.pt").read_bytes()
     tally(*arguments, "--stop-after", 1).must_succeed()
+    tally(*linked, tmp_path / "linked", "--stop-after", 1).must_succeed()
+    assert (tmp_path / "linked" / "best").read_bytes() == best
     write_checkpoint(folder, 9, seed=99, name="last.pt")
     run = tally(*arguments, "--stop-after", 2).must_succeed()
     assert len(evaluated(output)) == 2
     assert (output / "best").read_bytes() == best
-    assert "is not there as it was" in run.stderr
+    assert run.stderr.count("is not there as it was") == 1
+    run = tally(*linked, tmp_path / "linked", "--stop-after", 2).must_succeed()
+    assert not os.path.lexists(tmp_path / "linked" / "best")  # it would be other weights
+    assert run.stderr.count("is not there as it was") == 1
 
 
 def test_results_have_folders_of_their_own(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:

@@ -103,6 +103,16 @@ TEST_F(BestCheckpoint, IsACopyOfWhatALinkLeadsTo) {
   expect_small();
 }
 
+TEST_F(BestCheckpoint, OnlyALinkIsTakenAway) {
+  remove_link(best());
+  copied("one.pt");
+  remove_link(best());
+  expect_file("1");
+  link_best(at("none.pt"), best());  // it leads nowhere
+  remove_link(best());
+  EXPECT_FALSE(fs::exists(fs::symlink_status(best())));
+}
+
 TEST_F(BestCheckpoint, StaysWhereTheNewOneHasVanished) {
   copied("small");
   EXPECT_FALSE(copied("none.pt"));

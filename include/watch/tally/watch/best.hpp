@@ -17,4 +17,7 @@ void link_best(const std::filesystem::path& checkpoint, const std::filesystem::p
 bool copy_best(const std::filesystem::path& checkpoint, const std::filesystem::path& best,
                const std::function<bool()>& is_still);
 
+// Nothing where `best` is no link.
+void remove_link(const std::filesystem::path& best);
+
 }  // namespace tally::watch

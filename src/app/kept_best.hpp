@@ -1,0 +1,31 @@
+// The best checkpoint of a watch, under the name `best` in its output folder.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <tally/watch/checkpoint_folder.hpp>
+
+namespace tally::app {
+
+class KeptBest {
+ public:
+  // how: --keep-best. `folder` outlives it.
+  KeptBest(std::string how, const std::filesystem::path& output,
+           const watch::CheckpointFolder& folder);
+
+  // Asked again and again of whichever is best: what training removed or wrote anew has no link any
+  // more, and that is told once. Error(output).
+  void keep(const watch::Checkpoint& best);
+
+ private:
+  void lose(const watch::Checkpoint& best);
+
+  std::string how_;
+  std::filesystem::path target_;
+  const watch::CheckpointFolder& folder_;
+  std::optional<watch::Checkpoint> kept_, lost_;
+};
+
+}  // namespace tally::app
