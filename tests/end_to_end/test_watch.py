@@ -6,12 +6,13 @@ import signal
 from pathlib import Path
 
 import pytest
-import small
 import torch
 from conftest import Small
 from launch import Program
 from small import TinyNet
-from watch_runs import Watch, evaluated, lines_of, name_of, table_of, write_checkpoint, write_half
+from watch_runs import (
+    Watch, evaluated, lines_of, model_and_data, name_of, table_of, write_accuracies, write_checkpoint, write_half,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -19,10 +20,6 @@ def folder(tmp_path: Path) -> Path:
     path = tmp_path / "checkpoints"
     path.mkdir()
     return path
-
-
-def model_and_data(small_case: Small) -> tuple:
-    return ("--model", small_case.model, "--data", small_case.data, "--batch-size", 8)
 
 
 def one_by_one(tally: Program, small_case: Small, checkpoint: Path, output: Path) -> dict:
@@ -81,12 +78,6 @@ def test_thirty_checkpoints(tally: Program, small_case: Small, folder: Path, tmp
     ]
     best = max(lines, key=lambda line: line["metrics"]["accuracy"]["value"])
     assert os.readlink(output / "best") == best["path"]
-
-
-def write_accuracies(folder: Path, seeds: list[int]) -> None:
-    for step, seed in enumerate(seeds, start=1):
-        write_checkpoint(folder, step, seed)
-    (folder / "done").touch()
 
 
 def test_stops_early_at_the_right_one(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
@@ -214,45 +205,6 @@ def test_time_limit_and_stop_after(tally: Program, small_case: Small, folder: Pa
     assert run.code == 75, run.stderr
 
 
-def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
-    write_accuracies(folder, [11])
-    output = tmp_path / "out"
-    arguments = ("watch", "--checkpoints", folder, *model_and_data(small_case), "--poll", 0.05, "--output", output)
-    tally(*arguments, "--monitor", "acuracy").must_fail(2, "'acuracy' is not computed", "Did you mean 'accuracy'?")
-    tally(*arguments, "--monitor", "confusion_matrix").must_fail(2, "'confusion_matrix' is no single number")
-    tally(*arguments[:2], tmp_path / "none", *arguments[3:]).must_fail(5, str(tmp_path / "none"), "Make it")
-    tally(*arguments[:2], small_case.data, *arguments[3:]).must_fail(5, "is no folder")
-    assert not output.exists()
-    tally(*arguments).must_succeed()
-    tally(*arguments, "--limit", 10).must_fail(6, "was made with another --limit", "Name another folder")
-    config = tmp_path / "other.conf"
-    config.write_text("")
-    tally(*arguments, "--config", config).must_succeed()  # the same options from elsewhere
-    tally("watch", *arguments[3:]).must_fail(2, "--checkpoints")
-    tally(*arguments[:-1], folder).must_fail(2, "--output is the folder of the checkpoints")
-    (output / "watch.json").write_text('{"schema": 1, "model": [1]}')
-    tally(*arguments).must_fail(6, "holds a damaged watch.json")
-
-
-def test_files_that_decide_figures_stay_the_same(
-    tally: Program, small_case: Small, folder: Path, tmp_path: Path
-) -> None:
-    write_accuracies(folder, [11])
-    model, card, weights = tmp_path / "net.pt", tmp_path / "net.pt.json", tmp_path / "weights.txt"
-    torch.jit.save(torch.jit.load(small_case.model), model)  # without the card in it
-    card.write_text(json.dumps(small.card()))
-    weights.write_text("1\n" * small.NUM_CLASSES)
-    arguments = ("watch", "--checkpoints", folder, "--model", model, "--data", small_case.data, "--poll", 0.05,
-                 "--class-weights", weights, "--output", tmp_path / "out")  # fmt: skip
-    tally(*arguments).must_succeed()
-    tally(*arguments).must_succeed()
-    weights.write_text("2\n" * small.NUM_CLASSES)
-    tally(*arguments).must_fail(6, "was made with other class weights")
-    weights.write_text("1\n" * small.NUM_CLASSES)
-    card.write_text(json.dumps(small.card() | {"source": {"model": "another"}}))
-    tally(*arguments).must_fail(6, "was made with another card beside the model")
-
-
 def test_a_best_that_was_overwritten_is_not_taken_again(
     tally: Program, small_case: Small, folder: Path, tmp_path: Path
 ) -> None:
@@ -290,15 +242,3 @@ def test_results_have_folders_of_their_own(tally: Program, small_case: Small, fo
     for line in evaluated(output):
         report = json.loads((output / line["result"] / "report.json").read_text())
         assert report["digests"]["state"] == line["state_digest"]
-
-
-def test_one_watch_a_folder(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out"
-    write_checkpoint(folder, 1)
-    with Watch(tally, folder, output, *model_and_data(small_case)) as watch:
-        watch.until_lines(1)
-        tally("watch", "--checkpoints", folder, *model_and_data(small_case), "--output", output).must_fail(
-            6, "another process watches into"
-        )
-        (folder / "done").touch()
-        watch.end().must_succeed()

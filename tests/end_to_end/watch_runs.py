@@ -9,10 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from conftest import Small
 from launch import LINE_LIMIT_S, Program, Run, finish
 from small import TinyNet
 
 POLL = ("--poll", "0.05")
+
+
+def model_and_data(small_case: Small) -> tuple:
+    return ("--model", small_case.model, "--data", small_case.data, "--batch-size", 8)
 
 
 def name_of(step: int) -> str:
@@ -25,6 +30,12 @@ def write_checkpoint(folder: Path, step: int, seed: int | None = None, name: str
     module = TinyNet(seed=step if seed is None else seed)
     torch.save({"model": {f"module.{key}": value for key, value in module.state_dict().items()}, "epoch": step}, path)
     return path
+
+
+def write_accuracies(folder: Path, seeds: list[int]) -> None:
+    for step, seed in enumerate(seeds, start=1):
+        write_checkpoint(folder, step, seed)
+    (folder / "done").touch()
 
 
 def write_half(folder: Path, step: int) -> Callable[[], None]:
