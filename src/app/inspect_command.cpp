@@ -99,6 +99,10 @@ Lines describe_folder(const std::string& folder) {
   if (std::filesystem::exists(report_in(folder), ignored)) {
     return report::describe_report(report_in(folder));
   }
+  if (std::filesystem::exists(std::filesystem::path(folder) / "leaderboard.csv", ignored)) {
+    throw Error(ErrorKind::usage, format("'{}' is the folder of a watch", printable(folder)),
+                "Its table is leaderboard.csv, and each result has a folder in results/.");
+  }
   throw Error(ErrorKind::usage,
               format("'{}' is a folder without a report.json or weights", printable(folder)),
               "Name a file, or the folder of a result or of a checkpoint.");

@@ -8,7 +8,7 @@ import small
 import torch
 from conftest import Small
 from launch import Program
-from watch_runs import Watch, model_and_data, write_accuracies, write_checkpoint
+from watch_runs import Watch, model_and_data, name_of, write_accuracies, write_checkpoint
 
 
 @pytest.fixture
@@ -33,6 +33,8 @@ def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Pat
     config.write_text("")
     tally(*arguments, "--config", config).must_succeed()  # the same options from elsewhere
     tally("watch", *arguments[3:]).must_fail(2, "--checkpoints")
+    tally("inspect", output).must_fail(2, "is the folder of a watch", "results/")
+    assert "accuracy" in tally("inspect", output / "results" / name_of(1)).must_succeed().stdout
     tally(*arguments[:-1], folder).must_fail(2, "--output is the folder of the checkpoints")
     (output / "watch.json").write_text('{"schema": 1, "model": [1]}')
     tally(*arguments).must_fail(6, "holds a damaged watch.json")
