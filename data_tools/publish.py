@@ -57,7 +57,7 @@ class Publisher:
         self._key = f"{target} {self._target.place}"
         self._what = f"'{folder}' to {target} ({self._target.place})"
         self._position: dict[str, Any] | None = None
-        self._is_open = False
+        self._is_open = self._has_kept = False  # the second: in this look
         self.fault: OutputError | None = None  # of the last time, where the next look tries again
 
     def publish(self, source: Source) -> bool:
@@ -84,12 +84,13 @@ class Publisher:
             if self.fault is None:
                 print(f"publish: warning: {error}; trying again at each look", file=sys.stderr, flush=True)
             self.fault = error
-            return False
+            return self._has_kept
 
     def _publish(self, source: Source) -> bool:
         if self._position is None:
             self._position = read_position(self.folder, self._key)
         checkpoints, count = self._position.get("checkpoints", 0), 0
+        self._has_kept = False
         try:
             for item in source.news(self._position):
                 if count > 0 and self._target.keeps_each:
@@ -121,6 +122,7 @@ class Publisher:
         if not self._target.keeps_each:
             self.close()
         self._save(self._position)
+        self._has_kept = True
         new = self._position.get("checkpoints", 0) - checkpoints
         print(f"published {self._what}: {new} checkpoint{'' if new == 1 else 's'}", flush=True)
 

@@ -108,6 +108,8 @@ class WeightsAndBiases:
             job_type="evaluation", reinit="create_new", settings=settings,
         )  # fmt: skip
         self._picture = wandb.Image
+        # A server may have got more than was recorded here, and drops what it has later rows than.
+        self._position["rows"] = max(self._position.get("rows", 0), self._run.step)
         self._run.define_metric(STEPS)
         self._run.define_metric(SAMPLES)
         self._run.define_metric("running/*", step_metric=SAMPLES)
