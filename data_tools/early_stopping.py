@@ -25,6 +25,7 @@ from typing import Any
 
 # By folder: what stat said of its stop.json when it was last read, and what it held.
 _known: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+_told: set[tuple[str, Any]] = set()  # reasons, by folder
 
 
 def _read(folder: str | Path) -> dict[str, Any]:
@@ -36,8 +37,6 @@ def _read(folder: str | Path) -> dict[str, Any]:
         key = str(folder)
         if key not in _known or _known[key][0] != signature:
             _known[key] = (signature, _parse(path.read_bytes()))
-            if _known[key][1].get("stop") is True:
-                logging.getLogger(__name__).warning("%s: training should stop: %s", path, _known[key][1].get("reason"))
         return _known[key][1]
     except OSError:
         return {}
@@ -67,6 +66,17 @@ def _same_on_all(distributed: Any, answer: bool) -> bool:
     return bool(flag.item())
 
 
+def _says_stop(folder: str | Path) -> bool:
+    found = _read(folder)
+    if found.get("stop") is not True:
+        return False
+    told = (str(folder), found.get("reason"))
+    if told not in _told:
+        _told.add(told)
+        logging.getLogger(__name__).warning("%s/stop.json: training should stop: %s", *told)
+    return True
+
+
 def should_stop(folder: str | Path) -> bool:
     """Whether stop.json in `folder` says so; an absent or half-written one does not. Costs one stat.
 
@@ -74,8 +84,8 @@ def should_stop(folder: str | Path) -> bool:
     """
     distributed = _distributed()
     if distributed is None:
-        return _read(folder).get("stop") is True
-    return _same_on_all(distributed, distributed.get_rank() == 0 and _read(folder).get("stop") is True)
+        return _says_stop(folder)
+    return _same_on_all(distributed, distributed.get_rank() == 0 and _says_stop(folder))
 
 
 def reason(folder: str | Path) -> str | None:
