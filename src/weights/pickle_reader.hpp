@@ -15,7 +15,7 @@
 namespace tally::weights {
 
 // Protocols 2 to 5 as torch.save writes them; opcodes it has no use for are refused. `bytes` and
-// `arena` outlive the values. Takes at most 96 bytes of memory for a byte of pickle, the arena's
+// `arena` outlive the values. Takes at most 128 bytes of memory for a byte of pickle, the arena's
 // and what lies on its stack, and the arena's kBaseBytes.
 class PickleReader {
  public:

@@ -70,7 +70,7 @@ std::string_view description(const PickleValue& value);
 // of torch.save take some 22, torch.distributed's metadata 28.
 class PickleArena {
  public:
-  static constexpr std::size_t kBytesPerByte = 64;
+  static constexpr std::size_t kBytesPerByte = 96;
   static constexpr std::size_t kBaseBytes = std::size_t{1} << 20;
   // What an entry of a list or dict takes while the list grows.
   static constexpr std::size_t kEntryBytes = 3 * sizeof(void*);
