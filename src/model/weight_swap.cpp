@@ -124,7 +124,9 @@ Error WeightSwap::misfit(const weights::Checkpoint& checkpoint, const Trial& tri
                            list_first("missing", trial.names.missing),
                            list_first("unexpected", trial.names.unexpected),
                            list_first("of another shape or type", trial.misshaped))),
-          prefixes.empty()
+          !trial.names.left_out.empty() && try_names(checkpoint, fit_names(own, given)).fits()
+              ? std::string("They fit without --weights-prefix.")
+          : prefixes.empty()
               ? std::string("Compare both files with 'tally inspect'.")
               : printable(format("--weights-prefix {} would fit.", fmt::join(prefixes, " or ")))};
 }

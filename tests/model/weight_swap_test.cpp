@@ -110,6 +110,11 @@ TEST(WeightSwapTest, ThePrefixThatWouldFitIsNamed) {
     return error_of(ErrorKind::model, [&] { master->fit(checkpoint); });
   };
   EXPECT_THAT(error(prefixed({"net."})), HasSubstr("--weights-prefix net. would fit."));
+  PredictorOptions options;
+  options.weights_prefix = "student.";
+  const auto other = load_master(File("net.pt"), options);
+  EXPECT_THAT(error_of(ErrorKind::model, [&] { swap_weights(*other, prefixed({""})); }),
+              HasSubstr("fit without --weights-prefix"));
   EXPECT_THAT(error(prefixed({"net.", "teacher."})),
               HasSubstr("--weights-prefix net. or teacher. would fit."));
   auto checkpoint = prefixed({"net."});
