@@ -1,8 +1,11 @@
 """Weights that nobody means well with, opened in little memory and with an eye on what must not happen."""
 
 import os
+import re
 import resource
 import subprocess
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import pytest
 import small
 from checkpoints import make_net
 from conftest import Evaluate, Result, Small
-from launch import Program, Run
+from launch import LINE_LIMIT_S, Program, Run
 from weight_runs import WeightRuns
 
 # A run takes less than a third of it for itself; a process that opens only takes 130 MiB less.
@@ -28,21 +31,29 @@ class Opener:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
+        self._stderr = tempfile.NamedTemporaryFile("r")
         self.seen: set[str] = set()  # tests of which a case was run by the program itself
 
     def open(self, weights: Path, key: str) -> Run:
         if self._process is None:
-            self._process = subprocess.Popen(
-                os.environ["TALLY_TEST_OPEN_EACH"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                preexec_fn=_limit_memory(OPENING_LIMIT_BYTES),
-            )  # fmt: skip
+            with open(self._stderr.name, "a") as stderr:
+                self._process = subprocess.Popen(
+                    os.environ["TALLY_TEST_OPEN_EACH"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=stderr, preexec_fn=_limit_memory(OPENING_LIMIT_BYTES),
+                )  # fmt: skip
         self._process.stdin.write(f"{weights}\t{key}\n")
         self._process.stdin.flush()
+        limit = threading.Timer(LINE_LIMIT_S, self._process.kill)
+        limit.start()
         line = self._process.stdout.readline()
+        limit.cancel()
         if not line:
             code, self._process = self._process.wait(), None
             pytest.fail(f"opening {weights} ended the process: {code}")
-        return Run(0, "", "") if line == "opened\n" else Run(4, "", line)
+        beside = self._stderr.read()  # on from what was read before
+        if line == "opened\n":
+            return Run(0, "", beside)
+        return Run(int(re.match(r"tally: error\[(\d)\]", line).group(1)), "", beside + line)
 
     def close(self) -> None:
         if self._process is not None:
