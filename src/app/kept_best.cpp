@@ -25,6 +25,7 @@ void KeptBest::keep(const watch::Checkpoint& best) {
     return lose(best);
   }
   kept_ = best;
+  lost_.reset();
 }
 
 void KeptBest::lose(const watch::Checkpoint& best) {
@@ -35,7 +36,7 @@ void KeptBest::lose(const watch::Checkpoint& best) {
   log::warning(format("the best checkpoint '{}' is not there as it was: {}",
                       printable(best.path.string()),
                       how_ == "link" ? "nothing is left of it; --keep-best copy keeps the best"
-                                     : format("'{}' stays as it is", target_.string())));
+                                     : format("'{}' stays as it is", printable(target_.string()))));
 }
 
 }  // namespace tally::app

@@ -10,7 +10,9 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/host.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/trace/span.hpp>
@@ -40,12 +42,19 @@ class Files {
       open_ = file;
       return source_->read(offset, num_bytes);
     } catch (const weights::FormatError& error) {
-      throw Error(ErrorKind::model, format("weights '{}' cannot be read ({})", name, error.what()),
-                  "Does this rank's node see it? Was it changed meanwhile?");
+      throw failure(name, error.what());
+    } catch (const Error& error) {  // it cannot be opened, but rank 0 could
+      throw failure(name, error.what());
     }
   }
 
  private:
+  static Error failure(const std::string& name, const char* reason) {
+    return {ErrorKind::model,
+            printable(format("weights '{}' cannot be read on {} ({})", name, host_name(), reason)),
+            "Does this node see the file? Was it changed meanwhile?"};
+  }
+
   const Checkpoint& checkpoint_;
   std::unique_ptr<weights::FileSource> source_;
   std::size_t open_ = 0;

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 constexpr const char* kWatchFile = "watch.json";
 constexpr std::string_view kAnother = "Name another folder with --output.";
 

@@ -60,12 +60,6 @@ std::vector<watch::Checkpoint> known_of(const std::vector<watch::Entry>& entries
   return known;
 }
 
-double longest_s(const std::vector<watch::Entry>& entries) {
-  double longest = 0;
-  for (const auto& entry : entries) longest = std::max(longest, entry.seconds);
-  return longest;
-}
-
 watch::Entry entry_of(const report::RunReport& report, const watch::Checkpoint& checkpoint) {
   watch::Entry entry;
   entry.checkpoint = checkpoint;
@@ -106,12 +100,11 @@ WatchRoot::WatchRoot(Job& job)
   job_.config.overwrite = true;  // what an evaluation left that was cut short
   const auto limit_s = job.config.watch.time_limit_s;
   if (limit_s > 0) limit_s_ = static_cast<double>(limit_s);
-  longest_s_ = longest_s(leaderboard_.entries());
   std::error_code ignored;
   std::filesystem::remove(output_.path() / "stop.json", ignored);  // by other settings, perhaps
   if (!leaderboard_.entries().empty()) {
     judge();
-    log::note(format("'{}' goes on: {}", output_.path().string(), counts()));
+    log::note(format("'{}' goes on: {}", printable(output_.path().string()), counts()));
   }
 }
 
@@ -168,7 +161,8 @@ std::string WatchRoot::result_folder() const {
 bool WatchRoot::was_read_whole() {
   if (!folder_.was_rewritten(current_)) return true;
   folder_.put_off(current_);
-  log::note(format("'{}' changed while it was read: it comes again", current_.path.string()));
+  log::note(
+      format("'{}' changed while it was read: it comes again", printable(current_.path.string())));
   return false;
 }
 
@@ -223,7 +217,7 @@ void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::stri
     return earlier.reason == reason && watch::is_same_version(earlier.checkpoint, checkpoint);
   };
   if (std::ranges::none_of(leaderboard_.entries(), is_told)) leaderboard_.append(entry);
-  log::warning(format("checkpoint '{}' is passed over: {}", checkpoint.name, reason));
+  log::warning(format("checkpoint '{}' is passed over: {}", printable(checkpoint.name), reason));
   judge();
 }
 

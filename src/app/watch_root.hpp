@@ -67,7 +67,7 @@ class WatchRoot {
   weights::Checkpoint opened_;
   Stopwatch since_current_;
   double limit_s_ = std::numeric_limits<double>::infinity();  // --time-limit
-  double longest_s_ = 0;                                      // that an evaluation took
+  double longest_s_ = 0;  // of this process' evaluations: earlier ones may have had other machines
   bool has_said_waiting_ = false;
   bool has_noted_lack_ = false;  // of an interval
 };

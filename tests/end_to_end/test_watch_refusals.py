@@ -36,7 +36,9 @@ def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Pat
     tally("inspect", output).must_fail(2, "is the folder of a watch", "results/")
     assert "accuracy" in tally("inspect", output / "results" / name_of(1)).must_succeed().stdout
     tally(*arguments[:-1], folder).must_fail(2, "--output is the folder of the checkpoints")
-    (output / "watch.json").write_text('{"schema": 1, "model": [1]}')
+    (output / "watch.json").write_text('{"schema": 1}')
+    tally(*arguments).must_fail(6, "was written by another version of tally")
+    (output / "watch.json").write_text('{"schema": 2, "model": [1]}')
     tally(*arguments).must_fail(6, "holds a damaged watch.json")
 
 
