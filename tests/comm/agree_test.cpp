@@ -15,7 +15,6 @@ namespace tally::comm {
 namespace {
 
 using testing::HasSubstr;
-using testing::StartsWith;
 
 // What one rank saw of a step: the kind it left with, if it did, and its stderr.
 struct Outcome {

@@ -61,7 +61,7 @@ TEST_F(RememberTest, AsksAgainWhereSomethingChanged) {
 TEST_F(RememberTest, WhatChangesWhileItIsFoundIsFoundAgain) {
   write("run/latest", "one", 1000);
   const auto asking = [this](const std::filesystem::path& path) {
-    const std::vector files{path / "latest", path / text_of("run/latest")};
+    std::vector files{path / "latest", path / text_of("run/latest")};
     if (++num_asked_ == 1) write("run/latest", "two", 1000);
     return files;
   };
