@@ -244,7 +244,7 @@ std::string WatchRoot::counts() const {
 }
 
 void WatchRoot::finish(bool is_resumable) {
-  judge();  // what became of the best one since
+  if (verdict_.best != nullptr) best_.keep(verdict_.best->checkpoint);  // what became of it since
   const auto& output = printable(output_.path().string());
   if (verdict_.stop) say(format("Training can stop: {}", verdict_.reason));
   if (verdict_.best != nullptr) {

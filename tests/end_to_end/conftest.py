@@ -58,6 +58,14 @@ class Small:
     folder: Path
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a watch looks for checkpoints, empty."""
+    path = tmp_path / "checkpoints"
+    path.mkdir()
+    return path
+
+
 @pytest.fixture(scope="session")
 def small_case(tmp_path_factory: pytest.TempPathFactory) -> Small:
     folder = tmp_path_factory.mktemp("small")

@@ -15,13 +15,6 @@ from watch_runs import (
 )  # fmt: skip
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    path = tmp_path / "checkpoints"
-    path.mkdir()
-    return path
-
-
 def one_by_one(tally: Program, small_case: Small, checkpoint: Path, output: Path) -> dict:
     tally("evaluate", *model_and_data(small_case), "--weights", checkpoint, "--output", output).must_succeed()
     return json.loads((output / "report.json").read_text())

@@ -3,19 +3,11 @@
 import json
 from pathlib import Path
 
-import pytest
 import small
 import torch
 from conftest import Small
 from launch import Program
 from watch_runs import Watch, model_and_data, name_of, write_accuracies, write_checkpoint
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    path = tmp_path / "checkpoints"
-    path.mkdir()
-    return path
 
 
 def test_refusals(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
