@@ -20,12 +20,15 @@ Lightning, and the Trainer of Hugging Face's transformers, which knows its folde
 import json
 import logging
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 # By folder: what stat said of its stop.json when it was last read, and what it held.
 _known: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
 _told: set[tuple[str, Any]] = set()  # reasons, by folder
+_last_flag: Any = None  # that was sent
+_LONGEST_WAIT_S = 10.0  # a profiler may hold a tensor for ever
 
 
 def _read(folder: str | Path) -> dict[str, Any]:
@@ -56,13 +59,28 @@ def _distributed() -> Any:
     return module if module is not None and module.is_available() and module.is_initialized() else None
 
 
+def _broadcast_and_release(distributed: Any, flag: Any) -> None:
+    """Broadcasts from rank 0, and waits until this thread alone refers to the tensor.
+
+    A thread of Gloo holds it a moment longer than the broadcast takes, and needs the interpreter to let go of it. An
+    interpreter that ends in that moment, as it may after the last answer, aborts the process
+    (https://github.com/pytorch/pytorch/issues/190489).
+    """
+    global _last_flag
+    _last_flag = flag  # else that thread would free it, for which it needs the interpreter once more
+    references, deadline = sys.getrefcount(flag), time.monotonic() + _LONGEST_WAIT_S
+    distributed.broadcast(flag, src=0)
+    while sys.getrefcount(flag) > references and time.monotonic() < deadline:
+        time.sleep(0)  # lets the other thread have the interpreter
+
+
 def _same_on_all(distributed: Any, answer: bool) -> bool:
     torch = sys.modules["torch"]
     backend = distributed.get_backend()  # "nccl", "cuda:nccl", "cpu:gloo,cuda:nccl", …
     on_gpu = "nccl" in backend and "cpu" not in backend
     device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
     flag = torch.tensor([answer], dtype=torch.uint8, device=device)
-    distributed.broadcast(flag, src=0)
+    _broadcast_and_release(distributed, flag)
     return bool(flag.item())
 
 

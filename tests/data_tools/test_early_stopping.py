@@ -4,6 +4,8 @@ import json
 import pickle
 import subprocess
 import sys
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -83,6 +85,7 @@ def test_marks_as_done(tmp_path: Path) -> None:
 def test_needs_no_package() -> None:
     code = f"""
 import sys
+import weakref
 sys.path.insert(0, {str(TOOLS)!r})
 import early_stopping
 assert not early_stopping.should_stop("absent")
@@ -132,6 +135,46 @@ def test_the_answer_lies_where_the_backend_takes_it(tmp_path: Path, backend: str
         should_stop(tmp_path)
     assert fake.tensor.call_args.kwargs["device"] == device
     fake.distributed.broadcast.assert_called_once_with(fake.tensor.return_value, src=0)
+
+
+@pytest.fixture
+def held() -> Iterator[list[torch.Tensor]]:
+    """What a thread of Gloo still holds after a broadcast."""
+    tensors: list[torch.Tensor] = []
+    with mock.patch.object(distributed, "is_initialized", return_value=True), \
+         mock.patch.object(distributed, "get_rank", return_value=0), \
+         mock.patch.object(distributed, "get_backend", return_value="gloo"), \
+         mock.patch.object(distributed, "broadcast", lambda tensor, src: tensors.append(tensor)):  # fmt: skip
+        yield tensors
+
+
+def test_waits_until_what_was_sent_is_released(tmp_path: Path, held: list[torch.Tensor]) -> None:
+    """A thread of Gloo that released or freed it while the interpreter ends would abort the process."""
+    sleeps = iter((lambda: None, lambda: None, held.clear))  # a fourth would raise StopIteration
+    with mock.patch.object(early_stopping.time, "sleep", lambda _: next(sleeps)()):
+        should_stop(tmp_path)
+    assert not held and not list(sleeps)
+
+
+def test_does_not_free_what_was_sent(tmp_path: Path, held: list[torch.Tensor]) -> None:
+    sent: list[weakref.ref[torch.Tensor]] = []
+
+    def release(_: float) -> None:
+        sent.append(weakref.ref(held[0]))
+        held.clear()
+
+    with mock.patch.object(early_stopping.time, "sleep", release):
+        should_stop(tmp_path)
+    assert sent[0]() is not None
+
+
+def test_waits_no_longer_than_its_limit(tmp_path: Path, held: list[torch.Tensor]) -> None:
+    seconds = iter(range(1000))
+    with mock.patch.object(early_stopping.time, "monotonic", lambda: next(seconds)), \
+         mock.patch.object(early_stopping.time, "sleep"):  # fmt: skip
+        assert not should_stop(tmp_path)
+    assert len(held) == 1 and next(seconds) < 20
+
 
 
 class StopAt:
