@@ -20,10 +20,15 @@ function(tally_compile_as_test target)
 endfunction()
 tally_compile_as_test(tally_test_headers)
 
+# Open MPI keeps files of its jobs in ompi.HOST.UID. The last job to end removes that folder, and
+# fails another that begins in that moment: here it exists all the time.
+cmake_host_system_information(RESULT _host QUERY HOSTNAME)
+execute_process(COMMAND id -u OUTPUT_VARIABLE _user OUTPUT_STRIP_TRAILING_WHITESPACE)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/mpi/ompi.${_host}.${_user}/kept)
 set(TALLY_MPI_TEST_ENVIRONMENT
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
-    OMPI_MCA_mpi_yield_when_idle=1)
+    OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_orte_tmpdir_base=${PROJECT_BINARY_DIR}/mpi)
 if(TALLY_SANITIZE)  # Open MPI itself leaks
   list(APPEND TALLY_MPI_TEST_ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
 endif()

@@ -1,9 +1,14 @@
 """Runs the program as a user does, alone or under mpirun, and keeps what it said."""
 
+import atexit
+import functools
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,6 +99,20 @@ def finish(process: subprocess.Popen[str], limit_s: float = LINE_LIMIT_S) -> Run
     return Run(process.returncode, stdout, stderr)
 
 
+@functools.cache
+def _launcher_folder() -> str:
+    """A folder for what Open MPI keeps on disk while a job runs.
+
+    By default all jobs of a user share one, /tmp/ompi.HOST.UID: the last job to end removes it, and fails another that
+    begins in that moment. In this one it exists all the time.
+    """
+    folder = tempfile.mkdtemp(prefix="tally-mpi-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    shared = Path(folder) / f"ompi.{socket.gethostname().split('.')[0]}.{os.getuid()}"
+    (shared / "kept").mkdir(parents=True)
+    return folder
+
+
 def environment() -> dict[str, str]:
     """This process's, without settings of tally, and with what a launcher needs as root and on few cores."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TALLY_")}
@@ -103,4 +122,5 @@ def environment() -> dict[str, str]:
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_hwloc_base_binding_policy": "none",
         "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_orte_tmpdir_base": _launcher_folder(),
     }
