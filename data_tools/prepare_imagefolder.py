@@ -3,8 +3,14 @@
 
 Labels: --labels FILE with a line per image, `name label`, `name, label` or csv (a header line is skipped); a name is
 the image's file name or the end of its path, with or without the extension. Names without an image are ignored, an
-image without a label is an error. Without --labels the class of an image is its top folder, and classes are numbered
-in alphabetical order, as torchvision's ImageFolder does. Images are ordered by folder and name.
+image without a label is an error. A label is a number, or a name of --class-names.
+
+Without --labels the class of an image is its top folder. --class-order numbers these classes as the model was trained:
+torchvision's ImageFolder (default) sorts by character code (Boat, apple, cat10, cat9), timm naturally and without case
+(apple, Boat, cat9, cat10); a file gives the folders a line each. --class-names does so as well where its names are the
+folders' names; names of which none is a folder's are what the classes of that order are called.
+
+Images are ordered by folder and name. Those whose name, or a folder's, begins with a dot are left out.
 
 Size: --resize N --crop N are torchvision's Resize(N) (shorter side, antialiased) and CenterCrop(N), bit for bit.
 Without them the images are stored as they are and must all have one size.
@@ -18,9 +24,10 @@ from pathlib import Path
 import numpy as np
 
 from tally_data.atomic import check_output
+from tally_data.class_order import order_classes, read_class_names
 from tally_data.decode import FILTERS, DecodeRule, decode, decode_chunk
 from tally_data.encoding import IMAGENET, ImageEncoding
-from tally_data.errors import DataError, UsageError, reading, run_tool
+from tally_data.errors import DataError, UsageError, run_tool
 from tally_data.image_files import ImageFiles, list_images
 from tally_data.image_set import Batch, ImageSet, write_image_set
 from tally_data.labels import Labels, labels_from_file, labels_from_folders
@@ -42,16 +49,19 @@ def decoded_batches(
         first += len(pixels)
 
 
-def read_class_names(path: Path) -> list[str]:
-    with reading(path):
-        try:
-            return path.read_text(encoding="utf-8").splitlines()
-        except UnicodeDecodeError as error:
-            raise DataError(f"class names '{path}' are not text in UTF-8") from error
+def find_labels(args: argparse.Namespace, images: ImageFiles) -> Labels:
+    if args.labels:
+        names = read_class_names(args.class_names) if args.class_names else None
+        return labels_from_file(images, args.labels, names)
+    order = order_classes(images, args.class_order, args.class_names)
+    labels = labels_from_folders(images, order)
+    print(order.summary())
+    return labels
 
 
-def class_count(args: argparse.Namespace, labels: Labels, names: list[str] | None) -> int:
+def class_count(args: argparse.Namespace, labels: Labels) -> int:
     """--num-classes, else the number of names, else what the labels imply."""
+    names = labels.class_names
     count = args.num_classes or (len(names) if names else labels.num_classes)
     if names and len(names) != count:
         raise UsageError(f"there are {len(names)} class names for {count} classes")
@@ -66,15 +76,19 @@ def class_count(args: argparse.Namespace, labels: Labels, names: list[str] | Non
 
 def make_image_set(args: argparse.Namespace, encoding: ImageEncoding) -> ImageSet:
     images = list_images(args.input)
-    labels = labels_from_file(images, args.labels) if args.labels else labels_from_folders(images)
-    names = read_class_names(args.class_names) if args.class_names else labels.class_names
-    num_classes = class_count(args, labels, names)
+    if images.hidden:
+        print(f"note: hidden images are left out: {len(images.hidden)}, first '{images.hidden[0]}'")
+    labels = find_labels(args, images)
+    num_classes = class_count(args, labels)
     if labels.num_unused:
         print(f"ignored {labels.num_unused} labels that have no image")
     rule = DecodeRule(encoding.channels, args.resize, args.crop, args.interpolation)
     shape = decode(images.files[0], rule).shape
     batches = decoded_batches(images, labels.labels, rule, shape, args.workers)
-    return ImageSet(len(images.files), shape[0], shape[1], encoding.channels, num_classes, names, batches)
+    return ImageSet(
+        len(images.files), *shape[:2], encoding.channels, num_classes, labels.class_names, batches,
+        class_order=labels.class_order, geometry=rule.geometry,
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -82,7 +96,10 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, metavar="PATH", help="folder or tar of images")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="label file; default: a folder per class")
     parser.add_argument(
-        "--class-names", type=Path, metavar="FILE", help="a line per class, in order of label"
+        "--class-order", metavar="ORDER", help="torchvision (default), timm, or a file with a folder's name per line"
+    )
+    parser.add_argument(
+        "--class-names", type=Path, metavar="FILE", help="a line per class, in order of label: folders' names or others"
     )
     parser.add_argument(
         "--num-classes", type=positive, metavar="C", help="default: by names, or largest label + 1"
@@ -98,6 +115,8 @@ def main() -> None:
     add_output_options(parser, "the data set file (.h5)")
     add_image_options(parser, IMAGENET)
     args = parser.parse_args()
+    if args.labels and args.class_order is not None:
+        raise UsageError("--class-order is for classes that are folders; with --labels the label file numbers them")
     encoding = image_encoding(args, IMAGENET)
     check_output(args.output, args.overwrite)
     write_image_set(make_image_set(args, encoding), args.output, args.overwrite, encoding)

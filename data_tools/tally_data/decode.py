@@ -7,6 +7,7 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from .errors import DataError
+from .geometry import Geometry
 from .image_files import ImageFile
 
 FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
@@ -21,6 +22,14 @@ class DecodeRule:
     resize: int | None
     crop: int | None
     interpolation: str = "bilinear"
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """None where the images are stored as they are."""
+        if self.resize is None and self.crop is None:
+            return None
+        resize, crop = ((side, side) if side else None for side in (self.resize, self.crop))
+        return Geometry(resize, crop, "center", self.interpolation if resize else None)
 
 
 def resize_shorter_side(image: Image.Image, size: int, interpolation: str) -> Image.Image:

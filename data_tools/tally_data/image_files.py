@@ -3,6 +3,7 @@
 import os
 import tarfile
 from dataclasses import dataclass
+from itertools import filterfalse
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -33,14 +34,23 @@ class ImageFile(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """files: in torchvision's ImageFolder order (by top folder, folder, name); folders: the top folders, sorted."""
+    """files: in torchvision's ImageFolder order (by top folder, folder, name); folders: the top folders, sorted.
+
+    hidden: names of images that are left out, for their name or that of a folder begins with a dot.
+    """
 
     files: list[ImageFile]
     folders: list[str]
+    hidden: list[str]
 
 
 def _is_image(name: str) -> bool:
-    return name.lower().endswith(EXTENSIONS) and not PurePosixPath(name).name.startswith(".")
+    return name.lower().endswith(EXTENSIONS)
+
+
+def _is_hidden(name: str) -> bool:
+    """As are .ipynb_checkpoints and the ._ files of macOS."""
+    return any(part.startswith(".") for part in PurePosixPath(name).parts)
 
 
 def _order(file: ImageFile) -> tuple[str, str, str]:
@@ -53,9 +63,15 @@ def list_images(source: Path) -> ImageFiles:
     with reading(source):
         source.stat()
     files, folders = _list_folder(source) if source.is_dir() else _list_tar(source)
+    hidden = sorted(file.name for file in files if _is_hidden(file.name))
+    files = [file for file in files if not _is_hidden(file.name)]
+    folders = set(filterfalse(_is_hidden, folders))
     if not files:
-        raise DataError(f"'{source}' holds no image file ({' '.join(EXTENSIONS)})")
-    return ImageFiles(sorted(files, key=_order), sorted(folders))
+        but = f", but {len(hidden)} hidden ones, first '{hidden[0]}'" if hidden else ""
+        raise DataError(f"'{source}' holds no image file ({' '.join(EXTENSIONS)}){but}")
+    if not source.is_dir():
+        files, folders = _without_common_top(files, folders)
+    return ImageFiles(sorted(files, key=_order), sorted(folders), hidden)
 
 
 def _list_folder(root: Path) -> tuple[list[ImageFile], set[str]]:
@@ -69,9 +85,7 @@ def _list_folder(root: Path) -> tuple[list[ImageFile], set[str]]:
             with reading(path):
                 size = path.stat().st_size
             files.append(ImageFile(path.relative_to(root).as_posix(), str(path), 0, size))
-    return files, {
-        entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith(".")
-    }
+    return files, {entry.name for entry in root.iterdir() if entry.is_dir()}
 
 
 def _open_tar(path: Path) -> tarfile.TarFile:
@@ -97,16 +111,16 @@ def _list_tar(path: Path) -> tuple[list[ImageFile], set[str]]:
         if member.isdir():
             folders.add(name)
         elif _is_image(name):
-            if not member.isreg() or member.issparse():
+            if not _is_hidden(name) and (not member.isreg() or member.issparse()):
                 raise DataError(f"'{name}' in '{path}' is a link or a sparse file, expected a plain file")
             files.append(ImageFile(name, str(path), member.offset_data, member.size))
-    return _without_common_top(files, folders)
+    return files, folders
 
 
 def _without_common_top(files: list[ImageFile], folders: set[str]) -> tuple[list[ImageFile], set[str]]:
     """A tar of one folder `val` with class folders in it counts from `val`."""
     paths = [PurePosixPath(file.name).parts for file in files]
-    folder_paths = [PurePosixPath(folder).parts for folder in folders if folder != "."]
+    folder_paths = [PurePosixPath(folder).parts for folder in folders]
     tops = {parts[0] for parts in paths + folder_paths}
     if len(tops) == 1 and all(len(parts) > 2 for parts in paths):
         files = [file._replace(name="/".join(parts[1:])) for file, parts in zip(files, paths, strict=True)]

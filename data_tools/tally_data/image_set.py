@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from .encoding import ImageEncoding, convert_channels
+from .geometry import Geometry
 from .progress import progress_bar
 from .writer import DataSetWriter
 
@@ -15,7 +16,7 @@ Batch = tuple[np.ndarray, np.ndarray]  # images uint8 [n, H, W, C], labels integ
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Labelled images of one size, in batches of any length."""
+    """Labelled images of one size, in batches of any length; class_order: by which rule folders became classes."""
 
     num_samples: int
     height: int
@@ -24,6 +25,8 @@ class ImageSet:
     num_classes: int
     class_names: Sequence[str] | None
     batches: Iterable[Batch]
+    class_order: str | None = None
+    geometry: Geometry | None = None
 
 
 def array_batches(images: np.ndarray, labels: np.ndarray, rows: int = 1024) -> Iterable[Batch]:
@@ -45,7 +48,9 @@ def write_image_set(source: ImageSet, output: Path, overwrite: bool, encoding: I
         ) as out,
         progress_bar(source.num_samples, "image", output.name) as bar,
     ):
-        image = out.add_image(height=source.height, width=source.width, encoding=encoding)
+        if source.class_order is not None:
+            out.set_attribute("class_order", source.class_order)
+        image = out.add_image(height=source.height, width=source.width, encoding=encoding, geometry=source.geometry)
         label = out.add_target("label")
         for images, labels in source.batches:
             image.append(convert_channels(images, source.channels, encoding.channels))

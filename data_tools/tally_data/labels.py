@@ -1,21 +1,27 @@
 """Which label an image file has: from a label file, or from its folder."""
 
 import csv
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from .class_order import ClassOrder
 from .errors import DataError, reading
 from .image_files import ImageFiles
 
 
 @dataclass(frozen=True)
 class Labels:
-    """labels: one per image file, in order; num_unused: lines of the label file without an image."""
+    """labels: one per image file, in order; num_unused: lines of the label file without an image.
+
+    class_order: the rule by which folders became classes, where they did.
+    """
 
     labels: list[int]
     num_classes: int
     class_names: list[str] | None
     num_unused: int
+    class_order: str | None = None
 
 
 def _split(line: str) -> list[str]:
@@ -25,8 +31,9 @@ def _split(line: str) -> list[str]:
     return line.rsplit(maxsplit=1)
 
 
-def read_label_file(path: Path) -> dict[str, int]:
-    """name -> label. A first line whose label is no number is a header."""
+def read_label_file(path: Path, class_names: list[str]) -> dict[str, int]:
+    """name -> label. Labels are numbers or of `class_names`; a first line whose label is neither is a header."""
+    known = _numbers_of(class_names)
     with reading(path):
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -37,8 +44,9 @@ def read_label_file(path: Path) -> dict[str, int]:
         if not line.strip():
             continue
         parts = _split(line.strip())
-        if len(parts) == 2 and parts[1].isdecimal():
-            name, label = str(PurePosixPath(parts[0])), int(parts[1])
+        if len(parts) == 2 and (parts[1].isdecimal() or parts[1] in known):
+            name = str(PurePosixPath(parts[0]))
+            label = int(parts[1]) if parts[1].isdecimal() else known[parts[1]]
             if table.setdefault(name, label) != label:
                 raise DataError(
                     f"label file '{path}', line {number}: '{name}' has the labels {table[name]} and {label}"
@@ -46,10 +54,19 @@ def read_label_file(path: Path) -> dict[str, int]:
         elif number > 1 or len(parts) != 2:
             raise DataError(
                 f"label file '{path}', line {number}: '{line.strip()}' is not a name and a label of 0 or more"
+                + (", or a class name" if known else "")
             )
     if not table:
         raise DataError(f"label file '{path}' holds no label")
     return table
+
+
+def _numbers_of(class_names: list[str]) -> dict[str, int]:
+    """Of the names that stand for one class only, and that are no numbers themselves."""
+    counts = Counter(class_names)
+    return {
+        name: number for number, name in enumerate(class_names) if counts[name] == 1 and not name.isdecimal()
+    }
 
 
 def _find(name: str, table: dict[str, int]) -> str | None:
@@ -62,9 +79,9 @@ def _find(name: str, table: dict[str, int]) -> str | None:
     return None
 
 
-def labels_from_file(images: ImageFiles, path: Path) -> Labels:
-    """Raises DataError for an image without a label, and for a name that fits two images."""
-    table = read_label_file(path)
+def labels_from_file(images: ImageFiles, path: Path, class_names: list[str] | None) -> Labels:
+    """class_names: of class 0, 1, …. Raises DataError for an image without a label, and a name that fits two images."""
+    table = read_label_file(path, class_names or [])
     labels, used = [], {}
     for file in images.files:
         key = _find(file.name, table)
@@ -76,12 +93,12 @@ def labels_from_file(images: ImageFiles, path: Path) -> Labels:
             )
         used[key] = file.name
         labels.append(table[key])
-    return Labels(labels, max(table.values()) + 1, None, len(table) - len(used))
+    return Labels(labels, max(table.values()) + 1, class_names, len(table) - len(used))
 
 
-def labels_from_folders(images: ImageFiles) -> Labels:
-    """Class k is the k-th top folder in alphabetical order, as in torchvision's ImageFolder."""
-    index = {folder: number for number, folder in enumerate(images.folders)}
+def labels_from_folders(images: ImageFiles, order: ClassOrder) -> Labels:
+    """The class of an image is its top folder."""
+    index = {folder: number for number, folder in enumerate(order.folders)}
     labels = []
     for file in images.files:
         top, slash, _ = file.name.partition("/")
@@ -90,4 +107,4 @@ def labels_from_folders(images: ImageFiles) -> Labels:
                 f"image '{file.name}' has no label: give --labels, or put it into a folder of its class"
             )
         labels.append(index[top])
-    return Labels(labels, len(index), images.folders, 0)
+    return Labels(labels, len(index), order.names, 0, order.rule)

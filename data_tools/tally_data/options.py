@@ -77,7 +77,7 @@ def add_image_options(parser: argparse.ArgumentParser, default: ImageEncoding | 
     """--channels --scale --mean --std; `default` is only for the help text."""
     what = "model input = (u8 * scale - mean) / std, per channel"
     if default is None:
-        what += "; none is written unless --mean and --std are given or the module has a card of its own"
+        what += "; default: the recipe's (--recipe), or what the module's own card says, else none is written"
     group = parser.add_argument_group("normalisation", what)
 
     def shown(value: object) -> str:

@@ -16,6 +16,9 @@ from .column import Column, RowCheck
 from .encoding import ImageEncoding
 from .errors import UsageError
 from .fault_keeping_file import FaultKeepingFile
+from .fixed_text import fixed_text
+from .geometry import Geometry
+from .structure import CHECKSUMS, DIGEST_ATTRIBUTE, structure_digest
 
 
 class SetFile:
@@ -74,8 +77,13 @@ class SetFile:
         for path, column in self._columns.items():
             column.require_complete()
             if column.checksums is not None:
-                table = self._opened().create_dataset(f"/checksums{path}", data=column.checksums.table())
+                table = self._opened().create_dataset(f"{CHECKSUMS}{path}", data=column.checksums.table())
                 table.attrs["rows_per_block"] = np.int64(column.checksums.rows_per_block)
+        if self._use_checksums:
+            assert self._raw is not None
+            self._raw.raise_fault()  # what was not written cannot be read back
+            digest = structure_digest(self._opened())
+            self._opened().require_group(CHECKSUMS).attrs[DIGEST_ATTRIBUTE] = fixed_text(digest)
 
     def _opened(self) -> h5py.File:
         if self._file is None:
@@ -92,7 +100,7 @@ class SetFile:
 
     def set_attribute(self, name: str, value: str | int) -> None:
         """At the root; numbers as int64."""
-        self._opened().attrs[name] = value if isinstance(value, str) else np.int64(value)
+        self._opened().attrs[name] = fixed_text(value) if isinstance(value, str) else np.int64(value)
 
     def add_class_names(self, names: Sequence[str]) -> None:
         """/class_names: as plain bytes in the file; none empty, none with NUL."""
@@ -100,15 +108,25 @@ class SetFile:
         fixed = h5py.string_dtype("utf-8", max(map(len, encoded)))
         self._opened().create_dataset("/class_names", data=np.array(encoded, fixed))
 
-    def add_image_column(self, path: str, rows: int, height: int, width: int, encoding: ImageEncoding) -> Column:
+    def add_image_column(
+        self,
+        path: str,
+        rows: int,
+        height: int,
+        width: int,
+        encoding: ImageEncoding,
+        geometry: Geometry | None = None,
+    ) -> Column:
         """uint8 [rows, height, width, channels], with the attributes of an image."""
         column = self.add_column(path, "uint8", rows, (height, width, encoding.num_channels))
         attributes = self._opened()[column.path].attrs
-        attributes["layout"] = "HWC"
-        attributes["channels"] = encoding.channels
+        attributes["layout"] = fixed_text("HWC")
+        attributes["channels"] = fixed_text(encoding.channels)
         attributes["scale"] = np.float64(encoding.scale)
         attributes["mean"] = np.array(encoding.mean, np.float64)
         attributes["std"] = np.array(encoding.std, np.float64)
+        for name, value in (geometry or Geometry()).attributes().items():
+            attributes[name] = value
         return column
 
     def add_sequence(self, path: str, dtype: str, rows: int, length: int, padding: int) -> Column:

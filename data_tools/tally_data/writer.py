@@ -11,6 +11,7 @@ from . import schema
 from .column import Column, RowCheck
 from .encoding import ImageEncoding
 from .errors import DataError, UsageError
+from .geometry import Geometry
 from .set_file import SetFile
 
 
@@ -50,11 +51,19 @@ class DataSetWriter(SetFile):
             raise DataError(f"data set '{path}' would have {num_samples} samples, expected at least 1")
 
     def add_image(
-        self, name: str = "image", *, height: int, width: int, encoding: ImageEncoding, data: Any = None
+        self,
+        name: str = "image",
+        *,
+        height: int,
+        width: int,
+        encoding: ImageEncoding,
+        geometry: Geometry | None = None,
+        data: Any = None,
     ) -> Column:
         """/inputs/<name>: uint8 [N, height, width, channels], with the attributes of an image."""
         path = f"/inputs/{schema.check_name(name)}"
-        return self._filled(self.add_image_column(path, self.num_samples, height, width, encoding), data)
+        column = self.add_image_column(path, self.num_samples, height, width, encoding, geometry)
+        return self._filled(column, data)
 
     def add_input(self, name: str, *, dtype: str, shape: Sequence[int] = (), data: Any = None) -> Column:
         """/inputs/<name>: [N, *shape] of one of schema.INPUT_DTYPES, given to the model as it is."""

@@ -14,6 +14,7 @@
 #include "columns.hpp"
 #include "pieces.hpp"
 #include "schema.hpp"
+#include "structure_digest.hpp"
 
 namespace tally::data {
 namespace {
@@ -59,10 +60,19 @@ void add_table(DataSet& source, const ColumnInfo& column, hdf5::Writer& file) {
   file.set_attribute(path, "rows_per_block", rows);
 }
 
+// After the tables, which say what it covers.
+void add_digest(const fs::path& source, const fs::path& copy) {
+  const auto paths = covered_paths(hdf5::Reader(copy));
+  const std::string digest = structure_digest(hdf5::Reader(source), paths);
+  hdf5::Writer file(copy, hdf5::Writer::Mode::extend);
+  file.set_attribute(kChecksums, kStructureDigest, digest);
+  file.close();
+}
+
 }  // namespace
 
 void add_checksums(const fs::path& source, const fs::path& target) {
-  if (fs::exists(fs::symlink_status(target))) {
+  if (is_there(target)) {
     throw Error(ErrorKind::output, format("'{}' exists already", target.string()),
                 "Choose another name for the checked copy.");
   }
@@ -73,11 +83,14 @@ void add_checksums(const fs::path& source, const fs::path& target) {
     if (column->rows_per_checksum == 0) add_table(original, *column, file);
   }
   file.close();
-  // The sums are of the source's rows: reading the copy against them compares the two.
+  add_digest(source, copy.path());
+  // Sums and digest are the source's: opening and reading the copy against them compares the two.
   DataSet written(copy.path());
   for (const ColumnInfo* column : all_columns(written.info())) {
     for_each_piece(written, *column, column->rows_per_checksum, [](std::int64_t, auto) {});
   }
+  original.require_unchanged();
+  sync_file(copy.path());
   publish_file(copy.path(), target);
 }
 

@@ -229,7 +229,7 @@ void read_columns(const hdf5::Reader& file, DataSetInfo& info) {
   read_targets(file, info);
   read_groups(file, info);
   set_ranges(info);
-  info.integrity_checked = std::ranges::all_of(
+  info.columns_checked = std::ranges::all_of(
       all_columns(info), [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
 }
 

@@ -6,7 +6,7 @@
 
 namespace tally::data {
 
-// Fills inputs, targets, groups, lengths, tables, what is counted by them, and integrity_checked;
+// Fills inputs, targets, groups, lengths, tables, what is counted by them, and columns_checked;
 // the root is read already.
 void read_columns(const hdf5::Reader& file, DataSetInfo& info);
 

@@ -11,8 +11,14 @@
 #include "labels.hpp"
 #include "refuse.hpp"
 #include "schema.hpp"
+#include "structure_digest.hpp"
 
 namespace tally::data {
+
+std::string_view DataSetInfo::integrity() const {
+  if (!columns_checked) return "unchecked";
+  return structure_checked ? "checked" : "columns checked";
+}
 
 const ColumnInfo& DataSetInfo::table(std::string_view table_path) const {
   const auto found = std::ranges::find(tables, table_path, &ColumnInfo::path);
@@ -35,25 +41,34 @@ ColumnReader& DataSet::Body::reader_of(const ColumnInfo& column) {
 }
 
 void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
-                              std::span<std::byte> out, RowCheck check) {
+                              std::span<std::byte> out, RowCheck check) try {
   reader_of(column).read(first, count, out);
   if (check == RowCheck::checksums_only) return;
   const auto rows = out.first(to_size(count * column.row_bytes()));
   check_rows(info, column, first, rows);
+} catch (const Error&) {
+  require_unchanged();  // else that is what is wrong with the rows
+  throw;
+}
+
+void DataSet::Body::require_unchanged() const {
+  file.require_unchanged();
+  if (other) other->require_unchanged();
 }
 
 DataSet::DataSet(const std::filesystem::path& path, Targets targets)
     : body_(std::make_unique<Body>(
-          Body{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}})) {
+          Body{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}, {}})) {
   body_->info = read_schema(body_->file, targets);
+  body_->info.structure_checked = check_structure(body_->file);
   for (const ColumnInfo* column : all_columns(body_->info)) {
     body_->columns.try_emplace(column->path, path, body_->file.dataset(column->path),
                                read_checksum_table(body_->file, column->path, column->num_rows));
   }
 }
 DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : DataSet(path) {
-  const hdf5::Reader file(other.file, ErrorKind::dataset, "predictions file");
-  hdf5::Dataset dataset = file.dataset(other.dataset);
+  body_->other.emplace(other.file, ErrorKind::dataset, "predictions file");
+  hdf5::Dataset dataset = body_->other->dataset(other.dataset);
   DataSetInfo& info = body_->info;
   info.inputs = {column_of(dataset.info())};
   info.lengths.reset();
@@ -97,6 +112,13 @@ std::int64_t DataSet::stage(plan::SampleRange samples, const std::filesystem::pa
     body_->reader_of(*column).stage(copy, samples);
   }
   return bytes;
+}
+
+void DataSet::require_unchanged() const { body_->require_unchanged(); }
+
+std::string DataSet::stamp() const {
+  const std::string own = body_->file.stamp();
+  return body_->other ? format("{}; {}", own, body_->other->stamp()) : own;
 }
 
 std::int64_t DataSet::bytes_read() const {

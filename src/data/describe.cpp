@@ -47,8 +47,10 @@ std::string column_line(const hdf5::Reader& file, const ColumnInfo& column) {
 }
 
 std::string image_line(const ImageAttributes& image) {
-  return format("    image {} {}, scale {}, mean [{}], std [{}]", image.layout, image.channels,
-                image.scale, fmt::join(image.mean, ", "), fmt::join(image.std, ", "));
+  const auto made = to_string(image.geometry);
+  return format("    image {} {}, scale {}, mean [{}], std [{}]{}{}", image.layout, image.channels,
+                image.scale, fmt::join(image.mean, ", "), fmt::join(image.std, ", "),
+                made.empty() ? "" : "; ", made);
 }
 
 std::string class_names_line(const DataSetInfo& info) {
@@ -98,8 +100,11 @@ std::string integrity_line(const DataSetInfo& info) {
     return "integrity: unchecked, there are no checksums (--add-checksums OUT writes a checked "
            "copy)";
   }
-  return format("integrity: {} of {} columns have checksums (--verify compares them)",
-                num_checked(info), all_columns(info).size());
+  const std::string columns = format("{} of {} columns have checksums (--verify compares them)",
+                                     num_checked(info), all_columns(info).size());
+  return format("integrity: {}, {}; attributes, names and shapes {}", info.integrity(), columns,
+                info.structure_checked ? "match theirs"
+                                       : "have none (--add-checksums OUT writes a copy that has)");
 }
 
 std::string_view checked_targets(const DataSetInfo& info) {
@@ -148,6 +153,7 @@ std::string verify(DataSet& data_set) {
     if (rows > 0) blocks += num_blocks(column->num_rows, rows);
   }
   check_tables(data_set);
+  data_set.require_unchanged();
   const std::string sums = blocks == 0 ? "there are no checksums to compare with"
                                        : format("{} blocks match their checksums", blocks);
   return format("verified: all {} rows read, {}, {}", info.num_samples, checked_targets(info),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include <tally/base/format.hpp>
@@ -56,6 +57,29 @@ void check_shape(const hdf5::Reader& file, const ColumnInfo& column, const std::
   }
 }
 
+std::optional<ImageSize> read_size(const hdf5::Reader& file, const ColumnInfo& column,
+                                   std::string_view name) {
+  if (!file.has_attribute(column.path, name)) return std::nullopt;
+  const auto sides = file.int64s_attribute(column.path, name);
+  const auto is_side = [](std::int64_t side) { return side > 0 && side <= kLargestImageSide; };
+  if (sides.size() == 2 && std::ranges::all_of(sides, is_side))
+    return ImageSize{sides[0], sides[1]};
+  refuse(file.path(), column.path,
+         format("attribute '{}' holds {}, expected height and width of an image", name,
+                to_string(std::span(sides).first(std::min<std::size_t>(sides.size(), 4)))));
+}
+
+// Empty where it does not say it.
+std::string read_word(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
+                      std::span<const std::string_view> words) {
+  if (!file.has_attribute(column.path, name)) return {};
+  auto word = file.string_attribute(column.path, name);
+  if (std::ranges::find(words, word) != words.end()) return word;
+  refuse(file.path(), column.path,
+         format("attribute '{}' is '{}', expected one of {}", name, shown(word),
+                fmt::join(words, ", ")));
+}
+
 }  // namespace
 
 bool is_image(const hdf5::Reader& file, const ColumnInfo& column) {
@@ -79,6 +103,10 @@ ImageAttributes read_image_attributes(const hdf5::Reader& file, const ColumnInfo
   image.std = file.doubles_attribute(column.path, "std");
   check_values(file, column, "std", image.std);
   check_positive(file, column, "std", image.std);
+  image.geometry.resize = read_size(file, column, "resize");
+  image.geometry.crop = read_size(file, column, "crop");
+  image.geometry.crop_mode = read_word(file, column, "crop_mode", kCropModes);
+  image.geometry.interpolation = read_word(file, column, "interpolation", kInterpolations);
   return image;
 }
 

@@ -1,12 +1,13 @@
 #include "attributes.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <span>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
+#include "selection.hpp"
 #include "types.hpp"
 
 namespace tally::hdf5 {
@@ -21,6 +22,16 @@ herr_t collect(hid_t, const char* name, const H5A_info_t*, void* names) noexcept
   return 0;
 } catch (...) {
   return -1;
+}
+
+void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+void append(std::vector<std::byte>& bytes, const std::string& text) {
+  const std::uint64_t length = text.size();
+  append(bytes, std::as_bytes(std::span(&length, 1)));
+  append(bytes, std::as_bytes(std::span(text)));
 }
 
 }  // namespace
@@ -57,15 +68,24 @@ void AttributeView::read(hid_t memory_type, void* values) const {
 
 std::int64_t AttributeView::as_int64() const {
   if (type_class() != H5T_INTEGER || num_values_ != 1) wrong("one integer");
-  if (H5Tget_sign(type_.get()) == H5T_SGN_NONE) {
-    std::uint64_t value = 0;
-    read(H5T_NATIVE_UINT64, &value);
-    if (!std::in_range<std::int64_t>(value)) wrong("an integer below 2^63");
-    return static_cast<std::int64_t>(value);
+  return as_int64s().front();
+}
+
+std::vector<std::int64_t> AttributeView::as_int64s() const {
+  const bool is_list = num_values_ == 1 || H5Sget_simple_extent_ndims(space_.get()) == 1;
+  if (type_class() != H5T_INTEGER || num_values_ < 1 || !is_list) wrong("integers");
+  std::vector<std::int64_t> values(to_size(num_values_));
+  if (H5Tget_sign(type_.get()) != H5T_SGN_NONE) {
+    read(H5T_NATIVE_INT64, values.data());
+    return values;
   }
-  std::int64_t value = 0;
-  read(H5T_NATIVE_INT64, &value);
-  return value;
+  std::vector<std::uint64_t> stored(values.size());
+  read(H5T_NATIVE_UINT64, stored.data());
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (!std::in_range<std::int64_t>(stored[i])) wrong("integers below 2^63");
+    values[i] = static_cast<std::int64_t>(stored[i]);
+  }
+  return values;
 }
 
 std::vector<double> AttributeView::as_doubles() const {
@@ -78,23 +98,55 @@ std::vector<double> AttributeView::as_doubles() const {
 
 std::string AttributeView::as_string() const {
   if (type_class() != H5T_STRING || num_values_ != 1) wrong("one string");
-  return H5Tis_variable_str(type_.get()) > 0 ? read_variable_text() : read_fixed_text();
+  return read_texts().front();
 }
 
-std::string AttributeView::read_variable_text() const {
-  char* text = nullptr;
-  read(type_.get(), &text);
-  std::string copy = text == nullptr ? "" : text;
-  H5Dvlen_reclaim(type_.get(), space_.get(), H5P_DEFAULT, &text);
-  return copy;
+std::vector<std::string> AttributeView::read_texts() const {
+  if (num_values_ == 0) return {};
+  return H5Tis_variable_str(type_.get()) > 0 ? read_variable_texts() : read_fixed_texts();
 }
 
-std::string AttributeView::read_fixed_text() const {
-  const std::size_t size = H5Tget_size(type_.get());
-  if (std::cmp_greater(size, kMaxValues)) wrong("a shorter string");
-  std::string text(size, '\0');
-  read(type_.get(), text.data());
-  return without_padding(text, H5Tget_strpad(type_.get()));
+std::vector<std::string> AttributeView::read_variable_texts() const {
+  std::vector<char*> texts(to_size(num_values_), nullptr);
+  read(type_.get(), texts.data());
+  std::vector<std::string> copies;
+  for (const char* text : texts) copies.emplace_back(text == nullptr ? "" : text);
+  H5Dvlen_reclaim(type_.get(), space_.get(), H5P_DEFAULT, texts.data());
+  return copies;
+}
+
+std::vector<std::string> AttributeView::read_fixed_texts() const {
+  const std::size_t size = H5Tget_size(type_.get()), count = to_size(num_values_);
+  if (size == 0 || size > to_size(kMaxValues) / count) wrong("shorter strings");
+  std::string stored(size * count, '\0');
+  read(type_.get(), stored.data());
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < stored.size(); at += size) {
+    texts.push_back(
+        without_padding(std::string_view(stored).substr(at, size), H5Tget_strpad(type_.get())));
+  }
+  return texts;
+}
+
+AttributeContent AttributeView::content() const {
+  AttributeContent content;
+  content.name = name_;
+  const auto shape = shape_of(space_.get());
+  const H5T_class_t kind = type_class();
+  if (!shape || (kind != H5T_INTEGER && kind != H5T_FLOAT && kind != H5T_STRING)) return content;
+  content.shape = *shape;
+  if (kind == H5T_STRING) {
+    content.kind = "string";
+    for (const std::string& text : read_texts()) append(content.bytes, text);
+    return content;
+  }
+  content.kind = kind == H5T_INTEGER ? "integer" : "float";
+  const hid_t integer =
+      H5Tget_sign(type_.get()) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
+  content.bytes.resize(8 * to_size(num_values_));
+  if (num_values_ > 0)
+    read(kind == H5T_INTEGER ? integer : H5T_NATIVE_DOUBLE, content.bytes.data());
+  return content;
 }
 
 std::string AttributeView::type_text() const { return describe_type(type_.get()); }

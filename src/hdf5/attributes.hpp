@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tally/hdf5/content.hpp>
+
 #include "handles.hpp"
 
 namespace tally::hdf5 {
@@ -17,8 +19,10 @@ class AttributeView {
   AttributeView(hid_t object, const Subject& subject, std::string_view path, std::string_view name);
 
   std::int64_t as_int64() const;
+  std::vector<std::int64_t> as_int64s() const;
   std::vector<double> as_doubles() const;
   std::string as_string() const;
+  AttributeContent content() const;
   H5T_class_t type_class() const { return H5Tget_class(type_.get()); }
   std::string type_text() const;
   std::int64_t num_values() const { return num_values_; }
@@ -26,8 +30,9 @@ class AttributeView {
  private:
   [[noreturn]] void wrong(std::string_view expected) const;
   void read(hid_t memory_type, void* values) const;
-  std::string read_variable_text() const;
-  std::string read_fixed_text() const;
+  std::vector<std::string> read_texts() const;
+  std::vector<std::string> read_variable_texts() const;
+  std::vector<std::string> read_fixed_texts() const;
 
   const Subject& subject_;
   std::string object_;

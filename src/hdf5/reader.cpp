@@ -12,7 +12,9 @@
 #include <tally/base/format.hpp>
 
 #include "attributes.hpp"
+#include "content.hpp"
 #include "dataset_body.hpp"
+#include "file_stamp.hpp"
 #include "links.hpp"
 #include "storage.hpp"
 
@@ -23,6 +25,7 @@ struct Reader::Body {
   std::int64_t file_bytes = 0;
   File file;
   std::shared_ptr<const UniqueDescriptor> descriptor;
+  FileStamp opened;
 
   AttributeView attribute(const Object& object, std::string_view path,
                           std::string_view name) const {
@@ -91,6 +94,12 @@ std::shared_ptr<const UniqueDescriptor> descriptor_of(const File& file, const Su
   return std::make_shared<const UniqueDescriptor>(std::move(descriptor));
 }
 
+FileStamp stamp_of(const UniqueDescriptor& descriptor, const Subject& subject) {
+  const auto stamp = FileStamp::of(descriptor.get());
+  if (!stamp) fail(subject, "", format("cannot be examined ({})", errno_text(errno)));
+  return *stamp;
+}
+
 // A cache that holds one row of chunks, so that reading a part of a filtered chunk does not decode
 // it anew each time. Unfiltered chunks are faster without (HDF5 then reads straight to the caller).
 Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
@@ -108,11 +117,12 @@ Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
 
 Reader::Reader(const std::filesystem::path& path, ErrorKind kind, std::string_view what,
                std::string_view next_step)
-    : body_(
-          std::make_unique<Body>(Body{{kind, std::string(what), path, next_step}, 0, File(), {}})) {
+    : body_(std::make_unique<Body>(
+          Body{{kind, std::string(what), path, next_step}, 0, File(), {}, {}})) {
   body_->file_bytes = size_of_file(body_->subject);
   body_->file = open_file(body_->subject, body_->file_bytes);
   body_->descriptor = descriptor_of(body_->file, body_->subject);
+  body_->opened = stamp_of(*body_->descriptor, body_->subject);
 }
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
@@ -120,6 +130,19 @@ Reader::~Reader() = default;
 
 const std::filesystem::path& Reader::path() const { return body_->subject.path; }
 std::int64_t Reader::file_bytes() const { return body_->file_bytes; }
+
+void Reader::require_unchanged() const {
+  const FileStamp now = stamp_of(*body_->descriptor, body_->subject);
+  if (now == body_->opened) return;
+  fail(body_->subject, "",
+       format("changed while it was read: {}; when it was opened: {}", now.text(),
+              body_->opened.text()),
+       "Let nothing write to the file while it is in use, and run again.");
+}
+
+std::string Reader::stamp() const {
+  return format("{}, inode {}", body_->opened.text(), body_->opened.inode);
+}
 
 void Reader::refuse_indirections() const {
   const auto lock = lock_library();
@@ -144,14 +167,13 @@ bool Reader::exists(std::string_view path) const {
 ObjectKind Reader::kind_of(std::string_view path) const {
   const auto lock = lock_library();
   const Object object = open_object(body_->file.get(), body_->subject, path);
-  switch (H5Iget_type(object.get())) {
-    case H5I_GROUP:
-      return ObjectKind::group;
-    case H5I_DATASET:
-      return ObjectKind::dataset;
-    default:
-      return ObjectKind::other;
-  }
+  return hdf5::kind_of(object.get());
+}
+
+ObjectContent Reader::content_of(std::string_view path) const {
+  const auto lock = lock_library();
+  const Object object = open_object(body_->file.get(), body_->subject, path);
+  return hdf5::content_of(object.get(), body_->subject, path);
 }
 
 std::vector<std::string> Reader::children(std::string_view group) const {
@@ -199,6 +221,13 @@ std::int64_t Reader::int64_attribute(std::string_view object, std::string_view a
   const auto lock = lock_library();
   const Object opened = open_object(body_->file.get(), body_->subject, object);
   return body_->attribute(opened, object, attribute).as_int64();
+}
+
+std::vector<std::int64_t> Reader::int64s_attribute(std::string_view object,
+                                                   std::string_view attribute) const {
+  const auto lock = lock_library();
+  const Object opened = open_object(body_->file.get(), body_->subject, object);
+  return body_->attribute(opened, object, attribute).as_int64s();
 }
 
 double Reader::double_attribute(std::string_view object, std::string_view attribute) const {

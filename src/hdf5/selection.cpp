@@ -21,6 +21,18 @@ Space make_space(const Shape& shape) {
   return space;
 }
 
+std::optional<Shape> shape_of(hid_t space) {
+  hsize_t sizes[H5S_MAX_RANK];
+  const H5S_class_t kind = H5Sget_simple_extent_type(space);
+  const int rank = H5Sget_simple_extent_dims(space, sizes, nullptr);
+  if (kind == H5S_NULL || kind == H5S_NO_CLASS || rank < 0) return std::nullopt;
+  Shape shape;
+  for (std::size_t d = 0; d < to_size(rank); ++d) {
+    shape.push_back(checked_cast<std::int64_t>(sizes[d]));
+  }
+  return shape;
+}
+
 Selection select_rows(const Shape& shape, std::int64_t first, std::int64_t count) {
   Selection selection{make_space(shape), Space()};
   if (shape.empty()) {

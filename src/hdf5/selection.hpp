@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <tally/base/tensor_view.hpp>
 
@@ -19,5 +20,8 @@ Selection select_rows(const Shape& shape, std::int64_t first, std::int64_t count
 
 // The extent `shape`; {} is a scalar.
 Space make_space(const Shape& shape);
+
+// The extent of `space`; none where it has none (H5S_NULL).
+std::optional<Shape> shape_of(hid_t space);
 
 }  // namespace tally::hdf5

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
+#include "selection.hpp"
 #include "types.hpp"
 
 namespace tally::hdf5 {
@@ -67,15 +69,9 @@ Filters known_filters(hid_t properties, const Subject& subject, std::string_view
 
 Shape extent(hid_t dataset, const Subject& subject, std::string_view path) {
   const Space space(check(H5Dget_space(dataset), subject, path, "examined"));
-  const H5S_class_t kind = H5Sget_simple_extent_type(space.get());
-  if (kind == H5S_SCALAR) return {};
-  if (kind != H5S_SIMPLE) fail(subject, path, "has no extent");
-  hsize_t sizes[H5S_MAX_RANK];
-  const int rank =
-      check(H5Sget_simple_extent_dims(space.get(), sizes, nullptr), subject, path, "examined");
-  Shape shape;
-  for (int d = 0; d < rank; ++d) shape.push_back(checked_cast<std::int64_t>(sizes[d]));
-  return shape;
+  auto shape = shape_of(space.get());
+  if (!shape) fail(subject, path, "has no extent");
+  return std::move(*shape);
 }
 
 // None where the product leaves int64.

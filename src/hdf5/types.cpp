@@ -50,10 +50,10 @@ hid_t type_id(Element element) {
   throw Error(ErrorKind::internal, "text has no fixed HDF5 type");
 }
 
-Type variable_text_type() {
+Type text_type(std::size_t size) {
   Type type(H5Tcopy(H5T_C_S1));
-  if (!type || H5Tset_size(type.get(), H5T_VARIABLE) < 0 ||
-      H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
+  if (!type || H5Tset_size(type.get(), size) < 0 || H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0 ||
+      H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0) {
     throw Error(ErrorKind::internal, "HDF5 cannot make a string type");
   }
   return type;

@@ -1,5 +1,6 @@
 #include <tally/hdf5/writer.hpp>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -36,6 +37,9 @@ struct Writer::Body {
 };
 
 namespace {
+
+// Texts are filled up to the longest one, unless that takes more.
+constexpr std::size_t kMostFixedText = 64U << 20;
 
 constexpr hsize_t kAlignedFrom = 1U << 16, kAlignment = 4096;
 
@@ -80,7 +84,7 @@ DatasetId Writer::Body::create(std::string_view path, hid_t type, const Shape& s
   const Space space = make_space(shape);
   const Properties links = with_groups(subject, path);
   const Properties storage = plain_storage(subject, path);
-  if (H5Tget_class(type) != H5T_STRING) {  // texts hold pointers, which must be valid
+  if (H5Tis_variable_str(type) <= 0) {  // such texts are pointers, which must be valid
     check(H5Pset_fill_time(storage.get(), H5D_FILL_TIME_NEVER), subject, path, "created");
   }
   const std::string name(path);
@@ -160,14 +164,22 @@ void Writer::write_whole(std::string_view path, std::span<const std::byte> value
 
 void Writer::write_strings(std::string_view path, std::span<const std::string> strings) {
   const auto lock = lock_library();
-  const Type type = variable_text_type();
+  std::size_t longest = 1;
+  for (const std::string& text : strings) longest = std::max(longest, text.size());
+  const bool is_fixed = strings.size() <= kMostFixedText / longest;
+  const Type type = text_type(is_fixed ? longest : H5T_VARIABLE);
   const Shape shape{checked_cast<std::int64_t>(strings.size())};
   DatasetId id = body_->create(path, type.get(), shape);
-  std::vector<const char*> texts;
-  for (const std::string& text : strings) texts.push_back(text.c_str());
-  if (!texts.empty()) {
-    check(H5Dwrite(id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()),
-          body_->subject, path, "written");
+  std::string fixed;
+  std::vector<const char*> variable;
+  for (const std::string& text : strings) {
+    if (is_fixed) fixed.append(text).append(longest - text.size(), '\0');
+    variable.push_back(text.c_str());
+  }
+  if (!strings.empty()) {
+    const void* texts = is_fixed ? static_cast<const void*>(fixed.data()) : variable.data();
+    check(H5Dwrite(id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts), body_->subject,
+          path, "written");
   }
   body_->datasets.emplace(path, Body::Open{std::move(id), Element::text, shape});
 }
@@ -191,10 +203,10 @@ void Writer::set_attribute(std::string_view object, std::string_view name,
 
 void Writer::set_attribute(std::string_view object, std::string_view name, std::string_view text) {
   const auto lock = lock_library();
-  const std::string copy(text);
-  const char* pointer = copy.c_str();
-  const Type type = variable_text_type();
-  body_->attach(object, name, type.get(), {}, &pointer);
+  // HDF5 has no strings of length 0: an empty one is a NUL.
+  const std::string stored = text.empty() ? std::string(1, '\0') : std::string(text);
+  const Type type = text_type(stored.size());
+  body_->attach(object, name, type.get(), {}, stored.data());
 }
 
 void Writer::close() {

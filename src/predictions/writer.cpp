@@ -101,12 +101,12 @@ void verify(const hdf5::Reader& reader, const Dataset& expected) {
 }  // namespace
 
 struct PredictionsWriter::Body {
-  explicit Body(std::filesystem::path final_path)
-      : path(std::move(final_path)), temporary(partial_path(path)), file(create_file(temporary)) {}
+  explicit Body(const std::filesystem::path& final_path)
+      : temporary(partial_path(final_path)), file(create_file(temporary)) {}
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
   ~Body() {
-    if (!published) remove_quietly(temporary);
+    if (!finished) remove_quietly(temporary);
   }
 
   Column& column(std::int64_t index, bool ragged);
@@ -117,11 +117,10 @@ struct PredictionsWriter::Body {
   std::vector<const Dataset*> datasets() const;
   void require_complete() const;
 
-  std::filesystem::path path;
   std::filesystem::path temporary;
   hdf5::Writer file;
   std::vector<Column> columns;
-  bool published = false;
+  bool finished = false;
 };
 
 Column& PredictionsWriter::Body::column(std::int64_t index, bool ragged) {
@@ -185,10 +184,10 @@ void PredictionsWriter::Body::require_complete() const {
   }
 }
 
-PredictionsWriter::PredictionsWriter(std::filesystem::path path, std::vector<ColumnSpec> columns,
-                                     std::int64_t num_rows,
+PredictionsWriter::PredictionsWriter(const std::filesystem::path& path,
+                                     std::vector<ColumnSpec> columns, std::int64_t num_rows,
                                      const std::vector<std::int64_t>& num_elements)
-    : body_(std::make_unique<Body>(std::move(path))) {
+    : body_(std::make_unique<Body>(path)) {
   body_->file.set_attribute("/", kFileMark, kFileVersion);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const std::int64_t elements = columns[c].ragged ? num_elements.at(c) : 0;
@@ -242,7 +241,8 @@ std::string PredictionsWriter::digest() const {
   return all.hex();
 }
 
-void PredictionsWriter::publish(const std::map<std::string, std::string>& attributes) {
+std::filesystem::path PredictionsWriter::finish(
+    const std::map<std::string, std::string>& attributes) {
   body_->require_complete();
   for (const auto& [key, value] : attributes) body_->file.set_attribute("/", key, value);
   body_->file.close();
@@ -250,8 +250,9 @@ void PredictionsWriter::publish(const std::map<std::string, std::string>& attrib
     const hdf5::Reader reader(body_->temporary, ErrorKind::output, kWhat);
     for (const Dataset* dataset : body_->datasets()) verify(reader, *dataset);
   }
-  publish_file(body_->temporary, body_->path);
-  body_->published = true;
+  sync_file(body_->temporary);
+  body_->finished = true;
+  return body_->temporary;
 }
 
 }  // namespace tally::predictions

@@ -37,7 +37,7 @@ TEST(AddChecksums, WritesACheckedCopyOfTheSameRows) {
     EXPECT_EQ(num_files(folder.path()), 2U);
 
     DataSet copy(folder / "b.h5");
-    EXPECT_TRUE(copy.info().integrity_checked);
+    EXPECT_TRUE(copy.info().columns_checked);
     EXPECT_EQ(copy.info().inputs[0].rows_per_checksum, 64);
     EXPECT_EQ(copy.info().class_names.size(), 5U);
     const auto rows = rows_of(copy, copy.info().inputs[0], 0, 150);
@@ -61,7 +61,7 @@ TEST(AddChecksums, KeepsTheTablesThatAreThere) {
   const DataSet copy(folder / "b.h5");
   EXPECT_EQ(copy.info().inputs[0].rows_per_checksum, 3);
   EXPECT_EQ(copy.info().targets[0].rows_per_checksum, 64);
-  EXPECT_TRUE(copy.info().integrity_checked);
+  EXPECT_TRUE(copy.info().columns_checked);
 }
 
 TEST(AddChecksums, AnUnwritableSourceCanBeCopied) {
@@ -69,7 +69,7 @@ TEST(AddChecksums, AnUnwritableSourceCanBeCopied) {
   SampleFile().write(folder / "a.h5");
   fs::permissions(folder / "a.h5", fs::perms::owner_read, fs::perm_options::replace);
   add_checksums(folder / "a.h5", folder / "b.h5");
-  EXPECT_TRUE(DataSet(folder / "b.h5").info().integrity_checked);
+  EXPECT_TRUE(DataSet(folder / "b.h5").info().columns_checked);
 }
 
 TEST(AddChecksums, RefusesAndLeavesNothing) {

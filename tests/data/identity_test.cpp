@@ -46,6 +46,8 @@ TEST_F(Identity, ChangesWithStructureAttributesAndTables) {
               const double mean[] = {0.5, 0.25, 0.126};
               raw::attribute(f, "/inputs/image", "mean", H5T_IEEE_F64LE, {3}, mean);
             }));
+  EXPECT_NE(plain, of(checked,
+                      [](hid_t f) { raw::text(f, "/inputs/image", "interpolation", "bicubic"); }));
   EXPECT_NE(plain, of(checked, [](hid_t f) {
               const hid_t id = raw::ok(H5Dopen2(f, "/checksums/inputs/image", H5P_DEFAULT));
               const std::uint32_t sums[] = {1, 2, 3};

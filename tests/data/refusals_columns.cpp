@@ -138,6 +138,24 @@ INSTANTIATE_TEST_SUITE_P(
                            [](hid_t f) {
                              set_doubles(f, "std", {1, 1, NAN});
                            }},
+                    Change{"resize_text",
+                           {"attribute 'resize' is string, expected integers"},
+                           [](hid_t f) { raw::text(f, "/inputs/image", "resize", "256"); }},
+                    Change{"resize_of_one",
+                           {"attribute 'resize' holds [256], expected height and width"},
+                           [](hid_t f) { set_int(f, "/inputs/image", "resize", 256); }},
+                    Change{"crop_zero",
+                           {"attribute 'crop' holds [224, 0], expected height and width"},
+                           [](hid_t f) {
+                             const std::int64_t sides[] = {224, 0};
+                             raw::attribute(f, "/inputs/image", "crop", H5T_STD_I64LE, {2}, sides);
+                           }},
+                    Change{"crop_mode_unknown",
+                           {"attribute 'crop_mode' is '\\x1b[2J', expected one of center, squash"},
+                           [](hid_t f) { raw::text(f, "/inputs/image", "crop_mode", "\x1b[2J"); }},
+                    Change{"interpolation_number",
+                           {"attribute 'interpolation' is int64, expected one string"},
+                           [](hid_t f) { set_int(f, "/inputs/image", "interpolation", 3); }},
                     Change{"other_image_type",
                            {"/inputs/x is an image of float32, expected uint8"},
                            [](hid_t f) {

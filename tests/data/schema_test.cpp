@@ -21,7 +21,7 @@ TEST(Schema, IsReadAsWritten) {
   EXPECT_FALSE(info.ignore_index);
   EXPECT_EQ(info.class_names,
             (std::vector<std::string>{"class0", "class1", "class2", "class3", "class4"}));
-  EXPECT_TRUE(info.integrity_checked);
+  EXPECT_TRUE(info.columns_checked);
 
   ASSERT_EQ(info.inputs.size(), 1U);
   const ColumnInfo& image = info.inputs[0];
@@ -65,7 +65,7 @@ TEST(Schema, SeveralInputsComeInOrderOfName) {
   EXPECT_EQ(inputs[2].name, "zoom");
   EXPECT_EQ(inputs[2].row_shape, (Shape{2, 4}));
   EXPECT_FALSE(inputs[2].image);
-  EXPECT_FALSE(data_set.info().integrity_checked);
+  EXPECT_FALSE(data_set.info().columns_checked);
 }
 
 TEST(Schema, InputsMayHaveAnyTypeThatTensorsHave) {
@@ -89,7 +89,7 @@ TEST(Schema, IntegrityIsUncheckedWhenOneColumnHasNoTable) {
   SampleFile{.rows_per_block = 4}.write(folder / "a.h5");
   raw::edit(folder / "a.h5", [](hid_t file) { raw::remove(file, "/checksums/groups/camera"); });
   const DataSet data_set(folder / "a.h5");
-  EXPECT_FALSE(data_set.info().integrity_checked);
+  EXPECT_FALSE(data_set.info().columns_checked);
   EXPECT_EQ(data_set.info().inputs[0].rows_per_checksum, 4);
   EXPECT_EQ(data_set.info().groups[0].rows_per_checksum, 0);
 }

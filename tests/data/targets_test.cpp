@@ -232,7 +232,7 @@ TEST_F(Targets, GetChecksums) {
     file.write(folder_ / file.task);
     add_checksums(folder_ / file.task, folder_ / (file.task + " checked"));
     DataSet copy(folder_ / (file.task + " checked"));
-    EXPECT_TRUE(copy.info().integrity_checked);
+    EXPECT_TRUE(copy.info().columns_checked);
     EXPECT_EQ(rows_of(copy, copy.info().targets[0], 0, copy.info().num_samples), file.rows);
   }
 }

@@ -122,7 +122,7 @@ TEST_F(Tokens, ChoicesOfQuestionsAreRead) {
     TokenFile file = choice_file();
     file.rows_per_block = rows_per_block;
     DataSet data_set = open(file);
-    EXPECT_EQ(data_set.info().integrity_checked, rows_per_block > 0);
+    EXPECT_EQ(data_set.info().columns_checked, rows_per_block > 0);
     const Choices all = read_choices(data_set, 0, 2);
     EXPECT_THAT(all.first_choice, ElementsAre(0, 3, 5));
     EXPECT_THAT(all.gold, ElementsAre(2, 0));
@@ -207,7 +207,7 @@ TEST_F(Tokens, GetChecksums) {
     add_checksums(info.path, path);
     {
       DataSet copy(path);
-      EXPECT_TRUE(copy.info().integrity_checked);
+      EXPECT_TRUE(copy.info().columns_checked);
       EXPECT_THAT(verify(copy), HasSubstr("blocks match their checksums"));
     }
     spoil(path, info.targets[0]);

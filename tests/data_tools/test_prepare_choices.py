@@ -93,7 +93,7 @@ def test_layout(write: Write) -> None:
     with h5py.File(write("characters", "--prefix-token", "<s>")) as file:
         characters = {" ", *"".join(text for one in QUESTIONS for text in (one["question"], *one["choices"]))}
         assert dict(file.attrs) == {
-            "tally_schema": 1, "task": "multiple-choice", "num_classes": len(characters) + 1, "ignore_index": IGNORED,
+            "tally_schema": 1, "task": b"multiple-choice", "num_classes": len(characters) + 1, "ignore_index": IGNORED,
         }  # fmt: skip
         length = int(file["lengths"][...].max())
         expected = {

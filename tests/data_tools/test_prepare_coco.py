@@ -36,7 +36,7 @@ def write(tmp_path: Path, succeed: Tool) -> Write:
 
 def test_layout(write: Write) -> None:
     with h5py.File(write("--no-images")) as file:
-        assert dict(file.attrs) == {"tally_schema": 1, "task": "detection", "num_classes": 3}
+        assert dict(file.attrs) == {"tally_schema": 1, "task": b"detection", "num_classes": 3}
         found: dict[str, tuple[str, tuple[int, ...]]] = {}
         file.visititems(
             lambda name, item: (

@@ -48,6 +48,26 @@ def test_class_folders_as_torchvision(tmp_path: Path, succeed: Tool) -> None:
     assert (tmp_path / "b.h5").read_bytes() == out.read_bytes()
 
 
+def test_how_images_were_made_is_kept(tmp_path: Path, succeed: Tool) -> None:
+    root = tmp_path / "set"
+    make_images(root, NAMES)
+    cases: list[tuple[list[object], dict[str, object]]] = [
+        ([], {}),
+        (["--crop", 4], {"crop": [4, 4], "crop_mode": b"center"}),
+        (["--resize", 9, "--crop", 8, "--interpolation", "bicubic"],
+         {"resize": [9, 9], "crop": [8, 8], "crop_mode": b"center", "interpolation": b"bicubic"}),
+    ]  # fmt: skip
+    for number, (options, expected) in enumerate(cases):
+        out = tmp_path / f"{number}.h5"
+        succeed(NAME, "--input", root, "--output", out, "--workers", 1, *options)
+        with h5py.File(out) as file:
+            attributes = file["inputs/image"].attrs
+            found = {name: attributes[name] for name in ("resize", "crop", "crop_mode", "interpolation") if name in attributes}
+            for name in found.keys() & {"crop_mode", "interpolation"}:
+                assert not attributes.get_id(name).get_type().is_variable_str()
+        assert {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()} == expected
+
+
 LABEL_FILES = {
     "blank": "c.png 2\nx 1.png 1\nz.png 0\nw.png 4\ny.png 3\nq.png 1\nother.png 6\n",
     "comma": "./b/x 1.png, 1\n./b/sub/z.png, 0\n./a b/c.png, 2\n./a/w.png, 4\ny.png, 3\n./a/deep/q.png, 1\nq.jpg, 6",
@@ -75,7 +95,7 @@ def test_label_files(tmp_path: Path, succeed: Tool, form: str) -> None:
 def test_options_of_the_recipe(tmp_path: Path, succeed: Tool) -> None:
     root = tmp_path / "set"
     made = make_images(root, ["a/1.png", "b/2.png"])
-    (tmp_path / "names").write_text("A\nB\nC\n")
+    (tmp_path / "names").write_text("A\nB\n")
     options = [
         "--channels",
         "BGR",
@@ -90,11 +110,11 @@ def test_options_of_the_recipe(tmp_path: Path, succeed: Tool) -> None:
     ]
     succeed(NAME, "--input", root, "--output", tmp_path / "a.h5", *options)
     images, labels, names = read(tmp_path / "a.h5")
-    assert labels == [0, 1] and names == ["A", "B", "C"]
+    assert labels == [0, 1] and names == ["A", "B"]
     assert np.array_equal(images[0], made["a/1.png"][..., ::-1])
     with h5py.File(tmp_path / "a.h5") as file:
         attributes = file["inputs/image"].attrs
-        assert attributes["channels"] == "BGR" and attributes["scale"] == 1.0
+        assert attributes["channels"] == b"BGR" and attributes["scale"] == 1.0
         assert attributes["mean"].tolist() == [104, 117, 123] and attributes["std"].tolist() == [1, 1, 1]
 
 

@@ -62,7 +62,7 @@ def test_mnist_plain_and_gzipped(tmp_path: Path, succeed: Tool) -> None:
     with h5py.File(tmp_path / "a.h5") as file:
         assert np.array_equal(file["inputs/image"][..., 0], images)
         assert np.array_equal(file["targets/label"], labels)
-        assert file["inputs/image"].attrs["channels"] == "L"
+        assert file["inputs/image"].attrs["channels"] == b"L"
     for path in list((tmp_path / "in").iterdir()):
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()

@@ -34,7 +34,7 @@ def write(tmp_path: Path, succeed: Tool) -> Write:
 
 def test_layout(write: Write) -> None:
     with h5py.File(write(V11, "--max-length", 48, "--stride", 8)) as file:
-        assert dict(file.attrs) == {"tally_schema": 1, "task": "question-answering", "no_answer": 0}
+        assert dict(file.attrs) == {"tally_schema": 1, "task": b"question-answering", "no_answer": 0}
         found: dict[str, tuple[str, tuple[int, ...]]] = {}
         file.visititems(
             lambda name, item: (

@@ -117,7 +117,7 @@ def test_each_token_once(write: Write, length: int, stride: int, with_prefix: bo
 def test_layout(write: Write) -> None:
     with h5py.File(write("--max-length", 20)) as file:
         assert dict(file.attrs) == {
-            "tally_schema": 1, "task": "language-model", "num_classes": 256, "ignore_index": IGNORED,
+            "tally_schema": 1, "task": b"language-model", "num_classes": 256, "ignore_index": IGNORED,
         }  # fmt: skip
         num_rows = len(file["lengths"])
         expected = {

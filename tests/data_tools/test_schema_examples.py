@@ -12,7 +12,7 @@ def test_examples_write_what_they_say(tmp_path: Path) -> None:
         with h5py.File(path) as file:
             label = file["targets/label"]
             assert "checksums/targets/label" in file and "class_names" in file
-            found[path.name] = (file.attrs["task"], label.dtype.name, label.shape)
+            found[path.name] = (file.attrs["task"].decode(), label.dtype.name, label.shape)
     assert found == {
         "findings.h5": ("multilabel", "uint8", (500, 3)),
         "pets.h5": ("multiclass", "int64", (1000,)),

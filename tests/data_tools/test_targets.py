@@ -41,7 +41,7 @@ def test_targets_read_back(tmp_path: Path, options: dict, rows: object, stored: 
         assert label.dtype == np.dtype(stored)
         assert np.array_equal(label[...], np.asarray(rows)) and label.shape == np.shape(rows)
         assert file["checksums/targets/label"].attrs["rows_per_block"] == 64
-        assert file.attrs["task"] == options["task"]
+        assert file.attrs["task"].decode() == options["task"]
         assert file.attrs["num_classes"] == options["num_classes"]
         assert file.attrs.get("ignore_index") == options.get("ignore_index")
         assert ("class_names" in file) == ("class_names" in options)
@@ -57,7 +57,7 @@ def test_predict_has_no_targets(tmp_path: Path) -> None:
         out.add_input("x", dtype="float32", data=np.zeros(2, np.float32))
     with h5py.File(tmp_path / "a.h5") as file:
         assert "targets" not in file and "num_classes" not in file.attrs
-        assert file.attrs["task"] == "predict"
+        assert file.attrs["task"] == b"predict"
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64"])

@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 import pytest
 from tally_data import DataError, DataSetWriter, ImageEncoding, OutputError, UsageError
+from tally_data.structure import structure_digest
 
 ENCODING = ImageEncoding("RGB", 1 / 255, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
 
@@ -51,7 +52,7 @@ def test_everything_reads_back(tmp_path: Path) -> None:
     with h5py.File(path) as file:
         assert dict(file.attrs) == {
             "tally_schema": 1,
-            "task": "multiclass",
+            "task": b"multiclass",
             "num_classes": 3,
             "ignore_index": -100,
         }
@@ -63,8 +64,8 @@ def test_everything_reads_back(tmp_path: Path) -> None:
         assert np.array_equal(image, pixels) and image.dtype == np.uint8
         assert image.chunks is None and image.compression is None and image.id.get_offset() is not None
         assert (image.attrs["layout"], image.attrs["channels"], image.attrs["scale"]) == (
-            "HWC",
-            "RGB",
+            b"HWC",
+            b"RGB",
             1 / 255,
         )
         assert image.attrs["mean"].tolist() == [0.1, 0.2, 0.3] and image.attrs["std"].tolist() == [
@@ -103,6 +104,40 @@ def test_checksums_are_of_the_stored_bytes(tmp_path: Path, rows_per_block: int, 
             assert table[...].tolist() == [
                 crc32c(raw[first : first + step]) for first in range(0, len(raw), step)
             ]
+
+
+def test_attributes_and_names_have_a_digest(tmp_path: Path) -> None:
+    with writer(tmp_path / "a.h5", class_names=["a", "b", "c"]) as out:
+        fill(out)
+        out.set_attribute("source", "a camera")
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        stored = file["checksums"].attrs["structure_sha256"].decode()
+        assert structure_digest(file) == stored
+        image = file["inputs/image"].attrs
+        image["scale"] = np.nextafter(image["scale"], 1)
+        assert structure_digest(file) != stored
+        image["scale"] = ENCODING.scale
+        assert structure_digest(file) == stored
+        file["class_names"][1] = b"x"
+        assert structure_digest(file) != stored
+
+
+def test_texts_have_a_fixed_length(tmp_path: Path) -> None:
+    """HDF5 1.10 may crash on damaged ones of variable length."""
+    with writer(tmp_path / "a.h5", class_names=["a", "bö", "c"]) as out:
+        fill(out)
+        out.set_attribute("empty", "")
+    found = 0
+    with h5py.File(tmp_path / "a.h5") as file:
+        for name in ("/", "inputs/image", "checksums"):
+            attributes = file[name].attrs
+            for stored in (attributes.get_id(key).get_type() for key in attributes):
+                if stored.get_class() == h5py.h5t.STRING:
+                    assert not stored.is_variable_str() and stored.get_cset() == h5py.h5t.CSET_UTF8
+                    found += 1
+        assert not file["class_names"].id.get_type().is_variable_str()
+        assert file.attrs["empty"] == b""
+    assert found == 5  # task, empty, layout, channels, structure_sha256
 
 
 def test_checksums_can_be_left_out(tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ TEST_F(Attributes, WhatIsNoIntegerIsRefusedByName) {
   refused({"a.h5'", "'real' is float64", "integer"}, [&] { file.int64_attribute("/", "real"); });
   refused({"'large'", "below 2^63"}, [&] { file.int64_attribute("/", "large"); });
   refused({"'two' is int64[2]", "one integer"}, [&] { file.int64_attribute("/", "two"); });
+  EXPECT_EQ(file.int64s_attribute("/", "two"), (std::vector<std::int64_t>{1, 2}));
+  refused({"'text' is string", "integers"}, [&] { file.int64s_attribute("/", "text"); });
+  refused({"'large'", "below 2^63"}, [&] { file.int64s_attribute("/", "large"); });
   refused({"'text' is string"}, [&] { file.int64_attribute("/", "text"); });
   refused({"/ has no attribute 'absent'"}, [&] { file.int64_attribute("/", "absent"); });
   refused({"/nothing is missing"}, [&] { file.int64_attribute("/nothing", "a"); });

@@ -58,6 +58,53 @@ TEST(Writer, WhatIsWrittenIsReadBack) {
   EXPECT_NO_THROW(file.refuse_indirections());
 }
 
+// HDF5 1.10 reads what is damaged in texts of variable length past the end of its memory.
+TEST(Writer, TextsHaveTheirOwnLength) {
+  const raw::TemporaryFolder folder;
+  Writer file(folder / "a.h5");
+  file.write_strings("/names", std::vector<std::string>{"a", "größe", ""});
+  file.write_strings("/none", {});
+  file.set_attribute("/", "model", "größe");
+  file.set_attribute("/", "empty", "");
+  file.close();
+  raw::edit(folder / "a.h5", [](hid_t id) {
+    const auto size_of = [&](const char* name) {
+      const hid_t attribute = raw::ok(H5Aopen(id, name, H5P_DEFAULT));
+      const hid_t type = raw::ok(H5Aget_type(attribute));
+      EXPECT_EQ(H5Tis_variable_str(type), 0);
+      EXPECT_EQ(H5Tget_cset(type), H5T_CSET_UTF8);
+      H5Aclose(attribute);
+      const std::size_t size = H5Tget_size(type);
+      H5Tclose(type);
+      return size;
+    };
+    EXPECT_EQ(size_of("model"), std::string("größe").size());
+    EXPECT_EQ(size_of("empty"), 1U);
+    const hid_t names = raw::ok(H5Dopen2(id, "/names", H5P_DEFAULT));
+    const hid_t type = raw::ok(H5Dget_type(names));
+    EXPECT_EQ(H5Tis_variable_str(type), 0);
+    EXPECT_EQ(H5Tget_size(type), std::string("größe").size());
+    H5Tclose(type);
+    H5Dclose(names);
+  });
+  const Reader reader(folder / "a.h5");
+  EXPECT_EQ(reader.string_attribute("/", "model"), "größe");
+  EXPECT_EQ(reader.string_attribute("/", "empty"), "");
+  EXPECT_EQ(reader.dataset("/names").read_strings(), (std::vector<std::string>{"a", "größe", ""}));
+  EXPECT_TRUE(reader.dataset("/none").read_strings().empty());
+}
+
+TEST(Writer, AFewLongTextsAmongManyTakeNoRoomForAll) {
+  const raw::TemporaryFolder folder;
+  std::vector<std::string> texts(10'000, "short");
+  texts[17] = std::string(1 << 20, 'x');
+  Writer file(folder / "a.h5");
+  file.write_strings("/names", texts);
+  file.close();
+  EXPECT_LT(fs::file_size(folder / "a.h5"), 8U << 20);
+  EXPECT_EQ(Reader(folder / "a.h5").dataset("/names").read_strings(), texts);
+}
+
 TEST(Writer, TheSameContentIsTheSameBytes) {
   const raw::TemporaryFolder folder;
   write_sample(folder / "a.h5");

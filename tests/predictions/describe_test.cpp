@@ -9,6 +9,7 @@
 #include <tally/hdf5/writer.hpp>
 #include <tally/predictions/writer.hpp>
 
+#include "publish_predictions.hpp"
 #include "temporary_folder.hpp"
 
 namespace tally::predictions {
@@ -34,7 +35,7 @@ TEST(Describe, ShowsAttributesColumnsAndFirstRows) {
   PredictionsWriter writer(path, {{"label", DType::i64, {}}, {"logits", DType::f32, {5}}}, 7);
   writer.append(0, 7, std::as_bytes(std::span(labels)));
   writer.append(1, 7, std::as_bytes(std::span(logits)));
-  writer.publish({{"model", "net.pt"}, {"data", "val.h5"}});
+  publish(writer, {{"model", "net.pt"}, {"data", "val.h5"}});
 
   const std::string row = "[0.25, 0.25, 0.25, 0.25, …]";
   EXPECT_THAT(describe(path),
@@ -68,7 +69,7 @@ TEST(Describe, ShowsTextsAndHowManyElementsOtherRowsHave) {
   writer.append_elements(0, 5, std::as_bytes(std::span(boxes)));
   writer.append_lengths(1, 3, std::as_bytes(std::span(lengths)));
   writer.append_elements(1, std::ssize(texts), std::as_bytes(std::span(texts)));
-  writer.publish({});
+  publish(writer);
 
   // A character is not cut in two.
   EXPECT_THAT(describe(path),
@@ -100,11 +101,11 @@ TEST(Describe, RefusesOffsetsThatLeadNowhere) {
 
 TEST(Describe, FilesWithoutRowsOrColumns) {
   const TemporaryFolder folder;
-  PredictionsWriter(folder.path() / "a.h5", {{"label", DType::i64, {}}}, 0).publish({});
+  publish(PredictionsWriter(folder.path() / "a.h5", {{"label", DType::i64, {}}}, 0));
   EXPECT_THAT(describe(folder.path() / "a.h5"),
               testing::ElementsAre(testing::EndsWith(": 0 rows"), "columns:", "  label  int64  [0]",
                                    "first rows:", "  label"));
-  PredictionsWriter(folder.path() / "b.h5", {}, 0).publish({});
+  publish(PredictionsWriter(folder.path() / "b.h5", {}, 0));
   EXPECT_THAT(describe(folder.path() / "b.h5"),
               testing::ElementsAre(testing::EndsWith(": 0 rows")));
 }

@@ -7,6 +7,7 @@
 #include <tally/hdf5/reader.hpp>
 #include <tally/predictions/writer.hpp>
 
+#include "publish_predictions.hpp"
 #include "temporary_folder.hpp"
 
 namespace tally::predictions {
@@ -57,7 +58,7 @@ TEST(RaggedWriter, WhatWasAppendedIsRead) {
   const auto path = folder.path() / "predictions.h5";
   PredictionsWriter writer(path, kSpecs, 3, kNumElements);
   append_in_pieces(writer);
-  writer.publish({});
+  publish(writer);
 
   const hdf5::Reader reader(path);
   EXPECT_THAT(reader.children("/"), ElementsAre("answer", "answer2", "boxes"));
@@ -89,7 +90,7 @@ TEST(RaggedWriter, DigestIsTheDocumentedTextHoweverItIsAppended) {
 
 TEST(RaggedWriter, NoRowsHaveOneOffset) {
   const TemporaryFolder folder;
-  PredictionsWriter(folder.path() / "p.h5", {kSpecs[1]}, 0, {0}).publish({});
+  publish(PredictionsWriter(folder.path() / "p.h5", {kSpecs[1]}, 0, {0}));
   const hdf5::Reader reader(folder.path() / "p.h5");
   EXPECT_EQ(reader.dataset("/answer/offsets").read_all<std::int64_t>(), Lengths{0});
   EXPECT_EQ(reader.dataset("/answer/values").info().shape, Shape{0});
@@ -103,7 +104,7 @@ TEST(RaggedWriter, ManyRowsAreWrittenInOrder) {
   PredictionsWriter writer(folder.path() / "p.h5", {kSpecs[1]}, 20'001, {20'001});
   writer.append_elements(0, 20'001, bytes_of(bytes));
   writer.append_lengths(0, 20'001, bytes_of(lengths));
-  writer.publish({});
+  publish(writer);
 
   Lengths offsets{0};
   std::partial_sum(lengths.begin(), lengths.end(), std::back_inserter(offsets));
@@ -130,7 +131,7 @@ TEST(RaggedWriter, IncompleteColumnsAreRefused) {
     EXPECT_EQ(kind_of_digest(writer), ErrorKind::internal);  // lengths are missing
     writer.append_lengths(0, 2, bytes_of(kAnswerLengths).first(16));
     EXPECT_EQ(kind_of_digest(writer), ErrorKind::internal);
-    EXPECT_THROW(writer.publish({}), Error);
+    EXPECT_THROW(publish(writer), Error);
     EXPECT_THROW(writer.append_lengths(0, 1, bytes_of(Lengths{4})), Error);  // beyond the last
     EXPECT_THROW(writer.append_lengths(0, 1, bytes_of(Lengths{-1})), Error);
     EXPECT_THROW(writer.append_lengths(0, 2, bytes_of(Lengths{3})), Error);

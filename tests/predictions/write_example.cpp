@@ -10,6 +10,8 @@
 #include <tally/base/error.hpp>
 #include <tally/predictions/writer.hpp>
 
+#include "publish_predictions.hpp"
+
 namespace tally::predictions {
 namespace {
 
@@ -49,7 +51,7 @@ void write(const char* path) {
   append_ramp<float>(writer, 5, 0);
   append_texts(writer, 6);
   std::puts(writer.digest().c_str());
-  writer.publish({{"model", "größe.pt"}});
+  publish(writer, {{"model", "größe.pt"}});
 }
 
 }  // namespace

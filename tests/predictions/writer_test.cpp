@@ -11,6 +11,7 @@
 #include <tally/hdf5/reader.hpp>
 
 #include "limited_child.hpp"
+#include "publish_predictions.hpp"
 #include "temporary_folder.hpp"
 
 namespace tally::predictions {
@@ -45,7 +46,7 @@ TEST(PredictionsWriter, WhatWasAppendedIsRead) {
     append_all(writer);
     EXPECT_TRUE(std::filesystem::exists(partial_path(path)));
     EXPECT_FALSE(std::filesystem::exists(path));
-    writer.publish({{"model", "net.pt"}, {"digest", writer.digest()}});
+    publish(writer, {{"model", "net.pt"}, {"digest", writer.digest()}});
     EXPECT_FALSE(std::filesystem::exists(partial_path(path)));
   }
   const hdf5::Reader reader(path);
@@ -86,13 +87,13 @@ TEST(PredictionsWriter, NoRowsAndNoColumnsAreFiles) {
   const std::string empty = digest::sha256_hex(std::string_view());
   EXPECT_EQ(no_rows.digest(), digest::sha256_hex("logits\nfloat32\n[0, 2]\n" + empty +
                                                  "\nprediction\nint64\n[0]\n" + empty + "\n"));
-  no_rows.publish({});
+  publish(no_rows);
   const hdf5::Reader reader(folder.path() / "no_rows.h5");
   EXPECT_EQ(reader.dataset("/logits").info().shape, (Shape{0, 2}));
 
   PredictionsWriter no_columns(folder.path() / "no_columns.h5", {}, 7);
   EXPECT_EQ(no_columns.digest(), empty);
-  no_columns.publish({{"model", "net.pt"}});
+  publish(no_columns, {{"model", "net.pt"}});
   EXPECT_THAT(hdf5::Reader(folder.path() / "no_columns.h5").children("/"), testing::IsEmpty());
 }
 
@@ -103,7 +104,7 @@ TEST(PredictionsWriter, IncompleteColumnsAreRefused) {
     writer.append(0, 3, bytes_of(kPredictions));
     writer.append(1, 2, bytes_of(kLogits).first(16));
     EXPECT_THROW(writer.digest(), Error);
-    EXPECT_THROW(writer.publish({}), Error);
+    EXPECT_THROW(publish(writer), Error);
     EXPECT_THROW(writer.append(0, 1, bytes_of(kPredictions).first(8)), Error);  // a fourth row
     EXPECT_THROW(writer.append(1, 1, bytes_of(kLogits).first(4)), Error);       // half a row
   }
@@ -129,7 +130,7 @@ TEST(PredictionsWriter, ReplacesAnOlderFileOnlyOnPublishing) {
   std::ifstream(path) >> content;
   EXPECT_EQ(content, "older");
 
-  PredictionsWriter(path, {}, 0).publish({});
+  publish(PredictionsWriter(path, {}, 0));
   EXPECT_NO_THROW(hdf5::Reader{path});
 }
 
@@ -151,7 +152,7 @@ TEST(PredictionsWriter, AFullDiskLeavesNothingWhereverItStrikes) {
     PredictionsWriter writer(path, {{"a", DType::f64, {}}, {"b", DType::f64, {}}}, 1000);
     writer.append(0, 1000, bytes_of(rows));
     writer.append(1, 1000, bytes_of(rows));
-    writer.publish({{"model", "net.pt"}});
+    publish(writer, {{"model", "net.pt"}});
   };
   ASSERT_EQ(outcome_with_file_limit(1 << 20, write), kNoError);
   const auto whole = std::filesystem::file_size(path);

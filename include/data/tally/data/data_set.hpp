@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tally/base/image_recipe.hpp>
 #include <tally/base/tensor_view.hpp>
 #include <tally/plan/batch_grid.hpp>
 
@@ -20,8 +21,9 @@ struct ImageAttributes {
   std::string layout;    // "HWC"
   std::string channels;  // "RGB", "BGR" or "L"
   double scale = 1.0;
-  std::vector<double> mean;  // [C]
-  std::vector<double> std;   // [C]
+  std::vector<double> mean;     // [C]
+  std::vector<double> std;      // [C]
+  ImageGeometry geometry = {};  // how it was made of image files, where the file says so
 };
 
 // Both ends belong to it.
@@ -69,10 +71,13 @@ struct DataSetInfo {
   std::int64_t num_units = 0;
   // What else is known of units, or of samples (detection).
   std::vector<ColumnInfo> tables;
-  bool no_answer = false;  // question answering: a question may have no answer
-  // Whether every one of these has a checksum table.
-  bool integrity_checked = false;
+  bool no_answer = false;        // question answering: a question may have no answer
+  bool columns_checked = false;  // every one of these has a checksum table
+  // What these do not cover (attributes, names, shapes) has a digest, which was found right.
+  bool structure_checked = false;
 
+  // "checked" where both hold, "columns checked" where the first does, else "unchecked".
+  std::string_view integrity() const;
   // Regression: whether labels are maps of numbers, in which NaN stands for a pixel that is not
   // scored.
   bool has_maps() const;
@@ -97,7 +102,7 @@ struct OtherInput {
 class DataSet {
  public:
   // Opens read-only without file locks and checks everything that can be checked without reading
-  // the rows. Throws Error(dataset).
+  // the rows, the digest of the structure included. Throws Error(dataset).
   explicit DataSet(const std::filesystem::path& path, Targets targets = Targets::read);
   // The same, but its only input is `other`, with as many rows and without checksums; it has no
   // lengths. Not for identity().
@@ -114,7 +119,7 @@ class DataSet {
   // Rows [first, first + count) of a column into `out`; rows past the checksum block's edges are
   // read along and checked, then dropped. Labels and places are checked to be in range and values
   // to be finite, unless only checksums are asked for. Throws Error(dataset) naming the column, the
-  // row and the value. From several threads at once.
+  // row and the value, or saying that the file changed. From several threads at once.
   void read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                  std::span<std::byte> out, RowCheck check = RowCheck::values);
 
@@ -130,6 +135,12 @@ class DataSet {
   // folder does not take them; before any thread reads.
   std::int64_t stage(plan::SampleRange samples, const std::filesystem::path& folder);
 
+  // Throws Error(dataset) where the file, or that of the other input, was written to or cut since
+  // it was opened: rows may then be of before or after that. Not where another one has its name.
+  void require_unchanged() const;
+  // The file as it was when it was opened (hdf5::Reader::stamp), with that of the other input.
+  std::string stamp() const;
+
   // Bytes asked of the file so far, checksum edges included.
   std::int64_t bytes_read() const;
 
@@ -139,7 +150,8 @@ class DataSet {
 };
 
 // Copies `source` to `target` (Error(output) if it exists), adding a checksum table to every column
-// that has none, each read back and compared. Published whole or not at all.
+// that has none, each read back and compared, and the digest of the structure. One that is there
+// and wrong is refused, as wherever a data set is opened. Published whole or not at all.
 void add_checksums(const std::filesystem::path& source, const std::filesystem::path& target);
 
 }  // namespace tally::data

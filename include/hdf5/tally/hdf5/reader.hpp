@@ -18,6 +18,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/tensor_view.hpp>
+#include <tally/hdf5/content.hpp>
 #include <tally/hdf5/element.hpp>
 
 namespace tally::hdf5 {
@@ -85,8 +86,6 @@ class Dataset {
   std::unique_ptr<Body> body_;
 };
 
-enum class ObjectKind { group, dataset, other };
-
 class Reader {
  public:
   // Opens read-only, without file locks and without filter plugins. `what` begins the messages:
@@ -100,6 +99,12 @@ class Reader {
 
   const std::filesystem::path& path() const;
   std::int64_t file_bytes() const;
+  // Throws "… changed while it was read" where the file that was opened has been written to since,
+  // or cut. One that was renamed, removed or replaced by another of its name goes on being read.
+  void require_unchanged() const;
+  // "38274 bytes, written 2026-01-31 12:00:00.123456789 UTC, inode 4711": as the file was when it
+  // was opened. Processes of one node that opened the same file have the same text.
+  std::string stamp() const;
 
   // Walks the whole file and refuses soft, external and user-defined links, external storage,
   // virtual layouts and unknown filters, wherever they are. The other calls check only what they
@@ -111,6 +116,8 @@ class Reader {
   // Whether `path` is there. A link on the way that is not a hard link is refused by name.
   bool exists(std::string_view path) const;
   ObjectKind kind_of(std::string_view path) const;
+  // What an object says of itself besides its elements. Call refuse_indirections() before.
+  ObjectContent content_of(std::string_view path) const;
   // Names in a group, ascending by byte.
   std::vector<std::string> children(std::string_view group) const;
 
@@ -122,6 +129,9 @@ class Reader {
   bool has_attribute(std::string_view object, std::string_view attribute) const;
   // Any integer type whose value fits.
   std::int64_t int64_attribute(std::string_view object, std::string_view attribute) const;
+  // The same of one dimension (a scalar counts as one value).
+  std::vector<std::int64_t> int64s_attribute(std::string_view object,
+                                             std::string_view attribute) const;
   // float32 or float64.
   double double_attribute(std::string_view object, std::string_view attribute) const;
   // float32 or float64, one dimension (a scalar counts as one value).

@@ -55,10 +55,13 @@ class Writer {
   void write(std::string_view path, const Shape& shape, const std::vector<T>& values) {
     write(path, shape, std::span<const T>(values));
   }
-  // [strings.size()] UTF-8 of variable length.
+  // [strings.size()] UTF-8, filled up with NUL to the longest one; of variable length where that
+  // would take more than 64 MiB. None holds NUL.
   void write_strings(std::string_view path, std::span<const std::string> strings);
 
-  // Attributes of a group or dataset that exists; one of the same name is replaced.
+  // Attributes of a group or dataset that exists; one of the same name is replaced. Texts are
+  // stored with their own length, as UTF-8, filled up with NUL: HDF5 1.10 reads what is damaged in
+  // texts of variable length past the end of its memory.
   void set_attribute(std::string_view object, std::string_view name, std::int64_t value);
   void set_attribute(std::string_view object, std::string_view name, double value);
   void set_attribute(std::string_view object, std::string_view name,

@@ -1,4 +1,4 @@
-// predictions.h5: one row per sample, written in order, published whole or not at all.
+// predictions.h5: one row per sample, written in order.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class PredictionsWriter {
   // <name>/offsets and <name>/values. num_elements[c]: of all rows of column c, where it is ragged;
   // may be left out where none is. The root attribute tally_predictions = 1 marks the file.
   // Error(output).
-  PredictionsWriter(std::filesystem::path path, std::vector<ColumnSpec> columns,
+  PredictionsWriter(const std::filesystem::path& path, std::vector<ColumnSpec> columns,
                     std::int64_t num_rows, const std::vector<std::int64_t>& num_elements = {});
   PredictionsWriter(PredictionsWriter&&) noexcept;
-  // Removes the temporary file unless publish() was reached.
+  // Removes that file unless finish() was reached.
   ~PredictionsWriter();
 
   // Appends the next `num_rows` rows of one column; each column advances on its own. Of a ragged
@@ -39,9 +39,10 @@ class PredictionsWriter {
   // Error(internal).
   std::string digest() const;
 
-  // Writes the text attributes, closes, opens the file again to see that all columns are there,
-  // syncs, renames. Error(output) when anything fails; Error(internal) for incomplete columns.
-  void publish(const std::map<std::string, std::string>& attributes);
+  // Writes the text attributes, closes, opens the file again to see that all columns are there, and
+  // syncs. The file, which only needs its name. Error(output) when anything fails; Error(internal)
+  // for incomplete columns.
+  std::filesystem::path finish(const std::map<std::string, std::string>& attributes);
 
  private:
   struct Body;

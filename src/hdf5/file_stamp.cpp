@@ -1,0 +1,29 @@
+#include "file_stamp.hpp"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <ctime>
+
+#include <tally/base/format.hpp>
+
+namespace tally::hdf5 {
+
+std::optional<FileStamp> FileStamp::of(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return std::nullopt;
+  return FileStamp{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                   status.st_mtim.tv_nsec};
+}
+
+std::string FileStamp::text() const {
+  const std::time_t since_1970 = seconds;
+  std::tm time{};
+  std::array<char, 32> shown{};
+  if (::gmtime_r(&since_1970, &time) != nullptr) {
+    std::strftime(shown.data(), shown.size(), "%Y-%m-%d %H:%M:%S", &time);
+  }
+  return format("{} bytes, written {}.{:09} UTC", bytes, shown.data(), nanoseconds);
+}
+
+}  // namespace tally::hdf5
