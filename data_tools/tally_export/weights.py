@@ -1,115 +1,97 @@
-"""Loads a file of weights into a module, by name, completely."""
+"""Loads weights into a module: what `tally evaluate --weights` would take of a checkpoint, read by tally itself."""
 
 import hashlib
-import pickle
+import json
+import os
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from tally_data.errors import ModelError
+from tally_data.errors import EnvironmentFault, ModelError, ToolError, UsageError
 
-# Where training programs put the state_dict in a checkpoint; the averaged weights are what should be evaluated.
-STATE_KEYS = (
-    "state_dict_ema",
-    "model_ema",
-    "state_dict",
-    "model_state_dict",
-    "model",
-    "module",
-    "net",
-    "weights",
-)
-WRAPPERS = ("module.", "_orig_mod.")  # DistributedDataParallel, torch.compile
-
-StateDict = dict[str, torch.Tensor]
+NOTE = "tally: note: "
+FAULTS: tuple[type[ToolError], ...] = (UsageError, ModelError, EnvironmentFault)
 
 
-def _is_state_dict(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and bool(value)
-        and all(isinstance(item, torch.Tensor) for item in value.values())
+def find_program() -> str:
+    """TALLY_BIN, tally on the PATH, or the one that was built or installed beside these tools."""
+    root = Path(__file__).resolve().parents[2]
+    beside = [root / "build" / "tally", root / "bin" / "tally", root.parent.parent / "bin" / "tally"]
+    found = os.environ.get("TALLY_BIN") or shutil.which("tally")
+    found = found or next((str(path) for path in beside if os.access(path, os.X_OK)), None)
+    if found is None:
+        raise EnvironmentFault(
+            "--weights needs the program tally, which reads the checkpoint, and it is not on the PATH: "
+            "build it (README.md), or name it in the variable TALLY_BIN"
+        )
+    return found
+
+
+def held_tensors(module: nn.Module) -> dict[str, torch.Tensor]:
+    """All parameters and buffers under all of their names."""
+    return dict(module.named_parameters(remove_duplicate=False)) | dict(
+        module.named_buffers(remove_duplicate=False)
     )
 
 
-def _load_pickle(path: Path) -> Any:
+def expected_weights(module: nn.Module, name: str) -> dict[str, Any]:
+    """The list that `tally inspect --like` takes (docs/checkpoints.md)."""
+    tensors: list[dict[str, Any]] = []
+    first: dict[tuple[object, ...], str] = {}
+    held = held_tensors(module)
+    for own, tensor in held.items():
+        place = (tensor.data_ptr() if tensor.numel() else own, tensor.shape, tensor.stride(), tensor.dtype)
+        if (other := first.setdefault(place, own)) != own:
+            tensors.append({"name": own, "same_as": other})
+            continue
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        tensors.append({"name": own, "dtype": dtype, "shape": list(tensor.shape)})
+    stored = module.state_dict()
+    fixed = [own for own in held if own not in stored]
+    return {"model": name, "tensors": tensors, "fixed_buffers": fixed}
+
+
+def _run(command: list[str]) -> list[str]:
+    """Runs the program; returns its notes. A ToolError with its line and exit code where it fails."""
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise ModelError(
-            f"weights '{path}' hold more than tensors (a whole module?), which would run foreign code; "
-            "save module.state_dict() instead"
-        ) from error
-    except OSError:
-        raise
-    except Exception as error:  # on foreign bytes the unpickler may raise nearly anything
-        reason = (str(error).strip().splitlines() or [""])[0]
-        raise ModelError(
-            f"weights '{path}' are not a file of torch.save ({type(error).__name__}: {reason})"
-        ) from error
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise EnvironmentFault(f"the program '{command[0]}' cannot be run: {error.strerror}") from error
+    lines = done.stderr.splitlines()
+    if done.returncode != 0:
+        said = lines[-1] if lines else f"'{command[0]}' ended with code {done.returncode}"
+        kind = next((fault for fault in FAULTS if fault.exit_code == done.returncode), EnvironmentFault)
+        raise kind(said.removeprefix(f"tally: error[{done.returncode}]: "))
+    return [line.removeprefix(NOTE) for line in lines if line.startswith(NOTE)]
 
 
-def read_state_dict(path: Path, key: str | None) -> StateDict:
-    """A state_dict of .safetensors or torch.save; in a training checkpoint under `key`, or under a usual one."""
+def load_weights(module: nn.Module, name: str, path: Path, options: dict[str, str | None], folder: Path) -> list[str]:
+    """Every parameter and buffer must be there, of its shape; nothing may be left over. Returns notes.
+
+    options: of the program, as "weights-key", where they are given; folder: for a temporary file of the weights' size.
+    """
+    with tempfile.TemporaryDirectory(prefix=".tally-weights-", dir=folder) as temporary:
+        like, taken = Path(temporary) / "like.json", Path(temporary) / "taken.safetensors"
+        like.write_text(json.dumps(expected_weights(module, name)))
+        words = [find_program(), "inspect", str(path.absolute()), "--to-safetensors", str(taken), "--like", str(like)]
+        words += [word for key, value in options.items() if value is not None for word in (f"--{key}", value)]
+        notes = _run(words)
+        held = held_tensors(module)
+        with torch.no_grad():
+            for own, tensor in load_file(taken).items():
+                held[own].copy_(tensor)
+    return notes
+
+
+def digest_of(path: Path) -> str | None:
+    """SHA-256 of a file; a folder has none."""
     if not path.is_file():
-        raise ModelError(f"weights '{path}' do not exist or are no file")
-    try:
-        content = load_file(path) if path.suffix == ".safetensors" else _load_pickle(path)
-    except (SafetensorError, OSError) as error:
-        raise ModelError(f"weights '{path}' cannot be read: {error}") from error
-    if key is None and _is_state_dict(content):
-        return content
-    keys = STATE_KEYS if key is None else (key,)
-    for candidate in keys:
-        if isinstance(content, dict) and _is_state_dict(content.get(candidate)):
-            return content[candidate]
-    found = (
-        f"the keys {', '.join(map(str, list(content)[:8]))}"
-        if isinstance(content, dict)
-        else type(content).__name__
-    )
-    raise ModelError(
-        f"weights '{path}' hold no state_dict under {', '.join(keys)}, but {found}; see --weights-key"
-    )
-
-
-def without_wrappers(state: StateDict, wanted: set[str]) -> StateDict:
-    """Removes `module.` and `_orig_mod.` where the module itself does not have them."""
-    for prefix in WRAPPERS * 2:
-        if all(name.startswith(prefix) for name in state) and not any(
-            name.startswith(prefix) for name in wanted
-        ):
-            state = {name.removeprefix(prefix): value for name, value in state.items()}
-    return state
-
-
-def load_weights(module: nn.Module, path: Path, key: str | None) -> None:
-    """Every parameter and buffer must be there, of the right shape; nothing may be left over."""
-    wanted = module.state_dict()
-    state = without_wrappers(read_state_dict(path, key), set(wanted))
-    # Counters of batch normalisation that older files lack; they play no part in evaluation.
-    missing = [name for name in wanted if name not in state and not name.endswith("num_batches_tracked")]
-    left_over = [name for name in state if name not in wanted]
-    if missing or left_over:
-        parts = []
-        if missing:
-            parts.append(f"lack {len(missing)} tensors of the model, first '{missing[0]}'")
-        if left_over:
-            parts.append(f"have {len(left_over)} that the model has not, first '{left_over[0]}'")
-        raise ModelError(f"weights '{path}' {' and '.join(parts)}")
-    for name, value in state.items():
-        if value.shape != wanted[name].shape:
-            found, expected = list(value.shape), list(wanted[name].shape)
-            raise ModelError(
-                f"weights '{path}': '{name}' has the shape {found}, the model expects {expected}"
-            )
-    module.load_state_dict(state, strict=False)
-
-
-def file_sha256(path: Path) -> str:
+        return None
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -17,6 +17,7 @@
 #include <tally/digest/digest.hpp>
 #include <tally/trace/span.hpp>
 #include <tally/weights/checkpoint.hpp>
+#include <tally/weights/entry_check.hpp>
 #include <tally/weights/format_error.hpp>
 #include <tally/weights/pieces.hpp>
 
@@ -118,15 +119,53 @@ void put(model::Master& master, const Piece& piece, std::span<const std::byte> b
   }
 }
 
+// What rank 0 sees of the bytes that come by: whether they are damaged, and, where they are of one
+// file, its digest.
+class Inspection {
+ public:
+  Inspection(Files& files, const Checkpoint& checkpoint, const std::vector<Piece>& pieces)
+      : checkpoint_(checkpoint),
+        check_(pieces, [&files](std::size_t file, std::uint64_t offset, std::uint64_t num_bytes) {
+          return files.read(file, offset, num_bytes);
+        }) {
+    if (checkpoint.files.size() == 1) digest_.emplace(files, checkpoint.files.front().num_bytes);
+  }
+
+  void add(const Piece& piece, std::span<const std::byte> bytes) {
+    guarded([&] { check_.add(piece, bytes); });
+    if (digest_) digest_->add(piece, bytes);
+  }
+  // The digest, or nothing.
+  std::string finish() {
+    guarded([&] { check_.finish(); });
+    return digest_ ? digest_->hex() : std::string();
+  }
+
+ private:
+  template <class Step>
+  void guarded(Step step) {
+    try {
+      step();
+    } catch (const weights::FormatError& error) {
+      throw Error(
+          ErrorKind::model,
+          printable(format("weights '{}' are damaged ({})", checkpoint_.path, error.what())),
+          "Copy or download them again.");
+    }
+  }
+
+  const Checkpoint& checkpoint_;
+  weights::EntryCheck check_;
+  std::optional<FileDigest> digest_;
+};
+
 // Collective. All pieces, of which each rank reads one, then the next; the file's digest on rank 0
 // where they are of one file.
 std::string share_pieces(const comm::Communicator& comm, const Checkpoint& checkpoint,
                          const std::vector<Piece>& pieces, model::Master& master) {
   Files files(checkpoint);
-  std::optional<FileDigest> digest;
-  if (comm.is_root() && checkpoint.files.size() == 1) {
-    digest.emplace(files, checkpoint.files.front().num_bytes);
-  }
+  std::optional<Inspection> inspection;
+  if (comm.is_root()) inspection.emplace(files, checkpoint, pieces);
   LoadingLines lines(checkpoint, pieces);
   const auto world_size = to_size(comm.world_size());
   for (std::size_t first = 0; first < pieces.size(); first += world_size) {
@@ -145,7 +184,7 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
       comm.broadcast(bytes, checked_cast<int>(index - first));
       comm::agree_on(comm, [&] {
         put(master, pieces[index], bytes);
-        if (digest) digest->add(pieces[index], bytes);
+        if (inspection) inspection->add(pieces[index], bytes);
       });
       lines.add(pieces[index]);
     }
@@ -153,7 +192,7 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
   std::string hex;
   comm::agree_on(comm, [&] {
     master.settle();
-    if (digest) hex = digest->hex();
+    if (inspection) hex = inspection->finish();
   });
   return comm.broadcast(hex);
 }

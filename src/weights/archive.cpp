@@ -8,7 +8,11 @@
 
 #include <tally/base/byte_text.hpp>
 #include <tally/base/format.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/digest/inflate.hpp>
 #include <tally/weights/format_error.hpp>
+
+#include "zip_directory.hpp"
 
 namespace tally::weights {
 namespace {
@@ -21,6 +25,8 @@ constexpr std::size_t kNameLengthOffset = 26;
 constexpr std::size_t kLocalHeaderBytes = 30;
 constexpr std::uint64_t kLongestEnd = 22 + 65535;  // with the longest comment
 constexpr std::uint64_t kLongestContent = std::uint64_t{1} << 30;
+constexpr std::uint64_t kCheckedAtOnce = std::uint64_t{1} << 18;  // stays in the cache
+constexpr std::uint16_t kDeflate = 8;
 
 // What LibTorch's reader reads through.
 class Adapter final : public caffe2::serialize::ReadAdapterInterface {
@@ -54,15 +60,22 @@ FormatError another_name(const std::string& name) {
   return FormatError(format("entry '{}' has another name where it lies", name));
 }
 
+void compare(const std::string& name, std::uint32_t found, std::uint32_t expected) {
+  if (found == expected) return;
+  throw CutShort(
+      format("the CRC-32 of entry '{}' is {:08x}, its archive says {:08x}", name, found, expected));
+}
+
 // What stands before an entry's bytes must be of the entry that the directory names.
 // The folder before its name there, the same for all.
-std::string check_local_header(const ByteSource& bytes, std::uint64_t at, const std::string& name) {
+std::string check_local_header(const ByteSource& bytes, std::uint64_t at, const std::string& name,
+                               bool is_compressed) {
   const auto header = bytes.read(at, kLocalHeaderBytes);
   const auto field = [&](std::size_t offset) {
     return read_little_endian<std::uint16_t>(header.data() + offset);
   };
-  if (field(kMethodOffset) != 0) {
-    throw FormatError(format("entry '{}' is compressed; PyTorch never does that", name));
+  if (field(kMethodOffset) != (is_compressed ? kDeflate : 0)) {
+    throw FormatError(format("entry '{}' is compressed in another way where it lies", name));
   }
   const auto local_name = bytes.read(at + kLocalHeaderBytes, field(kNameLengthOffset));
   auto folder = "/" + std::string(as_text(local_name));
@@ -100,6 +113,7 @@ Archive::Archive(const ByteSource& bytes) : bytes_(bytes) {
   if (twice != entries_.end()) {
     throw FormatError(format("the archive has two entries '{}'", *twice));
   }
+  directory_ = read_zip_directory(bytes);
 }
 
 Archive::~Archive() = default;
@@ -114,16 +128,31 @@ bool Archive::has_under(std::string_view folder) const {
 }
 
 Archive::Place Archive::place(const std::string& name) const {
-  if (!has(name)) throw FormatError(format("the archive has no entry '{}'", name));
+  const auto found = locate(name);
+  if (directory_.find(name)->second.is_compressed) {
+    throw FormatError(format("entry '{}' is compressed; PyTorch never does that", name));
+  }
+  return found;
+}
+
+Archive::Place Archive::locate(const std::string& name) const {
+  const auto known = directory_.find(name);
+  if (!has(name) || known == directory_.end()) {
+    throw FormatError(format("the archive has no entry '{}'", name));
+  }
+  const auto& entry = known->second;
   return checked(format("entry '{}'", name), [&] {
     auto& stream = reader_->stream;
     const auto header = stream.getRecordHeaderOffset(name);
-    const Place found{stream.getRecordOffset(name), stream.getRecordSize(name)};
-    if (header > bytes_.size() || bytes_.size() - header < kLocalHeaderBytes ||
-        found.offset > bytes_.size() || found.num_bytes > bytes_.size() - found.offset) {
+    Place found{stream.getRecordOffset(name), stream.getRecordSize(name), std::nullopt};
+    if (entry.crc32 != 0) found.crc32 = entry.crc32;
+    const bool is_inside = header <= bytes_.size() && bytes_.size() - header >= kLocalHeaderBytes &&
+                           found.offset <= bytes_.size() &&
+                           (entry.is_compressed || found.num_bytes <= bytes_.size() - found.offset);
+    if (!is_inside) {
       throw FormatError(format("entry '{}' reaches past the end of the file", name));
     }
-    const auto folder = check_local_header(bytes_, header, name);
+    const auto folder = check_local_header(bytes_, header, name, entry.is_compressed);
     if (folder_.empty()) folder_ = folder;
     if (folder != folder_) throw another_name(name);
     return found;
@@ -135,7 +164,45 @@ std::vector<std::byte> Archive::content(const std::string& name) const {
   if (found.num_bytes > kLongestContent) {
     throw FormatError(format("entry '{}' has {} bytes", name, found.num_bytes));
   }
-  return bytes_.read(found.offset, found.num_bytes);
+  auto bytes = bytes_.read(found.offset, found.num_bytes);
+  if (found.crc32) compare(name, digest::crc32(0, bytes), *found.crc32);
+  return bytes;
+}
+
+void Archive::check() const {
+  for (const auto& name : entries_) check(name);
+}
+
+void Archive::check(const std::string& name) const {
+  const auto found = locate(name);
+  if (!found.crc32) return;
+  const auto& entry = directory_.find(name)->second;
+  compare(name, entry.is_compressed ? crc32_unpacked(name, found, entry) : crc32_of(found),
+          *found.crc32);
+}
+
+std::uint32_t Archive::crc32_of(const Place& place) const {
+  std::uint32_t crc = 0;
+  for (std::uint64_t done = 0; done < place.num_bytes;) {
+    const auto piece =
+        bytes_.read(place.offset + done, std::min(kCheckedAtOnce, place.num_bytes - done));
+    crc = digest::crc32(crc, piece);
+    done += piece.size();
+  }
+  return crc;
+}
+
+// LibTorch's own unpacking of a damaged stream may take what was in memory before for a part of it.
+std::uint32_t Archive::crc32_unpacked(const std::string& name, const Place& place,
+                                      const ZipEntry& entry) const {
+  if (place.num_bytes > kLongestContent) {
+    throw FormatError(format("entry '{}' has {} bytes", name, place.num_bytes));
+  }
+  std::vector<std::byte> content(place.num_bytes);
+  if (!digest::inflate_raw(bytes_.read(place.offset, entry.num_stored_bytes), content)) {
+    throw CutShort(format("entry '{}' cannot be unpacked", name));
+  }
+  return digest::crc32(0, content);
 }
 
 }  // namespace tally::weights

@@ -9,13 +9,14 @@ namespace {
 using nlohmann::json;
 
 json to_json(const StoredPart& part) {
-  return {part.file,    part.offset,        part.num_bytes,      part.shape,
-          part.strides, part.first_element, part.element_strides};
+  const auto& entry = part.entry;
+  return {part.file,          part.offset,          part.num_bytes, part.shape,      part.strides,
+          part.first_element, part.element_strides, entry.offset,   entry.num_bytes, entry.crc32};
 }
 
 StoredPart part_from(const json& fields) {
   return {fields.at(0), fields.at(1), fields.at(2), fields.at(3),
-          fields.at(4), fields.at(5), fields.at(6)};
+          fields.at(4), fields.at(5), fields.at(6), {fields.at(7), fields.at(8), fields.at(9)}};
 }
 
 json to_json(const StoredTensor& tensor) {
@@ -40,8 +41,8 @@ std::vector<std::byte> to_bytes(const Checkpoint& checkpoint) {
   for (const auto& [name, tensor] : checkpoint.tensors) {
     tensors.push_back({json::binary({name.begin(), name.end()}), to_json(tensor)});
   }
-  const json all{checkpoint.path,    checkpoint.kind,     std::move(files),
-                 std::move(tensors), checkpoint.location, checkpoint.skipped};
+  const json all{checkpoint.path,     checkpoint.kind,    std::move(files),   std::move(tensors),
+                 checkpoint.location, checkpoint.skipped, checkpoint.averaged};
   const auto bytes = json::to_cbor(all);
   const auto view = std::as_bytes(std::span(bytes));
   return {view.begin(), view.end()};
@@ -50,7 +51,7 @@ std::vector<std::byte> to_bytes(const Checkpoint& checkpoint) {
 Checkpoint checkpoint_from_bytes(std::span<const std::byte> bytes) {
   const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
   const auto all = json::from_cbor(first, first + bytes.size());
-  Checkpoint checkpoint{all.at(0), all.at(1), {}, {}, all.at(4), all.at(5)};
+  Checkpoint checkpoint{all.at(0), all.at(1), {}, {}, all.at(4), all.at(5), all.at(6)};
   for (const auto& file : all.at(2)) checkpoint.files.push_back({file.at(0), file.at(1)});
   for (const auto& entry : all.at(3)) {
     const auto& name = entry.at(0).get_binary();

@@ -4,6 +4,10 @@
 
 namespace tally::weights {
 
+std::string averaged_text(std::string_view place) {
+  return format("EMA weights lie in '{0}'; --weights-key {0} takes them", place);
+}
+
 std::vector<std::string> describe(const Checkpoint& checkpoint) {
   std::int64_t values = 0;
   for (const auto& entry : checkpoint.tensors) values += count_elements(entry.second.shape);
@@ -14,6 +18,9 @@ std::vector<std::string> describe(const Checkpoint& checkpoint) {
   std::vector<std::string> lines{
       format("{}: {} values in {} tensors", kind, values, checkpoint.tensors.size())};
   if (!checkpoint.location.empty()) lines.push_back(format("found at: {}", checkpoint.location));
+  for (const auto& place : checkpoint.averaged) {
+    lines.push_back(averaged_text(place));
+  }
   const auto& files = checkpoint.files;
   if (files.size() > 1 || (files.size() == 1 && files.front().path != checkpoint.path)) {
     for (const auto& file : files) {

@@ -57,6 +57,7 @@ std::vector<Wanted> select(DistributedMetadata& metadata, std::string_view key,
   auto places = metadata.places();
   checkpoint.location = std::move(weights.location);
   checkpoint.skipped = std::move(weights.skipped);
+  checkpoint.averaged = std::move(weights.averaged);
   std::vector<Wanted> wanted;
   for (const auto& [name, entry] : weights.tensors) {
     try {
@@ -90,6 +91,7 @@ StoredPart find_part(const ByteSource& file, const Wanted& wanted, const StoredT
   }
   auto part = std::move(found.parts.front());
   part.offset += wanted.place.offset;
+  part.entry.offset += wanted.place.offset;
   part.first_element = wanted.first_element;
   part.element_strides = contiguous_strides(tensor.shape);
   return part;

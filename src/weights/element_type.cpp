@@ -35,6 +35,7 @@ std::optional<ElementType> find(std::string_view ElementFacts::*column, std::str
 }  // namespace
 
 std::string_view name(ElementType type) { return facts(type).name; }
+std::string_view safetensors_name(ElementType type) { return facts(type).safetensors; }
 std::int64_t size_bytes(ElementType type) { return facts(type).bytes; }
 
 std::optional<ElementType> element_named(std::string_view torch_name) {

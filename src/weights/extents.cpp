@@ -53,7 +53,7 @@ StoredTensor whole_tensor(ElementType type, Shape shape, Shape strides, std::uin
   const auto num_bytes = static_cast<std::uint64_t>(reach * size_bytes(type));
   if (num_bytes == 0) return {type, std::move(shape), {}};
   const auto in_order = contiguous_strides(shape);
-  StoredPart part{0, offset, num_bytes, shape, std::move(strides), 0, in_order};
+  StoredPart part{0, offset, num_bytes, shape, std::move(strides), 0, in_order, {}};
   return {type, std::move(shape), {std::move(part)}};
 }
 

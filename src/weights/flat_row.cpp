@@ -14,12 +14,12 @@ Flat as_flat(const StoredTensor& tensor) {
   if (tensor.shape.size() != 1) {
     throw FormatError(format("a flat tensor of shape {}", to_string(tensor.shape)));
   }
-  if (tensor.parts.empty()) return {tensor.type, 0, 0, 0};
+  if (tensor.parts.empty()) return {tensor.type, 0, 0, 0, {}};
   const auto& part = tensor.parts.front();
   if (tensor.shape.front() > 1 && part.strides.front() != 1) {
     throw FormatError("a flat tensor with gaps");
   }
-  return {tensor.type, part.file, part.offset, tensor.shape.front()};
+  return {tensor.type, part.file, part.offset, tensor.shape.front(), part.entry};
 }
 
 FlatRow::FlatRow(std::vector<Flat> flats) : flats_(std::move(flats)) {
@@ -56,7 +56,8 @@ void FlatRow::add_parts(StoredTensor& tensor, std::int64_t first, std::int64_t c
                             {taken},
                             {1},
                             to,
-                            {1}});
+                            {1},
+                            flat.entry});
     first += taken;
     to += taken;
     count -= taken;

@@ -15,6 +15,7 @@ struct Flat {
   std::size_t file = 0;      // index into Checkpoint::files
   std::uint64_t offset = 0;  // of its first byte
   std::int64_t num_elements = 0;
+  StoredEntry entry;  // in which it lies
 };
 
 // Throws FormatError if the tensor is no flat one.

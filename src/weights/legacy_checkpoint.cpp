@@ -56,7 +56,7 @@ StorageTable find_storages(const ByteSource& bytes, std::uint64_t at, const Pick
     const auto count = read_little_endian<std::uint64_t>(digits.data());
     const auto element_bytes = static_cast<std::uint64_t>(size_bytes(type->second));
     if (count > (bytes.size() - at) / element_bytes) throw CutShort("the file ends early");
-    table.emplace(key->text, StoragePlace{at, count * element_bytes});
+    table.emplace(key->text, StoragePlace{at, count * element_bytes, {}});
     at += count * element_bytes;
   }
   return table;

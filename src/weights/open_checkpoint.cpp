@@ -90,7 +90,8 @@ Checkpoint read_checkpoint(const ByteSource& bytes, const std::string& name, std
             {{name, bytes.size()}},
             std::move(found.tensors),
             std::move(found.location),
-            std::move(found.skipped)};
+            std::move(found.skipped),
+            std::move(found.averaged)};
   } catch (const CutShort& error) {
     throw unreadable(name, format("{}, cut short or damaged: {}", description(kind), error.what()),
                      kCopyAgain);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxDimensions = 64;
 constexpr int kMaxNestedCalls = 4;
+constexpr std::string_view kZeroStage = "deepspeed.runtime.zero.config.ZeroStageEnum";
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -66,6 +67,15 @@ PickleValue& build_sequence(PickleArena& arena, PickleKind kind, const PickleVal
   return value;
 }
 
+// Some releases of Python pickle the members of an enum by name.
+PickleValue& build_zero_stage(PickleArena& arena, std::string_view member) {
+  constexpr std::array<std::string_view, 4> kMembers{"disabled", "optimizer_states", "gradients",
+                                                     "weights"};
+  const auto found = std::ranges::find(kMembers, member);
+  if (found == kMembers.end()) return unknown(arena, kZeroStage);
+  return arena.constant(PickleKind::integer, static_cast<std::uint8_t>(found - kMembers.begin()));
+}
+
 PickleValue& build(PickleArena& arena, const PickleValue& callable, const PickleValue& arguments,
                    int depth) {
   if (callable.kind != PickleKind::global || arguments.kind != PickleKind::tuple) {
@@ -89,9 +99,12 @@ PickleValue& build(PickleArena& arena, const PickleValue& callable, const Pickle
       !items.empty() && items[0]->kind == PickleKind::tensor) {
     return *items[0];
   }
-  if (name == "deepspeed.runtime.zero.config.ZeroStageEnum" && items.size() == 1 &&
-      items[0]->kind == PickleKind::integer) {
+  if (name == kZeroStage && items.size() == 1 && items[0]->kind == PickleKind::integer) {
     return *items[0];
+  }
+  if (is_one_of(name, {"builtins.getattr", "__builtin__.getattr"}) && items.size() == 2 &&
+      items[0]->text == kZeroStage) {
+    return build_zero_stage(arena, items[1]->text);
   }
   // A tensor with attributes of its own: (function, type, arguments, state).
   if (name == "torch._tensor._rebuild_from_type_v2" && items.size() == 4 &&

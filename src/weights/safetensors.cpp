@@ -76,16 +76,24 @@ StoredTensor read_entry(const json& entry, const StoragePlace& data) {
   return whole_tensor(type, std::move(tensor_shape), std::move(strides), data.offset + begin);
 }
 
-void refuse_overlaps(std::vector<Placed> placed) {
+// Each byte of the data part, which begins at `begin`, is of one tensor.
+void check_cover(std::vector<Placed> placed, std::uint64_t begin, std::uint64_t end) {
   std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
   });
-  for (std::size_t i = 1; i < placed.size(); ++i) {
-    if (placed[i].begin < placed[i - 1].end) {
+  auto done = begin;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    if (placed[i].begin < done) {
       throw FormatError(
           format("tensors '{}' and '{}' overlap", placed[i - 1].name, placed[i].name));
     }
+    if (placed[i].begin > done) {
+      throw FormatError(format("{} bytes before tensor '{}' are of no tensor",
+                               placed[i].begin - done, placed[i].name));
+    }
+    done = placed[i].end;
   }
+  if (done < end) throw FormatError(format("its last {} bytes are of no tensor", end - done));
 }
 
 }  // namespace
@@ -114,7 +122,8 @@ StoredWeights read_safetensors(const ByteSource& bytes) {
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     try {
-      const auto& tensor = weights.tensors[name] = read_entry(entry, {first, bytes.size() - first});
+      const auto& tensor = weights.tensors[name] =
+          read_entry(entry, {first, bytes.size() - first, {}});
       for (const auto& part : tensor.parts) {
         placed.push_back(
             {part.offset, part.offset + part.num_bytes, weights.tensors.find(name)->first});
@@ -128,7 +137,7 @@ StoredWeights read_safetensors(const ByteSource& bytes) {
           "tensor '{}': its entry has no dtype, shape and data_offsets of their types", name));
     }
   }
-  refuse_overlaps(std::move(placed));
+  check_cover(std::move(placed), first, bytes.size());
   return weights;
 }
 

@@ -86,6 +86,7 @@ SavedWeights find_saved_weights(PickleArena& arena, const std::vector<SavedEntry
   found = find_state_dict(nested.root(), key);
   SavedWeights weights;
   weights.location = std::move(found.path);
+  weights.averaged = std::move(found.averaged);
   const auto& items = found.dict->items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const auto& value = *items[i + 1];

@@ -15,8 +15,9 @@ struct SavedWeights {
     const SavedEntry* entry = nullptr;
   };
   std::vector<Tensor> tensors;
-  std::string location;              // "app.model"; empty: at the top
-  std::vector<std::string> skipped;  // entries beside them that are no tensors
+  std::string location;               // "app.model"; empty: at the top
+  std::vector<std::string> skipped;   // entries beside them that are no tensors
+  std::vector<std::string> averaged;  // where EMA weights lie beside them
 };
 
 // Those of the state_dict at `key` (find_state_dict). With an empty key and nothing at a usual

@@ -59,6 +59,7 @@ void add(Checkpoint& all, Checkpoint from, const ShardIndex& index, const std::s
   }
   std::ranges::move(from.skipped, std::back_inserter(all.skipped));
   all.location = std::move(from.location);
+  all.averaged = std::move(from.averaged);
   all.files.push_back(std::move(from.files.front()));
 }
 

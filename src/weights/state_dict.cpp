@@ -1,6 +1,11 @@
 #include "state_dict.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <map>
+#include <set>
+#include <span>
 #include <utility>
 
 #include <tally/base/checked_cast.hpp>
@@ -11,9 +16,11 @@
 namespace tally::weights {
 namespace {
 
-// The last is what PyTorch's recipe for distributed checkpoints calls the whole.
-constexpr std::array<std::string_view, 5> kUsualKeys{"model_state_dict", "model", "state_dict",
-                                                     "ema", "app"};
+// `app` is what PyTorch's recipe for distributed checkpoints calls the whole.
+constexpr std::array<std::string_view, 7> kUsualKeys{
+    "model_state_dict", "model", "state_dict", "app", "module", "net", "weights"};
+// The others are names of parts of a network, too: they are looked for at the top alone.
+constexpr std::size_t kKeysAtAnyDepth = 4;
 constexpr int kMaxDepth = 4;
 constexpr std::size_t kMaxNames = 10;
 
@@ -40,17 +47,88 @@ std::string listing(const PickleValue& dict) {
   return format("{}{}", fmt::join(names, ", "), more ? ", …" : "");
 }
 
-// A checkpoint's own entries come before the tensors that may lie beside them.
-FoundDict search(const PickleValue& value, const std::string& path, int depth) {
-  if (value.kind != PickleKind::dict || depth > kMaxDepth) return {};
-  for (const auto key : kUsualKeys) {
-    const auto* inner = find(value, key);
-    if (inner == nullptr || inner->kind != PickleKind::dict) continue;
-    auto found = search(*inner, joined(path, key), depth + 1);
-    if (found.dict != nullptr) return found;
+// Whether `ema` is one of its words: state_dict_ema, model_ema, ema, module_ema, EMA_0.999.
+bool names_average(std::string_view key) {
+  constexpr std::string_view kWord = "ema";
+  std::string lower(key);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto ends_word = [&](std::size_t at) {
+    return at >= lower.size() || std::isalnum(static_cast<unsigned char>(lower[at])) == 0;
+  };
+  for (auto at = lower.find(kWord); at != std::string::npos; at = lower.find(kWord, at + 1)) {
+    if ((at == 0 || ends_word(at - 1)) && ends_word(at + kWord.size())) return true;
   }
-  return holds_tensors(value) ? FoundDict{&value, path} : FoundDict{};
+  return false;
 }
+
+// Not a step, a loss or a random generator's state. Of distributed checkpoints the type is not
+// known here.
+bool may_be_weight(const PickleValue& value) {
+  if (value.kind != PickleKind::tensor) return false;
+  if (value.tensor == nullptr) return true;
+  const auto type = *value.tensor->storage->type;
+  const bool is_floating = type == ElementType::f64 || type == ElementType::f32 ||
+                           type == ElementType::f16 || type == ElementType::bf16;
+  return is_floating && !value.tensor->shape.empty();
+}
+
+// One search looks at each dict once, however often a pickle names it.
+class Search {
+ public:
+  // A checkpoint's own entries come before the tensors that may lie beside them.
+  FoundDict run(const PickleValue& value, const std::string& path, int depth) {
+    const bool is_new = value.kind == PickleKind::dict && seen_.insert(&value).second;
+    if (!is_new || depth > kMaxDepth) return {};
+    FoundDict found;
+    for (const auto key :
+         std::span(kUsualKeys).first(depth == 0 ? kUsualKeys.size() : kKeysAtAnyDepth)) {
+      const auto* inner = find(value, key);
+      if (inner != nullptr) found = run(*inner, joined(path, key), depth + 1);
+      if (found.dict != nullptr) break;
+    }
+    auto averages = averages_in(value, path, depth);
+    if (found.dict == nullptr && averages.size() == 1 && !has_other_weights(value)) {
+      return std::move(averages.front());
+    }
+    if (found.dict == nullptr && holds_tensors(value)) found = {&value, path, {}};
+    for (auto& average : averages) found.averaged.push_back(std::move(average.path));
+    return found;
+  }
+
+ private:
+  std::vector<FoundDict> averages_in(const PickleValue& dict, const std::string& path, int depth) {
+    std::vector<FoundDict> found;
+    for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+      const auto& key = *dict.items[i];
+      if (key.kind != PickleKind::text || !names_average(key.text)) continue;
+      auto average = run(*dict.items[i + 1], joined(path, key.text), depth + 1);
+      if (average.dict != nullptr) found.push_back(std::move(average));
+    }
+    return found;
+  }
+
+  // In this dict, or in one of its entries that is no average.
+  bool has_other_weights(const PickleValue& dict) {
+    for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+      const auto& value = *dict.items[i + 1];
+      if (may_be_weight(value)) return true;
+      if (!names_average(dict.items[i]->text) && holds_weights(value)) return true;
+    }
+    return false;
+  }
+
+  bool holds_weights(const PickleValue& value) {
+    if (value.kind != PickleKind::dict) return false;
+    const auto [known, is_new] = holds_weights_.emplace(&value, false);
+    for (std::size_t i = 1; is_new && !known->second && i < value.items.size(); i += 2) {
+      known->second = may_be_weight(*value.items[i]);
+    }
+    return known->second;
+  }
+
+  std::set<const PickleValue*> seen_;
+  std::map<const PickleValue*, bool> holds_weights_;
+};
 
 // A key may itself contain dots: the longest one that is there wins.
 const PickleValue* follow(const PickleValue& value, std::string_view path) {
@@ -90,7 +168,7 @@ bool has_names_under(const PickleValue& root, std::string_view prefix) {
 
 }  // namespace
 
-FoundDict search_state_dict(const PickleValue& root) { return search(root, {}, 0); }
+FoundDict search_state_dict(const PickleValue& root) { return Search().run(root, {}, 0); }
 
 FoundDict find_state_dict(const PickleValue& root, std::string_view key) {
   if (key.empty()) {
@@ -114,7 +192,7 @@ FoundDict find_state_dict(const PickleValue& root, std::string_view key) {
     throw FormatError(format("its entry '{}' (--weights-key) is {}, not a dict of tensors", key,
                              description(*value)));
   }
-  return {value, std::string(key)};
+  return {value, std::string(key), {}};
 }
 
 StoredTensor stored(const TensorRecord& record, const FindStorage& find_storage) {
@@ -128,7 +206,11 @@ StoredTensor stored(const TensorRecord& record, const FindStorage& find_storage)
   }
   // The pickle's builder has checked that offset and extent lie within num_elements.
   const auto offset = place.offset + checked_cast<std::uint64_t>(record.offset) * element_bytes;
-  return whole_tensor(type, record.shape, record.strides, offset);
+  auto tensor = whole_tensor(type, record.shape, record.strides, offset);
+  for (auto& part : tensor.parts) {
+    if (place.crc32) part.entry = {place.offset, place.num_bytes, *place.crc32};
+  }
+  return tensor;
 }
 
 StoredWeights read_state_dict(const PickleValue& root, std::string_view key,
@@ -136,6 +218,7 @@ StoredWeights read_state_dict(const PickleValue& root, std::string_view key,
   auto found = find_state_dict(root, key);
   StoredWeights weights;
   weights.location = std::move(found.path);
+  weights.averaged = std::move(found.averaged);
   const auto& items = found.dict->items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     const auto& value = *items[i + 1];

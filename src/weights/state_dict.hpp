@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pickle_value.hpp"
 #include "weights_reader.hpp"
@@ -14,16 +16,20 @@ namespace tally::weights {
 // Where a storage lies in the file.
 struct StoragePlace {
   std::uint64_t offset = 0, num_bytes = 0;
+  std::optional<std::uint32_t> crc32;  // of these bytes, if it is known
 };
 using FindStorage = std::function<StoragePlace(const StorageRecord&)>;
 
 struct FoundDict {
   const PickleValue* dict = nullptr;
   std::string path;  // "app.model"
+  // Where averages of the weights (EMA) lie beside it, in it or in a dict that it lies in.
+  std::vector<std::string> averaged;
 };
 
-// A dict of tensors under one of the usual names (model_state_dict, model, state_dict, ema, app),
-// at any depth, or `root` itself; null if there is none.
+// A dict of tensors under one of the usual names (model_state_dict, model, state_dict, app; at the
+// top module, net, weights, too), at any depth; else the averages (EMA), where there is one dict of
+// them and no other weights beside it; else `root` itself. Null if there is none.
 FoundDict search_state_dict(const PickleValue& root);
 // The same with an empty `key`, else the dict of tensors at this dotted path. Throws FormatError
 // saying what there is instead.

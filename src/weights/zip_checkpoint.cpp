@@ -35,7 +35,7 @@ ZipCheckpoint::~ZipCheckpoint() = default;
 
 StoragePlace ZipCheckpoint::storage_place(const StorageRecord& storage) const {
   const auto found = body_->archive.place("data/" + std::string(storage.key));
-  return {found.offset, found.num_bytes};
+  return {found.offset, found.num_bytes, found.crc32};
 }
 
 StoredWeights read_zip_checkpoint(const ByteSource& bytes, std::string_view key) {

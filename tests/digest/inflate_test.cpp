@@ -52,6 +52,38 @@ TEST(Inflate, GivesWhatWasPacked) {
   }
 }
 
+// Without the two bytes before the stream of RFC 1951 and the checksum behind it.
+TEST(Inflate, BareStreams) {
+  for (const auto& stream : streams()) {
+    const auto bare = std::span(stream).subspan(2, stream.size() - 6);
+    std::string out(kTextBytes, '\0');
+    EXPECT_TRUE(inflate_raw(bare, std::as_writable_bytes(std::span(out))));
+    EXPECT_EQ(out, text(kTextBytes));
+    EXPECT_FALSE(inflate_raw(bare.first(bare.size() - 1), std::as_writable_bytes(std::span(out))));
+    EXPECT_FALSE(inflate_raw(bare, std::as_writable_bytes(std::span(out)).first(kTextBytes - 1)));
+  }
+}
+
+// It points back to before its begin, where there is nothing.
+TEST(Inflate, ADistanceThatIsTooLargeIsRefused) {
+  const auto stream = bytes_of("2b49ccc9a95428a13b0900");
+  auto damaged = stream;
+  int refused = 0;
+  for (std::size_t bit = 0; bit < 8 * stream.size(); ++bit) {
+    damaged[bit / 8] ^= static_cast<std::byte>(1 << (bit % 8));
+    std::vector<std::byte> out(kTextBytes);
+    std::vector<std::byte> again(kTextBytes, std::byte{'t'});
+    const bool first = inflate_raw(damaged, out);
+    EXPECT_EQ(first, inflate_raw(damaged, again));
+    if (first) {
+      EXPECT_EQ(out, again) << bit;
+    }
+    refused += first ? 0 : 1;
+    damaged[bit / 8] = stream[bit / 8];
+  }
+  EXPECT_GT(refused, 20);
+}
+
 TEST(Inflate, RefusesOtherLengths) {
   for (const auto& stream : streams()) {
     for (const std::size_t length : {std::size_t{0}, kTextBytes - 1, kTextBytes + 1, 10000UL}) {

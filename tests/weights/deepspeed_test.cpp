@@ -39,6 +39,11 @@ TEST(DeepSpeedTest, OfManyRanksAndWithPaddings) {
   check("deepspeed-made/stage3_frozen-11-0", "a DeepSpeed checkpoint (ZeRO stage 3)");
 }
 
+TEST(DeepSpeedTest, ItsStageIsPickledByNameOrByValue) {
+  check("deepspeed-made/stage2_bf16-by_name", "a DeepSpeed checkpoint (ZeRO stage 2)");
+  check("deepspeed-made/stage2_bf16-by_value", "a DeepSpeed checkpoint (ZeRO stage 2)");
+}
+
 TEST(DeepSpeedTest, WithoutZeroTheModuleIsTaken) {
   check("deepspeed-made/no_zero", "a DeepSpeed checkpoint");
   const auto checkpoint = open_checkpoint(checkpoint_path("deepspeed-made/no_zero"), {});

@@ -82,7 +82,7 @@ def _no_paths(metadata: Metadata) -> None:
 
 
 def _no_usual_paths(metadata: Metadata) -> None:
-    paths = {name: ("net", name.removeprefix("model.")) for name in metadata.planner_data}
+    paths = {name: ("backbone", name.removeprefix("model.")) for name in metadata.planner_data}
     metadata.planner_data = paths | {OTHER: ("optim", "state", 0)}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from deepspeed.runtime.zero.config import ZeroStageEnum
 from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
 
 Files = dict[str, dict[str, Any]]
@@ -166,6 +167,20 @@ BAD_OF_STAGE_3: dict[str, Callable[[Files], None]] = {
 }
 
 
+class _Reduced:
+    """Pickled as this call."""
+
+    def __init__(self, call: Callable[..., object], *arguments: object) -> None:
+        self._reduced = (call, arguments)
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return self._reduced
+
+
+# Releases of Python differ in how they pickle the members of an enum.
+STAGE_2 = {"by_name": _Reduced(getattr, ZeroStageEnum, "gradients"), "by_value": _Reduced(ZeroStageEnum, 2)}
+
+
 def write_all(folder: Path, made: Path) -> None:
     for stage, name, ranks, padding in (
         (2, "stage2_bf16", 11, 0),
@@ -180,6 +195,13 @@ def write_all(folder: Path, made: Path) -> None:
         again = get_fp32_state_dict_from_zero_checkpoint(str(path))
         assert all(torch.equal(again[key], value) for key, value in state.items())
         torch.save(dict(again), made / f"{path.name}.expected.pth")
+    for form, stage_2 in STAGE_2.items():
+        files = read(folder / "stage2_bf16")
+        for rank in (0, 1):
+            _optimizer(files, rank)["zero_stage"] = stage_2
+        path = made / f"stage2_bf16-{form}"
+        write(path, files)
+        torch.save(dict(get_fp32_state_dict_from_zero_checkpoint(str(path))), made / f"{path.name}.expected.pth")
     for name, change in BAD_OF_STAGE_3.items():
         changed = read(folder / "stage3_frozen")
         change(changed)

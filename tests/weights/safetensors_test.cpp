@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/byte_text.hpp>
+#include <tally/base/checked_cast.hpp>
 #include <tally/weights/format_error.hpp>
 
 namespace tally::weights {
@@ -40,7 +41,8 @@ TEST(SafetensorsTest, AllTypes) {
   for (const auto& [word, torch_name] : types) {
     const auto bytes = size_bytes(*element_of_safetensors(word));
     const auto end = std::to_string(6 * bytes);
-    const auto text = file(entry("\"" + word + "\"", "[2,3]", "[0," + end + "]"), 48);
+    const auto text =
+        file(entry("\"" + word + "\"", "[2,3]", "[0," + end + "]"), to_size(6 * bytes));
     const auto weights = read_safetensors(MemorySource(as_bytes(text)));
     const auto& tensor = weights.tensors.at("a");
     EXPECT_EQ(name(tensor.type), torch_name);
@@ -48,7 +50,7 @@ TEST(SafetensorsTest, AllTypes) {
     ASSERT_EQ(tensor.parts.size(), 1u);
     EXPECT_EQ(tensor.parts[0].strides, (Shape{3, 1}));
     EXPECT_EQ(tensor.parts[0].num_bytes, static_cast<std::uint64_t>(6 * bytes));
-    EXPECT_EQ(tensor.parts[0].offset, text.size() - 48);
+    EXPECT_EQ(tensor.parts[0].offset + tensor.parts[0].num_bytes, text.size());
   }
 }
 
@@ -62,6 +64,16 @@ TEST(SafetensorsTest, ScalarsEmptiesAndMetadata) {
   EXPECT_EQ(weights.tensors.size(), 2u);
   EXPECT_TRUE(weights.tensors.at("one").shape.empty());
   EXPECT_TRUE(weights.tensors.at("none").parts.empty());
+}
+
+TEST(SafetensorsTest, BytesOfNoTensorAreRefused) {
+  const std::string two = R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},
+                              "b":{"dtype":"U8","shape":[4],"data_offsets":[)";
+  EXPECT_EQ(refusal(file(two + "6,10]}}", 10)), "2 bytes before tensor 'b' are of no tensor");
+  EXPECT_EQ(refusal(file(two + "4,8]}}", 9)), "its last 1 bytes are of no tensor");
+  EXPECT_EQ(refusal(file("{}", 3)), "its last 3 bytes are of no tensor");
+  const auto text = file(two + "4,8]}}", 8);
+  EXPECT_EQ(read_safetensors(MemorySource(as_bytes(text))).tensors.size(), 2u);
 }
 
 TEST(SafetensorsTest, WhatIsRefused) {

@@ -35,6 +35,10 @@ std::string sha256_hex(std::string_view text);
 // CRC-32C (Castagnoli, as in iSCSI and ext4): of "123456789" it is 0xe3069283.
 std::uint32_t crc32c(std::span<const std::byte> bytes);
 
+// CRC-32 as in zip and gzip, of bytes that come in pieces: `before` is that of the pieces before, 0
+// at first. Of "123456789" it is 0xcbf43926.
+std::uint32_t crc32(std::uint32_t before, std::span<const std::byte> bytes);
+
 // Fletcher's checksum as HDF5's filter of that name has it: over big-endian words of 16 bits, a
 // last single byte as the upper half of one.
 std::uint32_t fletcher32(std::span<const std::byte> bytes);

@@ -11,4 +11,7 @@ namespace tally::digest {
 // behind the stream is not looked at. From several threads at once.
 bool inflate_zlib(std::span<const std::byte> stream, std::span<std::byte> out);
 
+// The same of a bare stream (RFC 1951), as zip archives hold it: it has no checksum of its own.
+bool inflate_raw(std::span<const std::byte> stream, std::span<std::byte> out);
+
 }  // namespace tally::digest

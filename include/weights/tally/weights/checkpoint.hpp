@@ -18,6 +18,12 @@
 
 namespace tally::weights {
 
+// Bytes of a file whose CRC-32 is known: an entry of a zip archive. None if it has no bytes.
+struct StoredEntry {
+  std::uint64_t offset = 0, num_bytes = 0;
+  std::uint32_t crc32 = 0;
+};
+
 // A block of a tensor's elements that lies in one file: all of it, a shard's share, a fragment.
 struct StoredPart {
   std::size_t file = 0;         // index into Checkpoint::files
@@ -28,6 +34,7 @@ struct StoredPart {
   // Where it belongs in the tensor, whose elements are counted in row-major order.
   std::int64_t first_element = 0;
   Shape element_strides;
+  StoredEntry entry;  // in which it lies
 };
 
 struct StoredTensor {
@@ -48,10 +55,16 @@ struct Checkpoint {
   std::map<std::string, StoredTensor> tensors;
   std::string location;              // where in the file they are: "state_dict"; empty: at the top
   std::vector<std::string> skipped;  // entries that are no tensors: "'epoch' (a number)"
+  // Where averages of the weights (EMA) lie beside those that were taken: "state_dict_ema".
+  std::vector<std::string> averaged;
 };
+
+// For people: what lies at one of Checkpoint::averaged, and how it is taken.
+std::string averaged_text(std::string_view place);
 
 // Of whatever lies at `path`: a file or a folder. `key` says where in a checkpoint the weights are,
 // as a dotted path; empty: under one of the usual names. Error(model) naming what is wrong.
+// Averages of the weights (EMA) are taken by their key, or where they are alone.
 Checkpoint open_checkpoint(const std::filesystem::path& path, std::string_view key);
 
 // The same of one file's bytes, for a name in messages.

@@ -17,6 +17,8 @@ std::optional<ElementType> element_named(std::string_view torch_name);
 // "FloatStorage"; none for a type that is not read (complex, quantised, 8-bit floats).
 std::optional<ElementType> element_of_storage(std::string_view storage_class);
 // "F32"
+std::string_view safetensors_name(ElementType type);
+// Its inverse; none for a type that is not read.
 std::optional<ElementType> element_of_safetensors(std::string_view word);
 
 }  // namespace tally::weights
