@@ -8,7 +8,9 @@
 #include <cstdio>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/file_io.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/base/unique_descriptor.hpp>
 
 namespace tally {
@@ -16,10 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void output_failure(const fs::path& path, const char* call, int error) {
+[[noreturn]] void output_failure(const fs::path& path, const char* call, const std::string& why) {
   throw Error(ErrorKind::output,
-              format("cannot write '{}' ({}: {})", path.string(), call, errno_text(error)),
+              format("cannot write '{}' ({}: {})", printable(path.string()), call, why),
               "Check the folder's permissions and free space.");
+}
+
+[[noreturn]] void output_failure(const fs::path& path, const char* call, int error) {
+  output_failure(path, call, errno_text(error));
 }
 
 UniqueDescriptor open_for_output(const fs::path& path, int flags) {
@@ -28,19 +34,11 @@ UniqueDescriptor open_for_output(const fs::path& path, int flags) {
   return file;
 }
 
-void write_all(const UniqueDescriptor& file, const fs::path& path, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(file.get(), content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) output_failure(path, "write", errno);
-    content.remove_prefix(to_size(written));
-  }
-}
-
-void sync_path(const fs::path& path, int flags) {
-  const UniqueDescriptor file = open_for_output(path, flags);
+// What a file system found out late (no space, a quota, a server that is gone) it says here.
+void sync_and_close(UniqueDescriptor file, const fs::path& path) {
   // Some file systems cannot sync a folder; that is no reason to refuse to write there.
   if (::fsync(file.get()) != 0 && errno != EINVAL) output_failure(path, "fsync", errno);
+  if (::close(file.release()) != 0 && errno != EINTR) output_failure(path, "close", errno);
 }
 
 // False where it fails, as with EEXIST; errno says why.
@@ -87,35 +85,72 @@ std::vector<std::byte> read_file(const fs::path& path, ErrorKind kind, std::stri
   return bytes;
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
 fs::path partial_path(const fs::path& path) {
   return path.string() + format(".partial-{}", ::getpid());
 }
 
+void sync_file(const fs::path& path) { sync_and_close(open_for_output(path, O_RDWR), path); }
+
+void sync_folder(const fs::path& folder) {
+  sync_and_close(open_for_output(folder, O_RDONLY | O_DIRECTORY), folder);
+}
+
 void publish_file(const fs::path& temporary, const fs::path& path) {
-  sync_path(temporary, O_RDWR);
   if (::rename(temporary.c_str(), path.c_str()) != 0) output_failure(path, "rename", errno);
-  sync_path(folder_of(path), O_RDONLY | O_DIRECTORY);
+  sync_folder(folder_of(path));
 }
 
 void publish_new_file(const fs::path& temporary, const fs::path& path) {
-  sync_path(temporary, O_RDWR);
   if (!rename_to_new(temporary, path)) output_failure(path, "rename", errno);
-  sync_path(folder_of(path), O_RDONLY | O_DIRECTORY);
+  sync_folder(folder_of(path));
 }
 
-void write_file_atomically(const fs::path& path, std::string_view content) {
-  const fs::path temporary = partial_path(path);
-  try {
-    {
-      const UniqueDescriptor file =
-          open_for_output(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-      write_all(file, temporary, content);
-    }
-    publish_file(temporary, path);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
+PartialFile::PartialFile(fs::path path)
+    : path_(std::move(path)),
+      file_(open_for_output(partial_path(path_), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)) {}
+
+PartialFile::~PartialFile() {
+  if (!is_finished_) ::unlink(partial_path(path_).c_str());
+}
+
+void PartialFile::append(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file_.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) output_failure(partial_path(path_), "write", errno);
+    text.remove_prefix(to_size(written));
   }
+}
+
+void PartialFile::write_at(std::int64_t offset, std::span<const std::byte> bytes) {
+  const std::string why = tally::write_at(file_.get(), offset, bytes);
+  if (!why.empty()) output_failure(partial_path(path_), "write", why);
+}
+
+void PartialFile::finish() {
+  sync_and_close(std::move(file_), partial_path(path_));
+  is_finished_ = true;
+}
+
+void PartialFile::publish_by(Publish give_name) {
+  finish();
+  is_finished_ = false;  // it goes, unless it gets its name
+  give_name(partial_path(path_), path_);
+  is_finished_ = true;
+}
+
+void PartialFile::publish() { publish_by(publish_file); }
+void PartialFile::publish_new() { publish_by(publish_new_file); }
+
+void write_file_atomically(const fs::path& path, std::string_view content) {
+  PartialFile file(path);
+  file.append(content);
+  file.publish();
 }
 
 }  // namespace tally

@@ -7,6 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/device/buffer.hpp>
+#include <tally/evaluate/recipe.hpp>
 
 namespace tally::evaluate {
 namespace {
@@ -84,26 +85,11 @@ void check_card(const data::DataSetInfo& info, const model::ModelCard& card,
   }
 }
 
-Normalisation from_data(const data::ImageAttributes& image) {
-  return {image.scale, image.mean, image.std, image.channels};
-}
-
-// The card's normalisation if it has one, else the data set's; a note where they differ.
-Normalisation wanted_normalisation(const data::ImageAttributes& image,
-                                   const std::optional<model::ModelCard>& card,
-                                   std::vector<std::string>& notes) {
-  Normalisation stored = from_data(image);
-  if (!card || !card->normalisation) return stored;
-  const auto& own = *card->normalisation;
-  Normalisation wanted{own.scale, own.mean, own.std, own.channels};
-  if (wanted != stored) {
-    notes.push_back(format(
-        "normalisation of the model card is used ({} scale {} mean {} std {}), not the data set's "
-        "({} scale {} mean {} std {})",
-        wanted.channels, wanted.scale, wanted.mean, wanted.std, stored.channels, stored.scale,
-        stored.mean, stored.std));
-  }
-  return wanted;
+// The card's normalisation if it has one, else the data set's.
+Normalisation wanted_normalisation(const ImageRecipes& recipes) {
+  const bool is_cards = recipes.model && recipes.model->numbers;
+  const ImageNumbers& wanted = is_cards ? *recipes.model->numbers : *recipes.data.numbers;
+  return {wanted.scale, wanted.mean, wanted.std, wanted.channels};
 }
 
 std::size_t index_of_input(const data::DataSetInfo& info, const model::TensorSpec& wanted,
@@ -146,14 +132,16 @@ std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
 
 InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
                       const std::optional<model::ModelCard>& card, DType type,
-                      std::int64_t batch_size, const device::Device& device,
-                      std::vector<std::string>& notes) {
+                      std::int64_t batch_size, const device::Device& device, Routes& made) {
   const data::ColumnInfo& column = info.inputs[source];
   InputRoute route{source, nullptr};
   if (column.image) {
+    auto recipes = compare_recipes(column, card);
     route.normalise = std::make_unique<preprocess::Normaliser>(
         with_rows(batch_size, column.row_shape), column.image->channels,
-        wanted_normalisation(*column.image, card, notes), type, device);
+        wanted_normalisation(recipes), type, device);
+    if (auto note = recipe_note(recipes)) made.notes.push_back(std::move(*note));
+    if (!made.recipes) made.recipes = std::move(recipes);
   }
   return route;
 }
@@ -166,7 +154,7 @@ Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predic
   const auto& card = predictor.card();
   const auto add = [&](std::size_t source) {
     const DType type = predictor.input_dtype(made.routes.size());
-    made.routes.push_back(make_route(info, source, card, type, batch_size, device, made.notes));
+    made.routes.push_back(make_route(info, source, card, type, batch_size, device, made));
   };
   if (!card) {
     for (const std::size_t i : order_of_inputs(info, predictor.argument_names(), made.notes)) {

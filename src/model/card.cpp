@@ -155,6 +155,50 @@ CardNormalisation parse_normalisation(const Field& field) {
   return result;
 }
 
+std::vector<TrainingOperator> parse_training_mode(const Field& field) {
+  constexpr std::array<std::string_view, 3> kWhat{"dropout", "batch statistics", "random numbers"};
+  std::vector<TrainingOperator> found;
+  for (std::size_t i = 0; i < field.list_size(); ++i) {
+    const Field entry = field.at(i);
+    found.push_back({word(entry.at("operator")), one_of(entry.at("what"), kWhat),
+                     entry.has("source") ? word(entry.at("source")) : std::string()});
+  }
+  return found;
+}
+
+std::optional<ImageSize> optional_size(const Field& recipe, const char* key) {
+  if (!recipe.has(key)) return std::nullopt;
+  const Field size = recipe.at(key);
+  if (size.list_size() != 2) size.complain("height and width");
+  const auto side = [&](std::size_t index) {
+    const auto found = positive_integer(size.at(index));
+    if (found > kLargestImageSide) size.at(index).complain("the side of an image");
+    return found;
+  };
+  return ImageSize{side(0), side(1)};
+}
+
+CardRecipe parse_recipe(const Field& field) {
+  CardRecipe recipe{.source = word(field.at("source")), .geometry = {}};
+  auto& geometry = recipe.geometry;
+  geometry.resize = optional_size(field, "resize");
+  geometry.crop = optional_size(field, "crop");
+  if (field.has("crop_share")) {
+    geometry.crop_share = finite_number(field.at("crop_share"));
+    if (!(*geometry.crop_share > 0)) field.at("crop_share").complain("a number above 0");
+  }
+  if (field.has("crop_mode")) geometry.crop_mode = one_of(field.at("crop_mode"), kCropModes);
+  if (field.has("interpolation")) {
+    geometry.interpolation = one_of(field.at("interpolation"), kInterpolations);
+  }
+  return recipe;
+}
+
+// The weights' file is null there; it is missing where nothing is known of it.
+bool says_random(const json& source) {
+  return source.is_object() && source.contains("weights") && source.at("weights").is_null();
+}
+
 std::vector<std::string> word_list(const Field& field) {
   std::vector<std::string> found;
   for (std::size_t i = 0; i < field.list_size(); ++i) found.push_back(word(field.at(i)));
@@ -167,6 +211,21 @@ PackageFacts parse_package(const Field& field) {
   return {one_of(field.at("precision"), kPrecisions), word(field.at("library_sha256")),
           one_of(field.at("layout"), kLayouts) == "channels-last",
           word_list(field.at("cpu_features"))};
+}
+
+// It is there for people; what of it has another form is passed over.
+void parse_source(const json& source, ModelCard& card) {
+  card.source = source.dump();
+  card.has_random_weights = says_random(source);
+  const auto weights = source.is_object() ? source.find("weights") : source.end();
+  if (!source.is_object() || weights == source.end() || !weights->is_object()) return;
+  const auto text = [&](const char* key) {
+    const auto found = weights->find(key);
+    return found != weights->end() && found->is_string() ? found->get<std::string>()
+                                                         : std::string();
+  };
+  card.weights_name = text("path");
+  card.weights_sha256 = text("sha256");
 }
 
 void check_batch(const ModelCard& card, const Field& root) {
@@ -190,6 +249,7 @@ ModelCard parse_fields(const Field& root) {
   card.outputs = parse_outputs(root.at("outputs"));
   if (root.has("fixed_batch")) card.fixed_batch = positive_integer(root.at("fixed_batch"));
   if (root.has("normalisation")) card.normalisation = parse_normalisation(root.at("normalisation"));
+  if (root.has("recipe")) card.recipe = parse_recipe(root.at("recipe"));
   if (root.has("num_classes")) card.num_classes = positive_integer(root.at("num_classes"));
   if (root.has("weights")) {
     constexpr std::array<std::string_view, 2> kWeights{"swappable", "frozen"};
@@ -197,7 +257,10 @@ ModelCard parse_fields(const Field& root) {
   }
   if (root.has("fixed_buffers")) card.fixed_buffers = word_list(root.at("fixed_buffers"));
   if (root.has("package")) card.package = parse_package(root.at("package"));
-  if (root.has("source")) card.source = root.at("source").value.dump();
+  if (root.has("training_mode")) {
+    card.training_mode = parse_training_mode(root.at("training_mode"));
+  }
+  if (root.has("source")) parse_source(root.at("source").value, card);
   check_batch(card, root);
   return card;
 }

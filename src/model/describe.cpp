@@ -3,6 +3,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/weights/file_kind.hpp>
 
@@ -40,14 +41,26 @@ void add_card(Lines& lines, const std::optional<ModelCard>& card) {
     lines.push_back(format("normalisation: {}, (u8 * {} - [{}]) / [{}]", n->channels, n->scale,
                            fmt::join(n->mean, ", "), fmt::join(n->std, ", ")));
   }
+  if (const auto& recipe = card->recipe) {
+    lines.push_back(
+        format("recipe of {}: {}", printable(recipe->source), to_string(recipe->geometry)));
+  }
   lines.push_back(format("weights: {}", card->weights_swappable ? "swappable" : "frozen"));
   if (!card->source.empty()) lines.push_back(format("source: {}", card->source));
+}
+
+void add_training_mode(Lines& lines, const std::vector<TrainingOperator>& active) {
+  if (active.empty()) lines.push_back("operators of training: none is active");
+  for (const auto& found : active) {
+    lines.push_back(format("active in training mode: {}", to_string(found)));
+  }
 }
 
 Lines describe_script(const NamedBytes& file) {
   const ScriptModule module(file, {});
   Lines lines{"TorchScript model"};
   add_card(lines, module.card());
+  add_training_mode(lines, module.training_operators());
   const auto summarise = [&](std::string_view what, const std::vector<NamedTensor>& tensors) {
     std::int64_t values = 0;
     std::int64_t bytes = 0;
@@ -85,6 +98,9 @@ Lines describe_package(const NamedBytes& file) {
     lines.push_back(format("processor features: {}", fmt::join(facts.cpu_features, " ")));
   }
   add_card(lines, package.card);
+  if (package.card && package.card->training_mode) {
+    add_training_mode(lines, *package.card->training_mode);
+  }
   for (const auto& entry : package.entries) {
     lines.push_back(format("  {} {} bytes", entry.name, entry.num_bytes));
   }

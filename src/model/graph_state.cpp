@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "training_mode.hpp"
+
 namespace tally::model {
 namespace {
 
@@ -14,9 +16,10 @@ bool keeps_state(const Block& block);
 bool is_state(const Node* node) {
   const auto kind = node->kind();
   return kind == c10::prim::GetAttr || kind == c10::prim::SetAttr ||
-         kind == c10::prim::CallMethod || node->isNondeterministic() ||
+         kind == c10::prim::CallMethod || may_draw_numbers(node) ||
          std::ranges::any_of(node->blocks(),
-                             [](const Block* block) { return keeps_state(*block); });
+                             [](const Block* block) { return keeps_state(*block); }) ||
+         (forked_graph(node) != nullptr && keeps_state(*forked_graph(node)->block()));
 }
 
 bool keeps_state(const Block& block) {
@@ -24,6 +27,10 @@ bool keeps_state(const Block& block) {
 }
 
 }  // namespace
+
+const torch::jit::Graph* forked_graph(const Node* node) {
+  return node->hasAttribute(c10::attr::Subgraph) ? node->g(c10::attr::Subgraph).get() : nullptr;
+}
 
 bool keeps_state(const torch::jit::Graph& graph) { return keeps_state(*graph.block()); }
 

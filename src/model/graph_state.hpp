@@ -9,4 +9,7 @@ namespace tally::model {
 // drawn from a generator: such runs must come one after the other.
 bool keeps_state(const torch::jit::Graph& graph);
 
+// What torch.jit.fork runs: no block of the node, but a graph of its own; null for other nodes.
+const torch::jit::Graph* forked_graph(const torch::jit::Node* node);
+
 }  // namespace tally::model

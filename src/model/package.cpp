@@ -123,6 +123,7 @@ void require_floating_type(const Package& package, const ModelCard& card) {
 Package open_package(const NamedBytes& file) {
   const auto kind = weights::probe(file.bytes);
   if (kind != weights::FileKind::aoti_package) throw model_refusal(file, kind);
+  refuse_damage(file);
   try {
     return read(file);
   } catch (const FormatError& error) {

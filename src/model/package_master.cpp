@@ -4,6 +4,7 @@
 #include "load_masters.hpp"
 #include "package_module.hpp"
 #include "precision.hpp"
+#include "refusal.hpp"
 #include "swapping_master.hpp"
 #include "target.hpp"
 #include "tensors.hpp"
@@ -43,6 +44,7 @@ class PackageMaster final : public SwappingMaster {
     card_ = checked_card(package);
     check_target(package, card_, options.device);
     check_precision(package, *card_.package, options.precision);
+    check_mode(package.name, options);
     set_gpu_arithmetic(options.precision, options.tune, options.device);
     module_ = std::make_shared<PackageModule>(package, options.device);
     wait_for(options.device);  // its constants were copied on another stream than ours
@@ -50,12 +52,32 @@ class PackageMaster final : public SwappingMaster {
   }
 
   std::unique_ptr<Predictor> make_predictor() override {
-    Habits habits{card_, {}, /*fixed_layout=*/true, card_.package->channels_last};
+    Habits habits{card_, {}, /*fixed_layout=*/true, card_.package->channels_last, notes_};
+    // Its operators cannot be seen: which of them vary on a GPU shows only when they run.
+    habits.determinism.draws_no_numbers = card_.training_mode && card_.training_mode->empty();
+    habits.determinism.is_known =
+        habits.determinism.draws_no_numbers && options().device.kind == DeviceKind::cpu;
+    habits.determinism.is_in_training_mode = card_.training_mode && !card_.training_mode->empty();
     return predictor_of(std::make_unique<SharedNetwork>(module_), std::move(habits));
   }
   std::unique_ptr<Predictor> make_last_predictor() override { return make_predictor(); }
 
  private:
+  // What was compiled shows no operators any more: the exporter has looked at them.
+  void check_mode(const std::string& name, const PredictorOptions& options) {
+    const auto& found = card_.training_mode;
+    if (!found) {
+      notes_.push_back(
+          format("model '{}' does not say whether operators of training are active in it: it was "
+                 "exported before that was recorded",
+                 name));
+      return;
+    }
+    if (found->empty()) return;
+    if (!options.allow_training_mode) throw training_mode_refusal(name, *found);
+    notes_.push_back(training_mode_note(name, *found));
+  }
+
   WeightSwap make_swap() const override {
     if (card_.weights_swappable) {
       return {module_->name(), module_->constants(), card_.fixed_buffers};
@@ -65,6 +87,7 @@ class PackageMaster final : public SwappingMaster {
   }
 
   ModelCard card_;
+  std::vector<std::string> notes_;
   std::shared_ptr<PackageModule> module_;
 };
 

@@ -1,11 +1,15 @@
 #include "refusal.hpp"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/weights/archive.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
+#include <tally/weights/format_error.hpp>
 
 namespace tally::model {
 namespace {
@@ -14,13 +18,47 @@ using weights::FileKind;
 
 constexpr std::string_view kExport =
     "Export the model with data_tools/export_model.py, or give the file as --weights.";
+constexpr std::size_t kMostOperators = 2;  // named in a sentence
 constexpr std::string_view kCopyAgain = "Copy or download the file again.";
 
 Error error(const NamedBytes& file, std::string_view what, std::string_view next_step) {
   return {ErrorKind::model, printable(format("'{}' {}", file.name, what)), next_step};
 }
 
+// "aten::dropout (dropout) at net.py:12, aten::bernoulli_ (random numbers) at drop.py:170, 5 more"
+std::string list_of(std::span<const TrainingOperator> operators) {
+  std::vector<std::string> shown;
+  for (const auto& found : operators.first(std::min(operators.size(), kMostOperators))) {
+    shown.push_back(to_string(found));
+  }
+  const auto rest = operators.size() - shown.size();
+  if (rest > 0) shown.push_back(format("{} more", rest));
+  return printable(format("{}", fmt::join(shown, ", ")));
+}
+
 }  // namespace
+
+std::string to_string(const TrainingOperator& found) {
+  const auto place = found.source.empty() ? std::string() : format(" at {}", found.source);
+  return printable(format("{} ({}){}", found.name, found.what, place));
+}
+
+Error training_mode_refusal(std::string_view model, std::span<const TrainingOperator> operators) {
+  return {ErrorKind::model,
+          format("model '{}' was traced in training mode: {} {} active", printable(model),
+                 list_of(operators), operators.size() == 1 ? "is" : "are"),
+          "Call model.eval() before tracing; what is active even then is written so in its source: "
+          "F.dropout without training=self.training, or a batch normalisation with "
+          "track_running_stats=False. --allow-training-mode evaluates it as it is."};
+}
+
+std::string training_mode_note(std::string_view model,
+                               std::span<const TrainingOperator> operators) {
+  return format(
+      "model '{}' was traced in training mode and is evaluated so, with {}; the digests are not "
+      "comparable",
+      printable(model), list_of(operators));
+}
 
 Error model_refusal(const NamedBytes& file, FileKind kind) {
   const weights::MemorySource bytes(file.bytes);
@@ -45,6 +83,15 @@ Error model_refusal(const NamedBytes& file, FileKind kind) {
           file,
           format("{}; expected a TorchScript model or a .pt2 package", unknown_content(bytes)),
           may_be_cut(bytes) ? kCopyAgain : "Export one with data_tools/export_model.py.");
+  }
+}
+
+void refuse_damage(const NamedBytes& file) {
+  const weights::MemorySource bytes(file.bytes);
+  try {
+    weights::Archive(bytes).check();
+  } catch (const weights::FormatError& damage) {
+    throw error(file, format("is damaged ({})", damage.what()), kCopyAgain);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "load_masters.hpp"
 #include "precision.hpp"
+#include "refusal.hpp"
 #include "script_module.hpp"
 #include "split_network.hpp"
 #include "swapping_master.hpp"
@@ -73,7 +74,14 @@ class ScriptMaster final : public SwappingMaster {
   std::unique_ptr<Predictor> finish(std::unique_ptr<ScriptModule> module) {
     const auto on_stream = scope();
     auto habits = habits_;
-    module->freeze();
+    const bool allows = options().allow_training_mode;
+    module->freeze(allows ? TrainingMode::allowed : TrainingMode::refused);
+    const auto& [training, determinism] = module->analysis();
+    habits.determinism = determinism;
+    if (!training.empty()) {
+      habits.determinism.is_in_training_mode = true;
+      habits.notes.push_back(training_mode_note(module->name(), training));
+    }
     const bool is_fixed = habits.card && habits.card->fixed_batch;
     const bool shares_batches =
         options().device.kind == DeviceKind::cpu && options().threads > 1 && !is_fixed;

@@ -5,6 +5,8 @@
 
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/passes/freeze_module.h>
+#include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 
@@ -86,6 +88,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
     : name_(file.name), on_cpu_(device.kind == DeviceKind::cpu) {
   const auto kind = weights::probe(file.bytes);
   if (kind != weights::FileKind::torchscript) throw model_refusal(file, kind);
+  refuse_damage(file);
   torch::jit::ExtraFilesMap extra{{kCardEntry, ""}};
   try {
     const c10::InferenceMode guard;
@@ -163,16 +166,35 @@ void ScriptModule::use_names(const ModelCard& card) {
   impl_->outputs = names_of(card.outputs);
 }
 
-void ScriptModule::freeze() {
+void ScriptModule::freeze(TrainingMode mode) {
   try {
     const c10::InferenceMode guard;
     replace_tensors(impl_->module, to_channels_last);
-    impl_->module = torch::jit::freeze(impl_->module);
-    keeps_state_ = model::keeps_state(*impl_->module.get_method("forward").graph());
-    if (on_cpu_) {  // afterwards nothing else holds the weights as they were
+    impl_->module = torch::jit::freeze_module(impl_->module);
+    auto graph = impl_->module.get_method("forward").graph();
+    analysis_ = analyse(*graph);
+    const bool is_training = !analysis_.training.empty();
+    if (is_training && mode == TrainingMode::refused) {
+      throw training_mode_refusal(name_, analysis_.training);
+    }
+    // LibTorch's folding does not ask in which mode a batch normalisation is.
+    torch::jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/!is_training);
+    keeps_state_ = is_training || model::keeps_state(*graph);
+    if (on_cpu_ && !is_training) {  // afterwards nothing else holds the weights as they were
       impl_->fused.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")),
                            impl_->arguments, name_);
     }
+  } catch (...) {
+    throw torch_error(format("model '{}' cannot be prepared", name_),
+                      "Export it again with data_tools/export_model.py.");
+  }
+}
+
+std::vector<TrainingOperator> ScriptModule::training_operators() const {
+  try {
+    const c10::InferenceMode guard;
+    const auto frozen = torch::jit::freeze_module(impl_->module);
+    return analyse(*frozen.get_method("forward").graph()).training;
   } catch (...) {
     throw torch_error(format("model '{}' cannot be prepared", name_),
                       "Export it again with data_tools/export_model.py.");

@@ -14,6 +14,7 @@
 #include <tally/model/predictor.hpp>
 
 #include "network.hpp"
+#include "training_mode.hpp"
 
 namespace tally::model {
 
@@ -49,10 +50,16 @@ class ScriptModule final : public Network {
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
   // the CPU the graph is then rewritten for the batches that it sees (fused_module.hpp).
   // Afterwards there are no parameters and no buffers, but for those that forward() writes to.
-  void freeze();
+  // Where operators of training are active in it: Error(model), or nothing is folded into
+  // convolutions and nothing rewritten, so that it computes what its file says.
+  void freeze(TrainingMode mode);
+  // Of one that is not frozen, and stays so: the operators of training that are active in it.
+  std::vector<TrainingOperator> training_operators() const;
   // Of a frozen one: whether runs must come one after the other (graph_state.hpp). Without state
   // run() may be called by several threads at once, after a rehearsal.
   bool keeps_state() const { return keeps_state_; }
+  // Of a frozen one.
+  const GraphAnalysis& analysis() const { return analysis_; }
 
   Tensors run(Tensors inputs) override;
   Tensors rehearse(Tensors inputs) override;
@@ -68,6 +75,7 @@ class ScriptModule final : public Network {
   std::string name_;
   bool on_cpu_;
   bool keeps_state_ = false;
+  GraphAnalysis analysis_;
   std::optional<ModelCard> card_;
   std::unique_ptr<Impl> impl_;
 };

@@ -85,6 +85,7 @@ class TorchPredictor final : public Predictor {
   const std::optional<ModelCard>& card() const override { return habits_.card; }
 
   std::vector<std::string> argument_names() const override { return habits_.argument_names; }
+  Determinism determinism() const override { return habits_.determinism; }
 
   std::string form() const override { return network_->form(); }
 

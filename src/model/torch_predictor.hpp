@@ -24,6 +24,7 @@ struct Habits {
   bool channels_last = false;                    // with a fixed layout: of four-dimensional inputs
   std::vector<std::string> notes = {};           // of loading it; see Predictor::notes()
   std::vector<std::string> argument_names = {};  // see Predictor::argument_names()
+  Determinism determinism = {};                  // see Predictor::determinism()
 };
 
 std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network, Habits habits,

@@ -53,12 +53,16 @@ void note_choices(const weights::Checkpoint& checkpoint, const NameFit& fit,
   if (!checkpoint.location.empty()) {
     note(format("taken from its entry '{}'", checkpoint.location));
   }
+  for (const auto& place : checkpoint.averaged) {
+    note(weights::averaged_text(place));
+  }
   if (!fit.prefix.empty()) {
     note(format("prefix '{}' taken off the names{}", fit.prefix,
                 list_first("without it left out", fit.left_out)));
   }
   if (!checkpoint.skipped.empty()) {
-    note(format("no tensors, skipped{}", list_first("entries", checkpoint.skipped)));
+    const auto* what = checkpoint.skipped.size() == 1 ? "entry" : "entries";
+    note(format("no tensors, skipped{}", list_first(what, checkpoint.skipped)));
   }
 }
 
@@ -156,6 +160,7 @@ WeightFit WeightSwap::fit(const weights::Checkpoint& checkpoint, std::string_vie
   gathered_.clear();
   WeightFit found;
   found.names = std::move(trial.taken);
+  found.prefix = prefix_;
   for (const auto& name : found.names) types_.emplace(name, checkpoint.tensors.at(name).type);
   note_choices(checkpoint, trial.names, found.notes);
   note_conversions(checkpoint, found);
@@ -209,6 +214,24 @@ std::string WeightSwap::tensor_digest(std::size_t tensor) const {
   const std::span bytes(static_cast<const std::byte*>(values.const_data_ptr()), values.nbytes());
   return format("{} {} {} {}", found->first, dtype_name(values), shape_text(values),
                 digest::sha256_hex(bytes));
+}
+
+WeightFit take_all(const weights::Checkpoint& checkpoint, std::string_view prefix) {
+  WeightFit found;
+  found.prefix = prefix;
+  NameFit names{found.prefix, {}, {}, {}};
+  for (const auto& entry : checkpoint.tensors) {
+    auto& list = entry.first.starts_with(prefix) ? found.names : names.left_out;
+    list.push_back(entry.first);
+  }
+  if (found.names.empty()) {
+    throw Error(ErrorKind::model,
+                printable(format("weights '{}' have no tensor under --weights-prefix '{}'",
+                                 checkpoint.path, prefix)),
+                "See 'tally inspect' of them.");
+  }
+  note_choices(checkpoint, names, found.notes);
+  return found;
 }
 
 Error frozen_weights(std::string_view model, std::string_view next_step) {

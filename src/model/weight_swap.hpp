@@ -61,6 +61,10 @@ class WeightSwap {
   Targets gathered_;
 };
 
+// Where there is no model to fit: all tensors, or those under `prefix`. Error(model) if there are
+// none.
+WeightFit take_all(const weights::Checkpoint& checkpoint, std::string_view prefix);
+
 // For a model whose weights nobody can reach.
 Error frozen_weights(std::string_view model, std::string_view next_step);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
 
 namespace tally::model {
 namespace {
@@ -20,6 +21,8 @@ constexpr std::string_view kCard = R"({
                "shape": ["batch", 1000]}],
   "fixed_batch": null,
   "normalisation": {"scale": 0.5, "mean": [1, 2, 3], "std": [4, 5, 6], "channels": "BGR"},
+  "recipe": {"source": "timm:a.b", "resize": [248, 249], "crop": [224, 225], "crop_share": 0.9,
+             "crop_mode": "border", "interpolation": "bicubic"},
   "weights": "frozen",
   "num_classes": 1000,
   "fixed_buffers": ["pos.index"],
@@ -60,10 +63,34 @@ TEST(CardTest, EveryKeyIsRead) {
   EXPECT_THAT(card.normalisation->mean, ElementsAre(1, 2, 3));
   EXPECT_THAT(card.normalisation->std, ElementsAre(4, 5, 6));
   EXPECT_EQ(card.normalisation->channels, "BGR");
+  ASSERT_TRUE(card.recipe);
+  EXPECT_EQ(card.recipe->source, "timm:a.b");
+  const auto& geometry = card.recipe->geometry;
+  EXPECT_EQ(geometry.resize, (ImageSize{248, 249}));
+  EXPECT_EQ(geometry.crop, (ImageSize{224, 225}));
+  EXPECT_EQ(geometry.crop_share, 0.9);
+  EXPECT_EQ(geometry.crop_mode, "border");
+  EXPECT_EQ(geometry.interpolation, "bicubic");
   EXPECT_FALSE(card.weights_swappable);
   EXPECT_EQ(card.num_classes, 1000);
   EXPECT_THAT(card.fixed_buffers, ElementsAre("pos.index"));
   EXPECT_EQ(card.source, R"({"model":"torchvision:resnet18"})");
+}
+
+TEST(CardTest, OperatorsOfTrainingAreRead) {
+  const auto card = [](std::string_view list) {
+    return parse_card(changed(R"("num_classes": 1000)",
+                              format(R"("num_classes": 1000, "training_mode": {})", list)),
+                      "model 'm.pt'");
+  };
+  EXPECT_FALSE(parse_card(kCard, "model 'm.pt'").training_mode);
+  EXPECT_THAT(card("[]").training_mode, testing::Optional(testing::IsEmpty()));
+  const TrainingOperator dropout{"aten::dropout", "dropout", "net.py:3"};
+  const TrainingOperator random{"aten::rand", "random numbers", ""};
+  EXPECT_THAT(card(R"([{"operator": "aten::dropout", "what": "dropout", "source": "net.py:3"},
+                       {"operator": "aten::rand", "what": "random numbers", "source": null}])")
+                  .training_mode,
+              testing::Optional(ElementsAre(dropout, random)));
 }
 
 TEST(CardTest, OptionalKeysHaveDefaults) {
@@ -73,9 +100,33 @@ TEST(CardTest, OptionalKeysHaveDefaults) {
                                "here");
   EXPECT_THAT(card.inputs[0].shape, ElementsAre(-1, -1));
   EXPECT_FALSE(card.normalisation);
+  EXPECT_FALSE(card.recipe);
   EXPECT_FALSE(card.num_classes);
   EXPECT_TRUE(card.weights_swappable);
+  EXPECT_FALSE(card.has_random_weights);
   EXPECT_EQ(card.source, "");
+}
+
+TEST(CardTest, RecipesMayBeKnownInPart) {
+  auto text = changed(R"("resize": [248, 249], "crop": [224, 225], "crop_share": 0.9,)", "");
+  const auto card = parse_card(text, "here");
+  ASSERT_TRUE(card.recipe);
+  EXPECT_FALSE(card.recipe->geometry.resize);
+  EXPECT_FALSE(card.recipe->geometry.crop);
+  EXPECT_EQ(card.recipe->geometry.crop_mode, "border");
+}
+
+TEST(CardTest, OnlyANullFileMeansRandomWeights) {
+  const auto is_random = [](std::string_view weights) {
+    const auto text = changed(R"({"model": "torchvision:resnet18"})", weights);
+    return parse_card(text, "here").has_random_weights;
+  };
+  EXPECT_TRUE(is_random(R"({"weights": null})"));
+  EXPECT_FALSE(is_random(R"({"weights": {"origin": "as the function made them"}})"));
+  EXPECT_FALSE(is_random(R"({"weights": {"path": "w.pth", "sha256": "ab"}})"));
+  EXPECT_FALSE(is_random(R"({"model": "m"})"));
+  EXPECT_FALSE(is_random("null"));
+  EXPECT_FALSE(is_random("[null]"));
 }
 
 TEST(CardTest, FixedBatchMayStandInShapes) {
@@ -121,6 +172,19 @@ TEST(CardTest, ComplaintsNameTheKey) {
   EXPECT_THAT(complaint(changed("[1, 2, 3]", "[1, 2]")), HasSubstr("normalisation.mean"));
   EXPECT_THAT(complaint(changed("[4, 5, 6]", "[4, 0, 6]")), HasSubstr("normalisation.std"));
   EXPECT_THAT(complaint(changed("\"BGR\"", "\"CMYK\"")), HasSubstr("normalisation.channels"));
+  EXPECT_THAT(complaint(changed("\"timm:a.b\"", "\"\"")), HasSubstr("recipe.source"));
+  EXPECT_THAT(complaint(changed("\"source\": \"timm:a.b\", ", "")),
+              HasSubstr("no key 'recipe.source'"));
+  EXPECT_THAT(complaint(changed("[248, 249]", "248")), HasSubstr("recipe.resize"));
+  EXPECT_THAT(complaint(changed("[248, 249]", "[248]")),
+              HasSubstr("recipe.resize in its card is [248], expected height and width"));
+  EXPECT_THAT(complaint(changed("[224, 225]", "[224, 0]")), HasSubstr("recipe.crop[1]"));
+  EXPECT_THAT(complaint(changed("[224, 225]", "[1e9, 2]")), HasSubstr("recipe.crop[0]"));
+  EXPECT_THAT(complaint(changed("[224, 225]", "[224, 99999999]")), HasSubstr("side of an image"));
+  EXPECT_THAT(complaint(changed("0.9", "-0.9")), HasSubstr("recipe.crop_share"));
+  EXPECT_THAT(complaint(changed("\"border\"", "\"mirror\"")),
+              HasSubstr("recipe.crop_mode in its card is \"mirror\", expected one of center"));
+  EXPECT_THAT(complaint(changed("\"bicubic\"", "3")), HasSubstr("recipe.interpolation"));
   EXPECT_THAT(complaint(changed("\"frozen\"", "true")), HasSubstr("weights in its card is true"));
   EXPECT_THAT(complaint(changed(": 1000,", ": 0,")), HasSubstr("num_classes in its card is 0"));
   EXPECT_THAT(complaint(changed("[\"pos.index\"]", "[3]")), HasSubstr("fixed_buffers[0]"));

@@ -3,7 +3,9 @@
 namespace tally::model {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -19,7 +21,15 @@ TEST(DescribeTest, AModel) {
   EXPECT_THAT(lines, Contains("parameters: 5418 values in 8 tensors, 21672 bytes"));
   EXPECT_THAT(lines, Contains("buffers: 17 values in 3 tensors, 72 bytes"));
   EXPECT_THAT(lines, Contains("  fc.weight float32 [10, 400]"));
+  EXPECT_THAT(lines, Contains("operators of training: none is active"));
   EXPECT_THAT(describe_model(File("net_no_card.pt")), Contains("model card: none"));
+}
+
+TEST(DescribeTest, AModelInTrainingMode) {
+  EXPECT_THAT(describe_model(File("net_traced_training.pt")),
+              AllOf(Contains(ContainsRegex("^active in training mode: aten::batch_norm \\(batch "
+                                           "statistics\\) at .*fixture_nets.py:[0-9]+$")),
+                    Contains(HasSubstr("active in training mode: aten::dropout (dropout) at "))));
 }
 
 TEST(DescribeTest, AnythingElseIsRefused) {

@@ -82,6 +82,8 @@ class Fixtures:
         (self.folder / "card.json").write_text(card())
         self.script("net_training.pt", make_net(1).train(), card())
         self.script("net_traced.pt", torch.jit.trace(self.net, self.inputs), card())
+        training = torch.jit.trace(make_net(1).train(), self.inputs, check_trace=False)
+        self.script("net_traced_training.pt", training)
         self.script("net_frozen.pt", torch.jit.freeze(torch.jit.script(self.net)), card(weights="frozen"))
         self.script("net_bad_card.pt", self.net, card(num_classes="ten"))
         self.script("net_fixed.pt", self.net, card(
@@ -100,7 +102,7 @@ class Fixtures:
         self.script("matmul_tree.pt", nets.MatmulTree())
         self.script("slices.pt", nets.Slices())
         for name in ("Raises", "OneTuple", "OneList", "TwoTuple", "ReturnsDict", "WrongRows", "Scalar", "Classes",
-                     "MakesNan", "Doubles", "TwoInputs"):
+                     "MakesNan", "Doubles", "TwoInputs", "DropsInFork"):
             self.script(f"{name}.pt", getattr(nets, name)())
         self.script("NanInFirstLayer.pt", convolutions.NanInFirstLayer())
         self.script("NanInFirstMaxima.pt", convolutions.NanInFirstMaxima())

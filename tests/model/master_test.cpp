@@ -41,8 +41,8 @@ void swap_by_elements(Master& master, const weights::Checkpoint& checkpoint) {
       const auto size = static_cast<std::uint64_t>(size_bytes(tensor.type));
       for (auto element = part.num_bytes / size; element-- > 0;) {
         const auto first = static_cast<std::int64_t>(element);
-        const weights::StoredPart single{0,  part.offset + element * size, size, {1}, {1}, first,
-                                         {1}};
+        const weights::StoredPart single{
+            0, part.offset + element * size, size, {1}, {1}, first, {1}, {}};
         master.put(name, single, file.read(single.offset, size));
       }
     }

@@ -193,6 +193,23 @@ TEST(PackageTest, AnotherDeviceIsRefused) {
               HasSubstr("the device 'cpu', this run uses 'cuda'. Run with --device cpu"));
 }
 
+// Its operators cannot be seen: the card says which ones the exporter found active.
+TEST(PackageTest, TrainingModeIsAllowedOnRequest) {
+  PredictorOptions options;
+  options.allow_training_mode = true;
+  const auto predictor = load_package("in_training_mode.pt2", options);
+  EXPECT_TRUE(predictor->determinism().is_in_training_mode);
+  EXPECT_THAT(predictor->notes(), testing::ElementsAre(HasSubstr("aten::dropout (dropout)")));
+  EXPECT_FALSE(load_package("frozen.pt2", options)->determinism().is_in_training_mode);
+  EXPECT_TRUE(load_package("frozen.pt2", options)->determinism().is_known);
+}
+
+TEST(PackageTest, OneOfAnEarlierExporterIsNotKnownToRepeat) {
+  const auto predictor = load_package("of_earlier_exporter.pt2");
+  EXPECT_FALSE(predictor->determinism().is_known);
+  EXPECT_THAT(predictor->notes(), testing::ElementsAre(HasSubstr("does not say whether")));
+}
+
 TEST(PackageTest, IsDescribedWithoutRunningIt) {
   const auto lines = describe_model(PackageFile("frozen.pt2"));
   EXPECT_EQ(lines.at(0), "AOTInductor package (.pt2)");
@@ -228,6 +245,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"other_system", "compiled for win32"},
         Refused{"other_processor", "has no avx1024. Export it on this machine"},
         Refused{"other_device", "the device 'cuda', this run uses 'cpu'"},
+        Refused{"in_training_mode",
+                "was traced in training mode: aten::dropout (dropout) at net.py"},
         Refused{"climbing", "leads out of it"}, Refused{"absolute", "leads out of it"},
         Refused{"two_models", "it holds 2 models"},
         Refused{"two_libraries", "it holds 2 libraries"},

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <tally/base/error.hpp>
+#include <tally/base/unique_descriptor.hpp>
 
 namespace tally {
 
@@ -15,15 +18,51 @@ namespace tally {
 std::vector<std::byte> read_file(const std::filesystem::path& path, ErrorKind kind,
                                  std::string_view what);
 
-// Where a file lies until it is complete: beside `path`, named for this process. Whoever cleans up
+// Whether something has this name, be it a link that leads nowhere.
+bool is_there(const std::filesystem::path& path);
+
+// Where a file lies until it is complete: beside `path`, named for this process. What cleans up
 // after a run relies on it.
 std::filesystem::path partial_path(const std::filesystem::path& path);
+
+// A file that is written at partial_path(path), from begin to end or at places in any order.
+class PartialFile {
+ public:
+  // Creates it: Error(output) where something has that name, be it a link.
+  explicit PartialFile(std::filesystem::path path);
+  // Removes it unless finish() was reached.
+  ~PartialFile();
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  void append(std::string_view text);  // Error(output)
+  // Leaves the place where append() goes on as it is. Error(output).
+  void write_at(std::int64_t offset, std::span<const std::byte> bytes);
+  // Syncs and closes it: what the disk or a server refuses is an Error(output) here at the latest.
+  void finish();
+  // Finishes it and renames it to `path`, as publish_file() and publish_new_file() do. Where that
+  // fails it is removed.
+  void publish();
+  void publish_new();
+
+ private:
+  using Publish = void (*)(const std::filesystem::path&, const std::filesystem::path&);
+  void publish_by(Publish give_name);
+
+  std::filesystem::path path_;
+  UniqueDescriptor file_;
+  bool is_finished_ = false;
+};
+
+// Of a file that is closed already, and of the names in a folder. Error(output).
+void sync_file(const std::filesystem::path& path);
+void sync_folder(const std::filesystem::path& folder);
 
 // Writes beside `path`, syncs, renames, syncs the folder. Throws Error(output); then `path` is as
 // it was and nothing else is left.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// Syncs a finished temporary file, renames it to `path` and syncs the folder. Throws Error(output).
+// Renames a temporary file that is synced to `path` and syncs the folder. Throws Error(output).
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path);
 // The same, but a file that is at `path` stays, and this is an Error(output).
 void publish_new_file(const std::filesystem::path& temporary, const std::filesystem::path& path);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <tally/base/image_recipe.hpp>
 #include <tally/base/tensor_view.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
@@ -29,6 +30,7 @@ struct InputRoute {
 struct Routes {
   std::vector<InputRoute> routes;  // in the order of the model's arguments
   std::vector<std::string> notes;  // what the user should know, e.g. two different normalisations
+  std::optional<ImageRecipes> recipes;  // of the first input of images
 };
 
 // By the predictor's card and its input names; without a card, or where card and data set have one

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tally/base/image_recipe.hpp>
 #include <tally/base/tensor_view.hpp>
 
 namespace tally::model {
@@ -24,6 +25,12 @@ struct CardNormalisation {
   std::string channels;           // "RGB", "BGR" or "L"
 };
 
+// Of which weights the images' preparation is known, and how they are resized and cropped.
+struct CardRecipe {
+  std::string source;  // "timm:vit_tiny_patch16_224.augreg_in21k_ft_in1k"
+  ImageGeometry geometry;
+};
+
 // What a .pt2 package was compiled for.
 struct PackageFacts {
   std::string precision;                  // "fp32", "bf16" or "fp16"
@@ -32,17 +39,31 @@ struct PackageFacts {
   std::vector<std::string> cpu_features;  // that it needs, as /proc/cpuinfo names them
 };
 
+// An operator that is active in training only, or one that draws random numbers.
+struct TrainingOperator {
+  std::string name;    // "aten::dropout"
+  std::string what;    // "dropout", "batch statistics" or "random numbers"
+  std::string source;  // where the model calls it, "net.py:12"; empty if the file does not say
+  bool operator==(const TrainingOperator&) const = default;
+};
+
 struct ModelCard {
   std::vector<TensorSpec> inputs;  // in the order of the model's arguments
   std::vector<TensorSpec> outputs;
   std::optional<std::int64_t> fixed_batch;
   std::optional<CardNormalisation> normalisation;
+  std::optional<CardRecipe> recipe;
   std::optional<std::int64_t> num_classes;
   bool weights_swappable = true;
   // Buffers that no state_dict holds (persistent=False): --weights leaves them as they are.
   std::vector<std::string> fixed_buffers;
   std::optional<PackageFacts> package;
-  std::string source;  // JSON text of "source", for the report; empty if absent
+  // Of a package, which was looked through before it was compiled; none where nobody looked.
+  std::optional<std::vector<TrainingOperator>> training_mode;
+  // The weights that it was made with: the file's name and digest; empty where they are not known.
+  std::string weights_name, weights_sha256;
+  std::string source;               // JSON text of "source", for the report; empty if absent
+  bool has_random_weights = false;  // "source" says that none were loaded
 };
 
 // Throws Error(model) naming `where` and the key that is wrong.

@@ -30,6 +30,18 @@ std::string_view name(Precision precision);
 // Inverse of name(); throws Error(usage) for a word that is none.
 Precision precision_from_name(std::string_view word);
 
+// What is known of a network's operators, on one device.
+struct Determinism {
+  // Whether all of them give the same bits for the same inputs, those of varying_on_gpus aside.
+  bool is_known = true;
+  // Whether all were seen, and none draws random numbers: on a GPU runs may differ all the same.
+  bool draws_no_numbers = true;
+  // Whether operators of training are active in it, which its user allowed.
+  bool is_in_training_mode = false;
+  // Names of operators that may give other bits on each run on a GPU.
+  std::vector<std::string> varying_on_gpus = {};
+};
+
 // What a model returned.
 using Outputs = std::vector<TensorView>;
 
@@ -62,6 +74,8 @@ class Predictor {
   virtual std::string form() const { return {}; }
   // What the user should know about how it runs, settled by the first batch.
   virtual std::vector<std::string> notes() const { return {}; }
+  // Whether two runs over the same batch can be relied on to give the same bits.
+  virtual Determinism determinism() const { return {}; }
   // Whether batches like the rehearsed one are replays of a recorded CUDA graph.
   virtual bool is_replayed() const { return false; }
   // The floating type in which an image had best arrive as this input. float32 is taken as well.
@@ -78,6 +92,8 @@ struct PredictorOptions {
   // Of a checkpoint's names, to be taken off: tensors without it are left out. Empty: the usual
   // ones are taken off where that makes the names fit.
   std::string weights_prefix;
+  // Evaluate a model whose file was made in training mode, as the file says; refuse it otherwise.
+  bool allow_training_mode = false;
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
 };

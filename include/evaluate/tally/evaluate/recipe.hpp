@@ -1,0 +1,20 @@
+// Were the data set's images prepared as the model's weights want them?
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <tally/base/image_recipe.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/model/card.hpp>
+
+namespace tally::evaluate {
+
+// `column` holds images. Means and deviations of RGB and BGR are compared channel by channel.
+ImageRecipes compare_recipes(const data::ColumnInfo& column,
+                             const std::optional<model::ModelCard>& card);
+
+// All differences in one sentence; none where there are none.
+std::optional<std::string> recipe_note(const ImageRecipes& recipes);
+
+}  // namespace tally::evaluate
