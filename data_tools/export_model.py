@@ -4,8 +4,9 @@
 --model is a torchvision or timm name (resnet18, torchvision:resnet18, timm:convnext_tiny), or a function of your own
 that returns a torch.nn.Module: package.module:function (the current directory is searched) or path/to/file.py:function.
 hf:FOLDER is a transformers model: its config.json and weights; one without weights, or a config.json, is made anew.
---weights is a state_dict (.pt, .pth), a training checkpoint that holds one, or .safetensors; without it the weights are
-as the constructor left them. What is written must give what the model gives, on batches of other sizes.
+--weights is whatever tally evaluate --weights takes (docs/checkpoints.md), and tally itself reads it: a state_dict, a
+training checkpoint, .safetensors, shards, a folder; without it the weights are as the constructor left them. What is
+written must give what the model gives, on batches of other sizes.
 
 --format torchscript: runs anywhere; `tally evaluate --weights` can replace its weights, --precision its precision.
 --format pt2: compiled for one kind of device, instruction set, image size and precision; texts may have any length. Its
@@ -28,7 +29,8 @@ from tally_export.card import Description, describe, make_card, take_own_card
 from tally_export.hugging_face import PREFIX, find_hugging_face
 from tally_export.outputs import KINDS, check_outputs, num_classes_of, return_only
 from tally_export.quiet import quiet_compiler
-from tally_export.reproduce import Outputs, run_module
+from tally_export.recipe_choice import RECIPE_HELP
+from tally_export.reproduce import Outputs, differ, run_module
 from tally_export.resolve import find_model
 from tally_export.sequences import UNLIMITED, SequenceForm
 from tally_export.torchscript import (
@@ -38,9 +40,11 @@ from tally_export.torchscript import (
     quiet_torchscript,
     save_and_verify,
 )
-from tally_export.weights import file_sha256, load_weights
+from tally_export.training_mode import training_notes, why_random
+from tally_export.weights import digest_of, load_weights
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+AS_MADE = "as the function made them"
 PACKAGE_OPTIONS = {"swappable": False, "device": "cpu", "batch_size": None, "cpu_isa": "default", "max_autotune": False}
 
 
@@ -66,6 +70,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--weights-key", metavar="KEY", help="where in a checkpoint the state_dict is (default: usual keys)"
     )
+    parser.add_argument(
+        "--weights-prefix", metavar="PREFIX", help="taken off the names; tensors without it are left out"
+    )
     parser.add_argument("--format", choices=("torchscript", "pt2"), default="torchscript",
                         help="form of the file (default: torchscript)")
     add_output_options(parser, "the model file (.pt, .pt2)")
@@ -81,6 +88,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--output-names", type=words, metavar="A,B,...",
         help="where it returns a tuple, of its first tensors; where a dict, which of its tensors are wanted",
     )  # fmt: skip
+    parser.add_argument("--recipe", metavar="TAG", help=RECIPE_HELP)
     parser.add_argument(
         "--precision", choices=tuple(DTYPES), default="fp32", help="of weights and input, default %(default)s"
     )
@@ -111,17 +119,20 @@ def make_parser() -> argparse.ArgumentParser:
 
 @dataclass(frozen=True)
 class Subject:
-    """A module ready for export, in its precision; weights: their file; note: what the user should know."""
+    """A module ready for export, in its precision; weights: their file; notes: what the user should know."""
 
     module: torch.nn.Module
     name: str
     form: Description | SequenceForm
     dtype: torch.dtype
     weights: Path | None
-    note: str | None
+    notes: tuple[str, ...]
+    is_own: bool = False  # made by the user's code, which may have loaded weights
 
     def card(self, outputs: list[Outputs], facts: dict[str, Any]) -> dict[str, Any]:
-        weights = self.weights and {"path": self.weights.name, "sha256": file_sha256(self.weights)}
+        weights: dict[str, str | None] | None = {"origin": AS_MADE} if self.is_own else None
+        if self.weights is not None:
+            weights = {"path": self.weights.name, "sha256": digest_of(self.weights)}
         source = {"model": self.name, "torch": torch.__version__, "weights": weights}
         return make_card(self.form.card_entries(outputs, self.dtype), facts, source)
 
@@ -133,38 +144,43 @@ def from_library(args: argparse.Namespace) -> Subject:
     if args.format == "pt2":
         form = replace(form, any_size=False)
         return_only(found.module, form.names)
-    return Subject(found.module, found.name, form, DTYPES[args.precision], None, None)
+    return Subject(found.module, found.name, form, DTYPES[args.precision], None, (), found.is_own)
 
 
 def from_hugging_face(args: argparse.Namespace) -> Subject:
     path = Path(args.model.removeprefix(PREFIX))
-    found = find_hugging_face(path, args.hf_class, own_weights=args.weights is None)
-    return Subject(found.module, found.name, found.form, DTYPES[args.precision], found.weights, found.note)
+    found = find_hugging_face(path, args.hf_class, args.weights is None, args.recipe)
+    if args.recipe is not None and isinstance(found.form, SequenceForm):
+        raise UsageError("--recipe is for models of images")
+    notes = () if found.note is None else (found.note,)
+    return Subject(found.module, found.name, found.form, DTYPES[args.precision], found.weights, notes)
 
 
 def find_subject(args: argparse.Namespace) -> Subject:
     torch.manual_seed(args.seed)
     found = from_hugging_face(args) if args.model.startswith(PREFIX) else from_library(args)
-    if args.weights is not None:
-        load_weights(found.module, args.weights, args.weights_key)
-    return replace(found, module=found.module.eval().to(found.dtype), weights=args.weights or found.weights)
+    module = found.module.eval().to(found.dtype)  # first: weights are then rounded once, as by tally evaluate
+    if args.weights is None:
+        return replace(found, module=module)
+    options = {"weights-key": args.weights_key, "weights-prefix": args.weights_prefix}
+    notes = load_weights(module, found.name, args.weights, options, args.output.absolute().parent)
+    return replace(found, module=module, weights=args.weights, notes=(*found.notes, *notes))
 
 
-def write_torchscript(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> str:
-    """Returns how it was made."""
+def write_torchscript(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> tuple[str, list[str]]:
+    """Returns how it was made, and notes."""
     module, form = subject.module, subject.form
-    others = form.others(subject.dtype)
-    exported, how = make_torchscript(module, form.example(subject.dtype), others, form.names, args.script)
-    facts: dict[str, Any] = {"weights": "swappable" if keeps_weights(exported, module) else "frozen"}
-    if buffers := fixed_buffers(exported, module):
+    made = make_torchscript(module, form.example(subject.dtype), form.checks(subject.dtype), args.script)
+    facts: dict[str, Any] = {"weights": "swappable" if keeps_weights(made.module, module) else "frozen"}
+    if buffers := fixed_buffers(made.module, module):
         facts["fixed_buffers"] = buffers
     with atomic_path(args.output, args.overwrite) as temporary:
-        save_and_verify(exported, temporary, subject.card(outputs, facts), module, others, form.names)
-    return how
+        save_and_verify(made.module, temporary, subject.card(outputs, facts), module, made.remaining)
+    return made.how, made.notes
 
 
-def write_package(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> str:
-    """Returns how it was made."""
+def write_package(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> tuple[str, list[str]]:
+    """Returns how it was made, and notes."""
     with quiet_compiler():
         from tally_export import package  # loads the compiler, which takes seconds
 
@@ -174,21 +190,21 @@ def write_package(args: argparse.Namespace, subject: Subject, outputs: list[Outp
         )
         package.check_device(args.device)
         module = subject.module.to(args.device)
-        batches = subject.form.package_batches(args.batch_size, subject.dtype)
-        batches = [package.laid_out(batch, args.device) for batch in batches]
-        compiled = package.compile_package(module, batches[0], options)
-        fixed_buffers = package.verify_package(compiled, options, module, batches)
+        checks = package.laid_out(subject.form.package_checks(args.batch_size, subject.dtype), args.device)
+        compiled = package.compile_package(module, checks.usual[0], options)
+        fixed_buffers = package.verify_package(compiled, options, module, checks)
         facts: dict[str, Any] = {"weights": "swappable" if args.swappable else "frozen"}
         if fixed_buffers:
             facts["fixed_buffers"] = fixed_buffers
+        facts["training_mode"] = [finding.card_entry() for finding in compiled.training_mode]
         facts |= {"fixed_batch": args.batch_size, "package": {"precision": args.precision} | compiled.facts}
         card = subject.card(outputs, facts)
         with atomic_path(args.output, args.overwrite) as temporary:
             package.save_package(compiled, temporary, card)
-    return f"compiled for {args.device}"
+    return f"compiled for {args.device}", training_notes(compiled.training_mode)
 
 
-WRITERS: dict[str, Callable[[argparse.Namespace, Subject, list[Outputs]], str]] = {
+WRITERS: dict[str, Callable[[argparse.Namespace, Subject, list[Outputs]], tuple[str, list[str]]]] = {
     "torchscript": write_torchscript,
     "pt2": write_package,
 }
@@ -200,7 +216,13 @@ def run_examples(args: argparse.Namespace, subject: Subject) -> list[Outputs]:
     batches = [form.example(subject.dtype)]
     if isinstance(form, Description) and args.batch_size is None:
         batches += form.others(subject.dtype)
-    return [run_module(subject.module, batch, form.names) for batch in batches]
+    outputs = [run_module(subject.module, batch, form.names) for batch in batches]
+    if differ(run_module(subject.module, batches[0], form.names), outputs[0]):
+        raise ModelError(
+            f"the model gives other results for the same batch {list(batches[0][0].shape)}, in evaluation mode: "
+            + why_random(subject.module, batches[0])
+        )
+    return outputs
 
 
 def check_scores(args: argparse.Namespace, form: Description, outputs: Outputs) -> str | None:
@@ -216,15 +238,23 @@ def export(args: argparse.Namespace) -> str:
     """Writes the file; returns the line that says so."""
     subject = find_subject(args)
     outputs = run_examples(args, subject)
-    note = subject.note
+    notes, preparation = [*subject.notes], None
     if isinstance(subject.form, Description):
-        note = check_scores(args, subject.form, outputs[0])
-    how = WRITERS[args.format](args, subject, outputs)
-    if note is not None:
+        notes += filter(None, [subject.form.note, check_scores(args, subject.form, outputs[0])])
+        preparation = subject.form.recipe and subject.form.recipe.command(subject.form.normalisation)
+    how, more = WRITERS[args.format](args, subject, outputs)
+    for note in notes + more:
         print(f"note: {note}")
-    origin = f"weights {subject.weights.name}" if subject.weights else f"weights not loaded (seed {args.seed})"
+    if preparation:
+        print(f"prepare images with: {preparation}")
     what = f"{args.precision} {subject.form.summary(outputs[0])}"
-    return f"wrote {args.output}: {subject.name} {how}, {what}, {origin}"
+    return f"wrote {args.output}: {subject.name} {how}, {what}, {origin_of_weights(args, subject)}"
+
+
+def origin_of_weights(args: argparse.Namespace, subject: Subject) -> str:
+    if subject.weights is not None:
+        return f"weights {subject.weights.name}"
+    return f"weights {AS_MADE}" if subject.is_own else f"random weights (seed {args.seed})"
 
 
 def check_model_options(args: argparse.Namespace) -> None:
@@ -240,8 +270,9 @@ def check_model_options(args: argparse.Namespace) -> None:
 
 def check_options(args: argparse.Namespace) -> None:
     check_model_options(args)
-    if args.weights_key is not None and args.weights is None:
-        raise UsageError("--weights-key is given without --weights")
+    for name in ("weights_key", "weights_prefix"):
+        if getattr(args, name) is not None and args.weights is None:
+            raise UsageError(f"--{name.replace('_', '-')} is given without --weights")
     if args.format == "pt2":
         if args.script:
             raise UsageError("--script is for --format torchscript")

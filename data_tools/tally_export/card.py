@@ -12,7 +12,9 @@ from tally_data.options import image_encoding
 
 from .outputs import OutputNames, find_output_names, num_classes_of, shapes_in_words
 from .probe import try_image_shapes
-from .reproduce import Batch, Names, Outputs, random_batch
+from .recipe import Recipe
+from .recipe_choice import choose_recipe
+from .reproduce import UNLIKE_ROWS, Batch, Checks, Names, Outputs, random_batch, unlike_values
 from .resolve import FoundModel
 
 CARD_NAME = "tally.json"
@@ -25,13 +27,18 @@ _OWN_KEYS = {"normalisation", "inputs", "outputs"}
 
 @dataclass(frozen=True)
 class Description:
-    """What is known of a model before it is exported. input_shape: without the batch dimension."""
+    """What is known of a model before it is exported. input_shape: without the batch dimension.
+
+    recipe: of the images that its weights were trained on; note: what the user should know of it.
+    """
 
     input_name: str
     input_shape: tuple[int, ...]
     any_size: bool  # images of any height and width
     outputs: OutputNames
     normalisation: ImageEncoding | None
+    recipe: Recipe | None = None
+    note: str | None = None
 
     @property
     def names(self) -> Names:
@@ -51,10 +58,16 @@ class Description:
             batches.append(self.batch(2, dtype, larger))
         return batches
 
-    def package_batches(self, fixed_batch: int | None, dtype: torch.dtype) -> list[Batch]:
-        """The example that a package is compiled for, and batches that it must get right, too."""
+    def checks(self, dtype: torch.dtype) -> Checks:
+        return Checks(self.others(dtype), self._unlike(UNLIKE_ROWS, dtype), self.names)
+
+    def package_checks(self, fixed_batch: int | None, dtype: torch.dtype) -> Checks:
+        """The first batch is the example that a package is compiled for."""
         sizes = [fixed_batch] if fixed_batch else [PACKAGE_ROWS, PACKAGE_ROWS + 3, 1]
-        return [self.batch(size, dtype) for size in sizes]
+        return Checks([self.batch(size, dtype) for size in sizes], self._unlike(fixed_batch or UNLIKE_ROWS, dtype))
+
+    def _unlike(self, size: int, dtype: torch.dtype) -> list[Batch]:
+        return [(values,) for values in unlike_values(*self.batch(size, dtype))]
 
     def card_entries(self, all_outputs: list[Outputs], dtype: torch.dtype) -> dict[str, Any]:
         """all_outputs: what the model returned for the example and for other batches."""
@@ -74,6 +87,8 @@ class Description:
                 "std": list(encoding.std),
                 "channels": encoding.channels,
             }
+        if self.recipe is not None:
+            entries["recipe"] = self.recipe.card_entry()
         return entries
 
     def summary(self, outputs: Outputs) -> str:
@@ -115,24 +130,31 @@ def _own_normalisation(own: dict[str, Any]) -> ImageEncoding | None:
 
 
 def _asked_normalisation(
-    args: argparse.Namespace, own: ImageEncoding | None, channels: int
+    args: argparse.Namespace, own: ImageEncoding | None, recipe: Recipe | None, channels: int
 ) -> ImageEncoding | None:
-    """None unless an option or the module gives one: a guess would silently spoil the results."""
+    """None unless an option, the module or its weights' recipe gives one: a guess would silently spoil the results."""
+    by_recipe = recipe.encoding if recipe else None
+    if args.recipe and by_recipe:  # what was asked for wins over what the module says of itself
+        own = by_recipe
+    known = own or by_recipe
     if all(getattr(args, name) is None for name in ("channels", "scale", "mean", "std")):
-        return own
-    if own is None and (args.mean is None or args.std is None):
+        return known
+    # A mean of one origin and a deviation of another hardly belong together.
+    one_alone = (args.mean is None) != (args.std is None)
+    if (own is None and one_alone) or (known is None and args.mean is None):
         raise UsageError("a normalisation needs at least --mean and --std")
-    default = own or ImageEncoding(
+    default = known or ImageEncoding(
         "L" if channels == 1 else "RGB", IMAGENET.scale, (0.0,) * channels, (1.0,) * channels
     )
     return image_encoding(args, default)
 
 
 def _input_shape(
-    args: argparse.Namespace, given: dict[str, Any], found: FoundModel
+    args: argparse.Namespace, given: dict[str, Any], found: FoundModel, recipe: Recipe | None
 ) -> tuple[tuple[int, ...], bool]:
     """Of one sample, and whether it is one of many sizes of image."""
-    shape = args.input_shape or given.get("shape") or found.input_shape
+    by_recipe = (3, *recipe.crop) if recipe and recipe.crop else None
+    shape = args.input_shape or given.get("shape") or by_recipe or found.input_shape
     if isinstance(shape, list) and shape[:1] == ["batch"]:
         shape = shape[1:]
     if shape is None or list(shape[1:]) == ["height", "width"]:
@@ -148,14 +170,16 @@ def _input_shape(
 def describe(args: argparse.Namespace, own: dict[str, Any], found: FoundModel) -> Description:
     """Options win over the module's own card, then what the library says, then what trying shows."""
     given, outputs = _only_input(own), find_output_names(args, own)
-    shape, any_size = _input_shape(args, given, found)
-    own_normalisation = _own_normalisation(own)
-    normalisation = _asked_normalisation(args, own_normalisation, shape[0])
+    choice = choose_recipe(args.recipe, found, args.num_classes, args.weights, args.input_shape)
+    shape, any_size = _input_shape(args, given, found, choice.recipe)
+    if not any_size:
+        choice = choice.for_size(shape[1:])
+    normalisation = _asked_normalisation(args, _own_normalisation(own), choice.recipe, shape[0])
     if normalisation is not None and (len(shape) != 3 or normalisation.num_channels != shape[0]):
         raise UsageError(
             f"channels {normalisation.channels} do not fit the input shape {','.join(map(str, shape))}"
         )
-    return Description(given.get("name", "image"), shape, any_size, outputs, normalisation)
+    return Description(given.get("name", "image"), shape, any_size, outputs, normalisation, choice.recipe, choice.note)
 
 
 def make_card(entries: dict[str, Any], facts: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:

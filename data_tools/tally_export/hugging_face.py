@@ -2,6 +2,7 @@
 
 import inspect
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from torch import nn
 
 from tally_data.errors import EnvironmentFault, ModelError
 
+from .card import Description
+from .hugging_face_images import adapt_to_images, takes_images
 from .sequences import SequenceForm
 
 PREFIX = "hf:"
@@ -29,15 +32,18 @@ class HuggingFaceModel:
 
     module: nn.Module
     name: str
-    form: SequenceForm
+    form: SequenceForm | Description
     weights: Path | None
     note: str | None
 
 
-def find_hugging_face(path: Path, class_name: str | None, own_weights: bool) -> HuggingFaceModel:
+def find_hugging_face(
+    path: Path, class_name: str | None, own_weights: bool, recipe: str | None = None
+) -> HuggingFaceModel:
     """path: a folder with config.json, or that file; own_weights: load those of the folder, where it has some.
 
-    Raises ModelError where there is no such model, or it is none that scores texts.
+    recipe: of --recipe, for images. Raises ModelError where there is no such model, or it is none that scores texts
+    or images.
     """
     folder = path.parent if path.is_file() else path
     config_file = path if path.is_file() else folder / "config.json"
@@ -61,7 +67,10 @@ def find_hugging_face(path: Path, class_name: str | None, own_weights: bool) -> 
     except Exception as error:
         raise ModelError(f"'{path}' cannot be loaded as {base.__name__}: {_first_line(error)}") from error
     module = module.eval()
-    form = _adapt(module)
+    if takes_images(module):
+        form: SequenceForm | Description = adapt_to_images(module, _scores_of(base), folder, recipe)
+    else:
+        form = _adapt(module)
     return HuggingFaceModel(module, f"{PREFIX}{folder.resolve().name}:{base.__name__}", form, weights, note)
 
 
@@ -100,13 +109,8 @@ def _load(base: Any, config: Any, weights: Path) -> tuple[nn.Module, str | None]
     return module, note and f"{note}, first '{left_over[0]}'"
 
 
-def _adapt(module: nn.Module) -> SequenceForm:
-    """Gives the module a forward of plain tensors; its own class stays below, and the names of its weights."""
-    base, config = type(module), module.config
-    takes_types = (
-        "token_type_ids" in inspect.signature(base.forward).parameters
-        and (getattr(config, "type_vocab_size", None) or 0) > 1
-    )
+def _scores_of(base: type[nn.Module]) -> Callable[..., torch.Tensor | tuple[torch.Tensor, torch.Tensor]]:
+    """A forward of the class that returns tensors in place of what transformers returns."""
 
     def scores(self: nn.Module, **inputs: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
         found = base.forward(self, **inputs, return_dict=True)
@@ -115,6 +119,18 @@ def _adapt(module: nn.Module) -> SequenceForm:
         if "logits" in found:
             return found["logits"]
         raise ModelError(f"{base.__name__} returns {', '.join(found)}, expected logits; see --hf-class")
+
+    return scores
+
+
+def _adapt(module: nn.Module) -> SequenceForm:
+    """Gives the module a forward of plain tensors; its own class stays below, and the names of its weights."""
+    base, config = type(module), module.config
+    scores = _scores_of(base)
+    takes_types = (
+        "token_type_ids" in inspect.signature(base.forward).parameters
+        and (getattr(config, "type_vocab_size", None) or 0) > 1
+    )
 
     def with_types(
         self: nn.Module, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor

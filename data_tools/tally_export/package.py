@@ -26,7 +26,8 @@ from torch.export.pt2_archive._package import package_pt2
 
 from tally_data.errors import EnvironmentFault, ModelError
 
-from .reproduce import Batch, reproduces
+from .reproduce import Batch, Checks, reproduces
+from .training_mode import Finding, of_program
 
 MAX_BATCH = 1 << 24
 CPU_ISAS = {"default": None, "avx2": 256, "avx512": 512}
@@ -65,6 +66,7 @@ class Compiled:
 
     files: list[str]
     facts: dict[str, Any]  # for the card
+    training_mode: list[Finding]
 
     @property
     def code(self) -> str:
@@ -86,8 +88,11 @@ def _layout(shape: torch.Size) -> str:
     return "channels-last" if len(shape) == 4 and shape[1] > 1 else "contiguous"
 
 
-def laid_out(batch: Batch, device: str) -> Batch:
-    return tuple(_laid_out(tensor, device) for tensor in batch)
+def laid_out(checks: Checks, device: str) -> Checks:
+    def of_batch(batch: Batch) -> Batch:
+        return tuple(_laid_out(tensor, device) for tensor in batch)
+
+    return Checks([*map(of_batch, checks.usual)], [*map(of_batch, checks.unlike)], checks.names)
 
 
 def _laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
@@ -185,6 +190,7 @@ def compile_package(module: nn.Module, example: Batch, options: PackageOptions) 
     try:
         with torch.no_grad(), _instruction_set(options) as features:
             program = torch.export.export(module, example, dynamic_shapes=shapes)
+            findings = of_program(program)
             files = torch._inductor.aot_compile(program.module(check_guards=False), example, options=settings)
     except EnvironmentFault:
         raise
@@ -194,7 +200,7 @@ def compile_package(module: nn.Module, example: Batch, options: PackageOptions) 
         raise ModelError(f"no package can be made ({type(error).__name__}: {reason}){hint}") from error
     names = [file for file in files if isinstance(file, str)]
     _check_files(names)
-    compiled = Compiled(names, {"layout": _layout(example[0].shape), "cpu_features": features})
+    compiled = Compiled(names, {"layout": _layout(example[0].shape), "cpu_features": features}, findings)
     compiled.facts["library_sha256"] = hashlib.sha256(Path(compiled.code).read_bytes()).hexdigest()
     return compiled
 
@@ -240,7 +246,7 @@ def _change_weights(runner: Runner, module: nn.Module) -> None:
 
 
 def verify_package(
-    compiled: Compiled, options: PackageOptions, module: nn.Module, batches: list[Batch]
+    compiled: Compiled, options: PackageOptions, module: nn.Module, checks: Checks
 ) -> list[str]:
     """Raises ModelError if the compiled library does not give what the module gives, swappable weights changed too.
 
@@ -250,7 +256,7 @@ def verify_package(
     runner = getattr(torch._C._aoti, kind)(compiled.code, 1)
 
     def compare(what: str) -> None:
-        wrong = reproduces(lambda *batch: tuple(runner.run(list(batch))), module, batches)
+        wrong = reproduces(lambda *batch: tuple(runner.run(list(batch))), module, checks)
         if wrong is not None:
             raise ModelError(f"the compiled package does not reproduce the model{what}: {wrong}")
 

@@ -19,11 +19,12 @@ from tally_data.errors import ModelError
 
 @dataclass(frozen=True)
 class FoundModel:
-    """name: `torchvision:resnet18`; input_shape: [C, H, W] where the library knows it."""
+    """name: `torchvision:resnet18`; input_shape: [C, H, W] where the library knows it; is_own: made by the user's code."""
 
     module: nn.Module
     name: str
     input_shape: tuple[int, ...] | None
+    is_own: bool = False
 
 
 def find_model(spec: str, num_classes: int | None) -> FoundModel:
@@ -36,7 +37,7 @@ def find_model(spec: str, num_classes: int | None) -> FoundModel:
     if library == "timm":
         return _timm(name, num_classes)
     return FoundModel(
-        _call(_function(library, name), spec, num_classes), f"{Path(library).name}:{name}", None
+        _call(_function(library, name), spec, num_classes), f"{Path(library).name}:{name}", None, is_own=True
     )
 
 

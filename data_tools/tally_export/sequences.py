@@ -8,13 +8,14 @@ import torch
 from tally_data.errors import ModelError
 
 from .card import dtype_name
-from .reproduce import Batch, Names, Outputs
+from .reproduce import UNLIKE_ROWS, Batch, Checks, Names, Outputs
 
 # Rows and tokens of the example that is traced, and of those that must come out alike.
 EXAMPLE = (4, 16)
 PACKAGE_EXAMPLE = (16, 24)
 UNLIMITED = 1 << 20  # tokens of a row, where nothing else limits them
 OTHERS = ((7, 33), (1, 5), (3, 128))
+UNLIKE_LENGTH = 12
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,7 @@ class SequenceForm:
         places, rows = torch.arange(length)[None, :], torch.arange(size)[:, None]
         lengths = length - (rows + (length + 1) % 2) * (length // 2) // (size + 1)
         mask = places < lengths
-        found = {
-            "input_ids": ids.where(mask, self.pad),
-            "attention_mask": mask.long(),
-            "token_type_ids": (mask & (places >= length // 3)).long(),
-        }
-        return tuple(found[name] for name in self.input_names)
+        return self._inputs(ids.where(mask, self.pad), mask, mask & (places >= length // 3))
 
     def example(self, _dtype: torch.dtype) -> Batch:
         return self.batch(*EXAMPLE)
@@ -52,9 +48,28 @@ class SequenceForm:
         """Batches unlike the example, which an exported model must get right."""
         return [self.batch(*sizes) for sizes in OTHERS]
 
-    def package_batches(self, fixed_batch: int | None, _dtype: torch.dtype) -> list[Batch]:
-        """The example that a package is compiled for, and batches that it must get right, too."""
-        return [self.batch(fixed_batch or size, length) for size, length in (PACKAGE_EXAMPLE, *OTHERS)]
+    def checks(self, dtype: torch.dtype) -> Checks:
+        return Checks(self.others(dtype), self._unlike(UNLIKE_ROWS))
+
+    def package_checks(self, fixed_batch: int | None, _dtype: torch.dtype) -> Checks:
+        """The first batch is the example that a package is compiled for."""
+        sizes = [(fixed_batch or size, length) for size, length in (PACKAGE_EXAMPLE, *OTHERS)]
+        return Checks([self.batch(*size) for size in sizes], self._unlike(fixed_batch or UNLIKE_ROWS))
+
+    def _unlike(self, size: int) -> list[Batch]:
+        """Rows of one token and padding; full rows of the first token or of the last."""
+        length = min(UNLIKE_LENGTH, self.longest or UNLIKE_LENGTH)
+        alone = torch.arange(length).expand(size, length) == 0
+        full, odd = torch.ones_like(alone), torch.arange(size)[:, None].expand(size, length) % 2 == 1
+        last = self.num_tokens - 1
+        return [
+            self._inputs(torch.full_like(alone, last // 2, dtype=torch.int64).where(alone, self.pad), alone, ~full),
+            self._inputs(odd * last, full, full),
+        ]
+
+    def _inputs(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> Batch:
+        found = {"input_ids": ids, "attention_mask": mask.long(), "token_type_ids": types.long()}
+        return tuple(found[name] for name in self.input_names)
 
     def card_entries(self, all_outputs: list[Outputs], _dtype: torch.dtype) -> dict[str, Any]:
         """inputs, outputs and, for whole texts, num_classes. all_outputs: the first are those of the example."""

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +12,56 @@ from torch import nn
 from tally_data.errors import ModelError, OutputError
 
 from .card import CARD_NAME
-from .reproduce import Batch, Names, reproduces
+from .decisions import recorded_decisions
+from .reproduce import Batch, Checks, reproduces
+from .training_mode import of_torchscript, training_notes
 
 
-def make_torchscript(
-    module: nn.Module, example: Batch, others: list[Batch], names: Names, script: bool
-) -> tuple[torch.jit.ScriptModule, str]:
-    """Traces, or scripts where tracing fails or does not carry over to other batches. Returns also which of them."""
+@dataclass(frozen=True)
+class Made:
+    """how: traced, scripted or as it was; remaining: what its file is to be checked with; notes: for the user."""
+
+    module: torch.jit.ScriptModule
+    how: str
+    remaining: Checks
+    notes: list[str]
+
+
+def make_torchscript(module: nn.Module, example: Batch, checks: Checks, script: bool) -> Made:
+    """Traces, or scripts where tracing fails or does not carry over to other batches."""
     if isinstance(module, torch.jit.ScriptModule):
-        return module, "as it was"
+        return _made(module, "as it was", checks, [])
     reason = "--script was given"
     if not script:
         try:
-            with torch.no_grad():
+            with torch.no_grad(), recorded_decisions() as decisions:
                 traced = torch.jit.trace(module, example, check_trace=False, strict=False)  # dicts and lists, too
-            reason = reproduces(traced, module, others, names)
+            reason = reproduces(traced, module, checks)
             if reason is None:
-                return traced, "traced"
+                return _made(traced, "traced", replace(checks, unlike=[]), _decision_notes(decisions))
+            if decisions:
+                reason += f", which decides by its data at {decisions[0]}"
         except Exception as error:
             reason = f"tracing failed ({str(error).strip().splitlines()[0]})"
     try:
-        return torch.jit.script(module), "scripted"
+        return _made(torch.jit.script(module), "scripted", checks, [])
     except Exception as error:
         detail = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ModelError(f"no TorchScript can be made: {reason}; scripting failed ({detail})") from error
+
+
+def _made(module: torch.jit.ScriptModule, how: str, remaining: Checks, notes: list[str]) -> Made:
+    return Made(module, how, remaining, notes + training_notes(of_torchscript(module)))
+
+
+def _decision_notes(decisions: list[str]) -> list[str]:
+    if not decisions:
+        return []
+    more = f" and {len(decisions) - 1} more places" if len(decisions) > 1 else ""
+    return [
+        f"the model decides by its data at {decisions[0]}{more}; the trace keeps what was decided for an example, which "
+        "was right for all batches tried: --script compiles the source instead"
+    ]
 
 
 def keeps_weights(exported: torch.jit.ScriptModule, module: nn.Module) -> bool:
@@ -53,8 +80,7 @@ def save_and_verify(
     path: Path,
     card: dict[str, Any],
     module: nn.Module,
-    batches: list[Batch],
-    names: Names,
+    checks: Checks,
 ) -> None:
     """Writes `path`, reads it back and compares it with the module. Raises ModelError if they differ."""
     try:
@@ -65,15 +91,14 @@ def save_and_verify(
     reloaded = torch.jit.load(str(path), map_location="cpu", _extra_files=extra)
     if json.loads(extra[CARD_NAME]) != card:
         raise ModelError("the model card does not come back from the written file")
-    wrong = reproduces(reloaded, module, batches, names)
+    wrong = reproduces(reloaded, module, checks)
     if wrong is not None:
         raise ModelError(f"the written TorchScript does not reproduce the model: {wrong}")
 
 
 def quiet_torchscript() -> None:
-    """PyTorch 2.11 warns on each use that TorchScript is deprecated; tracing warns of every shape it reads."""
+    """PyTorch 2.11 warns on each use that TorchScript is deprecated."""
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"torch\.jit")
     warnings.filterwarnings("ignore", message=".*torch.jit.*", category=DeprecationWarning)
-    warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)
     # Tracing looks at every property of a module, the deprecated ones too.
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")

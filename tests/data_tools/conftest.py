@@ -20,8 +20,13 @@ sys.path[:0] = [str(TOOLS), str(SUPPORT)]
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: other tests may want the cores meanwhile
 
 # Tools that are slow to load, or run very often; the others are run as users do.
-IN_THIS_PROCESS = ("export_model", "prepare_choices", "prepare_coco", "prepare_text", "publish")
+IN_THIS_PROCESS = (
+    "export_model", "prepare_choices", "prepare_coco", "prepare_imagefolder", "prepare_text", "publish"
+)  # fmt: skip
 Tool = Callable[..., subprocess.CompletedProcess[str]]
+NEEDS_PROGRAM = pytest.mark.skipif(
+    "TALLY_BIN" not in os.environ, reason="tally itself reads weights, and TALLY_BIN names no program"
+)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import torchvision
 from oracle import load_model
 from safetensors.torch import save_file
 
-from conftest import TOOLS, Tool
+from conftest import NEEDS_PROGRAM, TOOLS, Tool
 
 NAME = "export_model"
 NETS = Path(__file__).with_name("own_nets.py")
@@ -44,6 +44,7 @@ def same(exported: torch.nn.Module, module: torch.nn.Module, *shape: int) -> boo
     return torch.allclose(exported(batch), module(batch), rtol=1e-4, atol=1e-5)
 
 
+@NEEDS_PROGRAM
 def test_torchvision_with_weights(tmp_path: Path, succeed: Tool) -> None:
     torch.manual_seed(7)
     module = torchvision.models.resnet18(num_classes=12).eval()
@@ -72,6 +73,17 @@ def test_torchvision_with_weights(tmp_path: Path, succeed: Tool) -> None:
     }
 
 
+def test_where_the_weights_come_from(tmp_path: Path, succeed: Tool, net_file: Path) -> None:
+    """Those of a function of the user's own may be trained ones; those of a library's constructor are random."""
+    done = succeed(NAME, "--model", f"{net_file}:make", "--output", tmp_path / "own.pt")
+    assert "weights as the function made them" in done.stdout and "note" not in done.stdout
+    assert load_model(tmp_path / "own.pt")[1]["source"]["weights"] == {"origin": "as the function made them"}
+    done = succeed(NAME, "--model", "squeezenet1_1", "--recipe", "none", "--output", tmp_path / "library.pt")
+    assert "random weights (seed 0)" in done.stdout and "note" not in done.stdout
+    found = load_model(tmp_path / "library.pt")[1]
+    assert found["source"]["weights"] is None and "recipe" not in found and "normalisation" not in found
+
+
 def test_weights_of_the_file_can_be_swapped(tmp_path: Path, succeed: Tool, net_file: Path) -> None:
     one, _ = export(succeed, tmp_path / "1.pt", f"{net_file}:make", "--input-shape", "1,8,8", "--seed", 1)
     two, _ = export(succeed, tmp_path / "2.pt", f"{net_file}:make", "--input-shape", "1,8,8", "--seed", 2)
@@ -92,6 +104,7 @@ def test_timm(tmp_path: Path, succeed: Tool) -> None:
     assert card["normalisation"] == {"scale": 1 / 255, "mean": [0.5] * 3, "std": [0.5] * 3, "channels": "RGB"}
 
 
+@NEEDS_PROGRAM
 def test_own_module_in_the_current_directory(tmp_path: Path, succeed: Tool, net_file: Path) -> None:
     module = own(net_file, "make")
     save_file(module.state_dict(), tmp_path / "w.safetensors")
@@ -100,6 +113,7 @@ def test_own_module_in_the_current_directory(tmp_path: Path, succeed: Tool, net_
     assert same(exported, module, 9, 1, 8, 8)
     assert card["inputs"][0]["shape"] == ["batch", 1, 8, 8]  # found by trying
     assert card["source"]["model"] == "own_nets:make" and "normalisation" not in card
+    assert "recipe" not in card
 
 
 def test_own_card_is_merged(tmp_path: Path, succeed: Tool, net_file: Path) -> None:
@@ -175,6 +189,7 @@ def test_model_faults(tmp_path: Path, fail: Tool, net_file: Path) -> None:
     )
 
 
+@NEEDS_PROGRAM
 def test_weights_faults(tmp_path: Path, fail: Tool, net_file: Path) -> None:
     state = own(net_file, "make").state_dict()
     weights = tmp_path / "w.pth"
@@ -187,16 +202,16 @@ def test_weights_faults(tmp_path: Path, fail: Tool, net_file: Path) -> None:
         model = ["--model", f"{net_file}:make", "--input-shape", "1,8,8", "--format", "torchscript"]
         fail(NAME, *model, "--weights", weights, code=4, says=says)
 
-    refuse(None, "do not exist")
-    refuse(b"text", "w.pth' ")
+    refuse(None, "w.pth' cannot be read: No such file or directory")
+    refuse(b"text", "w.pth' is a text file")
     refuse(
         {name: value for name, value in state.items() if name != "fc.bias"},
-        "lack 1 tensors of the model, first 'fc.bias'",
+        "1 missing: fc.bias",
     )
-    refuse(state | {"extra": torch.zeros(1)}, "have 1 that the model has not, first 'extra'")
-    refuse(state | {"fc.bias": torch.zeros(1)}, "'fc.bias' has the shape [1], the model expects [4]")
-    refuse({"epoch": 1}, "hold no state_dict")
-    refuse(torch.nn.Linear(2, 2), "whole module")
+    refuse(state | {"extra": torch.zeros(1)}, "1 unexpected: extra")
+    refuse(state | {"fc.bias": torch.zeros(1)}, "fc.bias [1] float32 (the model's: [4] float32)")
+    refuse({"epoch": 1}, "no state_dict was found in it")
+    refuse(torch.nn.Linear(2, 2), "a pickled Python object of 'torch.nn.modules.linear.Linear'")
 
 
 def test_as_a_program(tmp_path: Path, net_file: Path) -> None:

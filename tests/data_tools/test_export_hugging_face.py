@@ -16,7 +16,7 @@ import transformers
 from oracle import load_model
 from safetensors.torch import save_file
 
-from conftest import TOOLS, Tool
+from conftest import NEEDS_PROGRAM, TOOLS, Tool
 
 NAME = "export_model"
 SIZES = {
@@ -129,6 +129,7 @@ def test_config_alone_has_seeded_weights(tmp_path: Path, succeed: Tool) -> None:
     assert not torch.equal(zero.state_dict()[name], one.state_dict()[name])
 
 
+@NEEDS_PROGRAM
 def test_weights_of_a_file(tmp_path: Path, succeed: Tool) -> None:
     """They win over those of the folder, and can be swapped later, by the same names."""
     folder, module, other = tmp_path / "net", make(), make(seed=8)
@@ -266,4 +267,4 @@ def test_traces_are_tried_on_other_sizes(kind: str, is_right: bool) -> None:
     form, module = SequenceForm(THREE[:2], num_tokens=9, pad=0, longest=None), Odd(kind)
     with warnings.catch_warnings(action="ignore"):
         traced = torch.jit.trace(module, form.example(torch.float32), check_trace=False)
-    assert (reproduces(traced, module, form.others(torch.float32)) is None) == is_right
+    assert (reproduces(traced, module, form.checks(torch.float32)) is None) == is_right

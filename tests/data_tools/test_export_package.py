@@ -52,7 +52,7 @@ def test_as_a_program(tmp_path: Path) -> None:
     found = metadata(output)
     card = json.loads(found["tally"])
     assert found["AOTI_DEVICE_KEY"] == "cpu" and card["weights"] == "frozen" and card["fixed_batch"] is None
-    assert card["inputs"][0]["shape"] == ["batch", 1, 8, 8]
+    assert card["inputs"][0]["shape"] == ["batch", 1, 8, 8] and card["training_mode"] == []
     facts = card["package"]
     assert (facts["precision"], facts["layout"]) == ("fp32", "contiguous")  # one channel
     assert facts["library_sha256"] == library_digest(output)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from oracle import Result, evaluate
 
-from conftest import SUPPORT, Tool
+from conftest import NEEDS_PROGRAM, SUPPORT, Tool
 
 CIFAR = "cifar10-test1000/test_batch_first1000.bin"
 IMAGENET = "imagenet-val-1300/ILSVRC2012_VAL_SET.tar"
@@ -60,6 +60,7 @@ def check_first_logits(network: str, result: Result) -> None:
         assert torch.allclose(result.logits[0], torch.tensor(FIRST_LOGITS[network]), atol=2e-4)
 
 
+@NEEDS_PROGRAM
 @pytest.mark.parametrize(("network", "raw", "form", "prepare", "source", "top1", "top5", "loss"), CASES)
 def test_known_result(
     tmp_path: Path, data_folder: Path, succeed: Tool, convert: Callable[[str, Path, Path], None],

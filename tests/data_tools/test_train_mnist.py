@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from conftest import ROOT, Tool
+from conftest import NEEDS_PROGRAM, ROOT, Tool
 
 TRAINER = ROOT / "jobs" / "examples" / "train_mnist_ddp.py"
 NUM_IMAGES, BATCH_SIZE = 250, 50  # of two processes: three steps in an epoch, the last of half a batch
@@ -52,6 +52,7 @@ def test_layout(trained: Path) -> None:
     assert not torch.equal(first["model"]["module.fc2.bias"], second["model"]["module.fc2.bias"])
 
 
+@NEEDS_PROGRAM
 def test_a_checkpoint_exports(trained: Path, succeed: Tool, tmp_path: Path) -> None:
     model, checkpoint = tmp_path / "model.pt", trained / "epoch_0002.pt"
     source = ["--model", f"{TRAINER}:mnist_convnet", "--input-shape", "1,28,28"]
