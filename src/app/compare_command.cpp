@@ -5,11 +5,13 @@
 #include <tally/config/compare_options.hpp>
 
 #include "commands.hpp"
+#include "output_folder.hpp"
 
 namespace tally::app {
 
 void run_compare(const std::vector<std::string>& arguments) {
   const config::CompareConfig config = config::parse_compare_options(arguments);
+  for (const auto& result : {config.a, config.b}) mend_interrupted(result);
   const compare::Comparison comparison =
       compare::compare_runs(config.a, config.b,
                             {.metrics = config.metrics,

@@ -35,6 +35,7 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   Job job = prepare_job(comm, kind, arguments, phases);
   for (const auto& note : job.notes) log::note(note);
   if (mode == EvaluateMode::check) {
+    require_unchanged_data(comm, job);
     if (comm.is_root()) std::fputs(plan_text(job, comm.world_size()).c_str(), stdout);
     return 0;
   }

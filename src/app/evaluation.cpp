@@ -49,7 +49,8 @@ struct RootSide {
   std::optional<report::EventLog> events;
   std::optional<trace::TraceFile> trace;
 
-  explicit RootSide(const Job& job) : folder(job.output, job.config.overwrite, job.config.trace) {
+  explicit RootSide(const Job& job)
+      : folder(job.output, job.config.overwrite, job.config.trace, inputs_of(job.config)) {
     folder.create();
     events.emplace(folder.events());
     if (job.tracing) trace.emplace(folder.trace());
@@ -130,37 +131,61 @@ void try_for_trace(RootSide& root, report::RunReport& report, const std::functio
   }
 }
 
-// The report comes last: where it lies, the result is complete.
+// Everything but the report, synced at its partial_path().
+std::vector<std::filesystem::path> write_files(Job& job, report::RunReport& report,
+                                               std::optional<SavedPredictions> predictions,
+                                               const OutputFolder& folder) {
+  std::vector<std::filesystem::path> files;
+  if (predictions) {
+    const trace::Span span(trace::Kind::step, "write_predictions");
+    report.predictions_digest = predictions->digest;
+    predictions->writer.finish(prediction_attributes(job, predictions->digest));
+    files = predictions->texts;
+    for (const auto& text : files) report.text_files.push_back(text.filename().string());
+    files.push_back(folder.predictions());
+  }
+  const trace::Span span(trace::Kind::step, "write_metrics");
+  report::write_metrics_file(report, partial_path(folder.metrics()));
+  files.push_back(folder.metrics());
+  return files;
+}
+
+void publish_trace(RootSide& root) {
+  try {
+    root.folder.publish_trace();
+  } catch (const Error& error) {
+    root.folder.drop_trace();
+    log::note(format("there is no trace: {}", error.what()));
+  }
+}
+
+// Nothing gets its name, and nothing of an earlier result goes, before all of it is on the disk.
 void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
              Phases& phases, const Stopwatch& publishing, RootSide& root) {
-  root.folder.begin_publishing();
-  try_for_trace(root, report, [&] { root.folder.make_way_for_trace(); });
-  if (predictions) {
-    const trace::Span span(trace::Kind::step, "publish_predictions");
-    report.predictions_digest = predictions->digest;
-    predictions->writer.publish(prediction_attributes(job, predictions->digest));
-    for (const auto& text : predictions->texts) {
-      publish_file(partial_path(text), text);
-      report.text_files.push_back(text.filename().string());
-    }
-  }
-  {
-    const trace::Span span(trace::Kind::step, "write_metrics");
-    report::write_metrics_file(report, root.folder.metrics());
-  }
+  auto files = write_files(job, report, std::move(predictions), root.folder);
   phases.done("publish");
   try_for_trace(root, report, [&] {
-    job.tracing->publish(phases, *root.trace);
-    root.folder.trace_published();
+    root.folder.check_trace();
+    job.tracing->finish(phases, *root.trace);
   });
   report.wall_s = process_age_s() - job.began_s;
   report.publish_s = publishing.elapsed_s();
-  root.events->finished("complete");
-  write_file_atomically(root.folder.report(), report::to_json(report));
-  root.folder.keep();
+  PartialFile text(root.folder.report());
+  text.append(report::to_json(report));
+  text.finish();
+  files.push_back(root.folder.report());
+  root.folder.publish(files, [&] { root.events->finished("complete"); });
+  if (root.trace) publish_trace(root);
 }
 
 }  // namespace
+
+void require_unchanged_data(const comm::Communicator& comm, const Job& job) {
+  comm::agree_on(comm, [&] {
+    job.data.set->require_unchanged();
+    if (job.saved_units) job.saved_units->reader().require_unchanged();
+  });
+}
 
 std::optional<report::RunReport> evaluate_job(const comm::Communicator& comm, Job& job,
                                               Phases& phases) {
@@ -195,6 +220,7 @@ std::optional<report::RunReport> evaluate_job(const comm::Communicator& comm, Jo
   std::optional<report::IdMatch> ids_matched;
   if (job.saved_texts) ids_matched = match_ids(comm, job, ids);
   if (job.saved_detections) ids_matched = job.saved_detections->ids;
+  require_unchanged_data(comm, job);
   const Stopwatch publishing;
   auto report = make_report(comm, job, loop, figures, phases);
   report.startup_s = startup_s;

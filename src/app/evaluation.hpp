@@ -11,6 +11,10 @@
 
 namespace tally::app {
 
+// Collective. Throws AgreedFailure where a file that samples are read from was written to since it
+// was opened.
+void require_unchanged_data(const comm::Communicator& comm, const Job& job);
+
 // Collective. Evaluates every rank's slice and publishes the result in the folder job.output; its
 // report, on rank 0. In a watch throws, on all ranks and with nothing left behind: StopRequested
 // where a rank was asked to stop, AgreedFailure where outputs were not finite. What else it throws

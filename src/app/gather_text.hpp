@@ -13,7 +13,7 @@ namespace tally::app {
 enum class JsonForm { object, list };
 
 // Collective. Writes JSON of this form, whose entries are the rows of one ragged column in rank
-// order, separators included, to partial_path(path), for publish_file(). At most window_bytes are
+// order, separators included, to partial_path(path), complete and synced. At most window_bytes are
 // on their way at a time. What reading or writing throws is agreed on: then every rank throws
 // comm::AgreedFailure.
 void gather_json(const comm::Communicator& comm, JsonForm form,

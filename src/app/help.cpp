@@ -61,7 +61,7 @@ std::string compare_help() {
 std::string inspect_help() {
   return format(
       "Usage: tally inspect FILE|RESULT [--verify] [--add-checksums FILE]\n"
-      "       tally inspect WEIGHTS [--weights-key KEY]\n"
+      "       tally inspect WEIGHTS [--weights-key KEY] [--to-safetensors FILE]\n"
       "       tally inspect RESULT|predictions.h5 [--worst N] [filters]\n\n"
       "Says what a data set, model, weights or result file holds; of a result's folder\n"
       "what its report says, of a trace what to open it with. Of saved predictions it\n"

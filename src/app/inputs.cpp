@@ -1,14 +1,20 @@
 #include "inputs.hpp"
 
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/trace/span.hpp>
 
+#include "same_file.hpp"
 #include "share_weights.hpp"
 
 namespace tally::app {
@@ -46,6 +52,29 @@ std::optional<SharedFile> read_card_beside(const comm::Communicator& comm,
   return read_once(comm, path, "model card");
 }
 
+// option: "model-sha256"; what: "model 'x.pt'"; wanted: empty for any.
+void require_digest(std::string_view option, std::string_view what, const std::string& found,
+                    const std::string& wanted) {
+  if (wanted.empty() || found == wanted) return;
+  throw Error(ErrorKind::model,
+              format("{} has the SHA-256 {}, --{} is {}", what, found, option, wanted),
+              "Give the file that is meant, or its digest.");
+}
+
+// Where the weights have the name of those that the model was exported with, and are others.
+std::optional<std::string> note_of_other_weights(const report::WeightsFile& weights,
+                                                 const std::optional<model::ModelCard>& card) {
+  const auto name = std::filesystem::path(weights.path).filename().string();
+  if (!card || weights.sha256.empty() || card->weights_sha256.empty()) {
+    return std::nullopt;
+  }
+  if (card->weights_name != name || card->weights_sha256 == weights.sha256) return std::nullopt;
+  return printable(
+      format("weights '{}' are not those of this name that the model was exported with: their "
+             "SHA-256 is {}, the model card's source has {}",
+             weights.path, weights.sha256, card->weights_sha256));
+}
+
 // Collective. The model's bytes are gone when it returns.
 std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
                                            const config::RunConfig& config,
@@ -59,11 +88,14 @@ std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
   options.precision = model::precision_from_name(config.precision);
   options.tune = config.tune;
   options.weights_prefix = config.weights_prefix;
+  options.allow_training_mode = config.allow_training_mode;
   options.cuda_graphs = config.cuda_graphs == "auto";
   if (card) options.card = card->named();
   std::unique_ptr<model::Master> master;
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "load_model");
+    require_digest("model-sha256", printable(format("model '{}'", config.model)), model.file.digest,
+                   config.model_sha256);
     master = model::load_master(model.named(), options);
   });
   loaded.model = model.file;
@@ -82,24 +114,41 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
   });
   comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.data + "'",
                    opened.file.digest);
+  agree_on_one_file(comm, config.data, opened.set->stamp());
   return opened;
 }
 
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
                        const device::Stream& stream, MoreWeights more) {
   LoadedModel loaded;
+  comm::agree_on(comm, [&] {
+    if (config.weights_sha256.empty() || !config.weights.empty()) return;
+    throw Error(ErrorKind::usage, "--weights-sha256 is given without --weights",
+                "Give the weights too, or --model-sha256 for the model's own.");
+  });
   auto master = load_master(comm, config, stream, loaded);
   if (!config.weights.empty()) {
     auto shared =
         share_weights(comm, open_on_all(comm, config.weights, config.weights_key), *master);
-    for (const auto& note : shared.notes) log::note(note);
+    for (const auto& note : shared.notes) log::note(note);  // what fails next may be due to it
+    loaded.notes = std::move(shared.notes);
     loaded.weights = std::move(shared.file);
   }
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
+    if (loaded.weights) {
+      require_digest("weights-sha256", printable(format("weights '{}'", config.weights)),
+                     loaded.weights->digest(), config.weights_sha256);
+    }
     const bool is_last = more == MoreWeights::none;
     loaded.predictor = is_last ? master->make_last_predictor() : master->make_predictor();
   });
+  if (loaded.weights) {
+    if (auto note = note_of_other_weights(*loaded.weights, loaded.predictor->card())) {
+      log::note(*note);
+      loaded.notes.push_back(std::move(*note));
+    }
+  }
   if (more == MoreWeights::come) loaded.master = std::move(master);
   return loaded;
 }

@@ -29,7 +29,8 @@ struct LoadedModel {
   std::unique_ptr<model::Predictor> predictor;
   report::InputFile model;
   std::optional<report::WeightsFile> weights;
-  std::string card_digest;  // of a card beside the model file; empty without one
+  std::vector<std::string> notes;  // of the weights; log::note() was given them
+  std::string card_digest;         // of a card beside the model file; empty without one
 };
 
 // Collective. Rank 0 reads the model, all get its bytes, every rank loads it; then the weights

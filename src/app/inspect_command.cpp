@@ -24,8 +24,10 @@
 #include <tally/weights/file_kind.hpp>
 
 #include "commands.hpp"
+#include "convert_weights.hpp"
 #include "inspect_samples.hpp"
 #include "interrupt.hpp"
+#include "output_folder.hpp"
 #include "saved_scores.hpp"
 #include "trace_path.hpp"
 
@@ -162,6 +164,7 @@ Lines describe(const config::InspectConfig& options) {
 
 void run_inspect(const std::vector<std::string>& arguments) {
   const auto options = config::parse_inspect_options(arguments);
+  mend_interrupted(options.file);
   if (options.shows_samples()) {
     return print_cut(inspect_samples(predictions_in(options.file), options.samples));
   }
@@ -171,6 +174,7 @@ void run_inspect(const std::vector<std::string>& arguments) {
     log::note(format("'{}' is a copy of '{}' with checksums", copy, options.file));
     return;
   }
+  if (!options.to_safetensors.empty()) return write_as_safetensors(options);
   const Lines lines = describe(options);
   if (lines.empty()) return inspect_data_set(options);
   if (options.verify) {

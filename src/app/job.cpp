@@ -23,6 +23,7 @@
 #include "batch_size.hpp"
 #include "binding_hints.hpp"
 #include "class_weights.hpp"
+#include "comparability.hpp"
 #include "model_size.hpp"
 #include "output_folder.hpp"
 #include "reading.hpp"
@@ -81,7 +82,7 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
   if (!config.watch.checkpoints.empty()) return comm.broadcast(watch_folder(config));
   auto output = comm.broadcast(config.output.empty() ? default_output_name() : config.output);
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) OutputFolder(output, config.overwrite, config.trace);
+    if (comm.is_root()) OutputFolder(output, config.overwrite, config.trace, inputs_of(config));
   });
   return output;
 }
@@ -229,14 +230,11 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   if (scores_units(job) || job.saved_detections) return;
   settle_batch_size(comm, job);
   warm_up(comm, job);
-  for (const auto& notes : {job.routes.notes, predictor.notes(), job.task->notes()}) {
+  for (const auto& notes :
+       {job.routes.notes, predictor.notes(), job.task->notes(), comparability_notes(job)}) {
     job.notes.insert(job.notes.end(), notes.begin(), notes.end());
   }
-  const bool has_classes = job.task->num_score_classes() > 0;
-  if (!predictor.card() && job.config.outputs.empty() && has_classes) {
-    job.notes.emplace_back(
-        "the model has no card: its outputs are taken as logits (--outputs says otherwise)");
-  }
+  note_model(job);
 }
 
 }  // namespace

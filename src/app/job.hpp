@@ -58,6 +58,7 @@ struct Job {
   std::string task_name;                                      // in force
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;
+  bool varies = false;  // the model gives other scores for the same batch, which was allowed
   std::unique_ptr<comm::Reducer> reducer;
   std::optional<plan::BatchGrid> grid;
   plan::BatchRange slice;
@@ -78,6 +79,9 @@ std::int64_t num_samples(const Job& job);
 // foreseeable reason fails here, on all ranks with one line, before anything is written.
 Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
                 const std::vector<std::string>& arguments, Phases& phases);
+
+// Adds notes for what a model's card says, or its absence, that changes what figures mean.
+void note_model(Job& job);
 
 // Adds a note for each option of metrics and their intervals that is given and changes nothing: a
 // user expects something of it.

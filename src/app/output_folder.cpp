@@ -1,19 +1,23 @@
 #include "output_folder.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <exception>
 
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
-#include <tally/report/run_report.hpp>
+#include <tally/base/printable.hpp>
 
+#include "earlier_result.hpp"
+#include "interrupt.hpp"
+#include "replacement.hpp"
 #include "trace_path.hpp"
 
 namespace tally::app {
@@ -21,15 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kEarlierEvents = "earlier-events.jsonl";
-
 [[noreturn]] void refuse(const fs::path& path, std::string_view why, std::string_view next_step) {
-  throw Error(ErrorKind::output, format("output folder '{}' {}", path.string(), why), next_step);
-}
-
-// False where another run holds the lock. A file system without locks lets everybody through.
-bool lock_file(const UniqueDescriptor& file) {
-  return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  throw Error(ErrorKind::output, format("output folder '{}' {}", printable(path.string()), why),
+              next_step);
 }
 
 // "report.json.partial-4711" for "report.json": what a run that was killed left of it.
@@ -40,6 +38,19 @@ bool is_partial_of(const fs::path& file, const fs::path& name) {
          found.find_first_not_of("0123456789", begins.size()) == std::string::npos;
 }
 
+[[noreturn]] void give_way(const fs::path& path) {
+  refuse(path, "is in use by another run", "Name another --output.");
+}
+
+void require_no_other_run(const fs::path& path) {
+  if (!is_being_replaced(path)) return;
+  refuse(path,
+         "is in use by another run, or was left by one that was killed (which of the two is not "
+         "known on a file system without locks)",
+         "Name another --output, or, if that run is dead, move what is in .tally-replacing or "
+         ".tally-replaced back and remove that folder.");
+}
+
 }  // namespace
 
 std::string default_output_name() {
@@ -47,62 +58,88 @@ std::string default_output_name() {
   return format("tally-{}-{}", utc_now_compact(), job ? job : std::to_string(::getpid()));
 }
 
-OutputFolder::OutputFolder(fs::path path, bool overwrite, fs::path trace)
-    : path_(std::move(path)), overwrite_(overwrite), trace_(std::move(trace)) {
+void mend_interrupted(const fs::path& result) {
+  std::error_code ignored;
+  const fs::path parent = result.has_parent_path() ? result.parent_path() : fs::path(".");
+  const fs::path folder = fs::is_directory(result, ignored) ? result : parent;
+  if (!lacks_its_report(folder)) return;
+  try {
+    const HeldInterrupts held;
+    // Without locks nothing says whether the run that replaces it is still at work.
+    const auto lock = FolderLock::take(folder);
+    if (lock && lock->holds() && lacks_its_report(folder)) settle(folder);
+  } catch (const std::exception&) {  // a folder that others own; its files are kept
+  }
+}
+
+OutputFolder::OutputFolder(fs::path path, bool overwrite, fs::path trace, std::vector<Input> inputs)
+    : path_(std::move(path)),
+      overwrite_(overwrite),
+      trace_(std::move(trace)),
+      inputs_(std::move(inputs)) {
   std::error_code ignored;
   if (fs::exists(path_, ignored) && !fs::is_directory(path_, ignored)) {
     refuse(path_, "is a file", "Name a folder with --output.");
   }
-  if (!trace_.empty()) check_trace_path(trace_, path_, overwrite_);
-  if (overwrite_) return;
-  for (const auto& file : result_files()) {
-    if (fs::exists(file, ignored)) {
-      refuse(path_, format("already holds a result ({})", file.filename().string()),
+  check_what_is_there();
+}
+
+OutputFolder::~OutputFolder() {
+  if (unfinished_) undo();
+}
+
+void OutputFolder::check_what_is_there() const {
+  if (!trace_.empty()) check_trace();
+  if (!overwrite_) return refuse_earlier();
+  // Files are where they can be judged when create() has settled what a killed run left.
+  if (is_being_replaced(path_)) return;
+  for (const auto& name : earlier_result(path_, trace_)) require_no_input(path_ / name, inputs_);
+  require_no_input(events(), inputs_);
+  for (const auto& file : leftovers()) require_no_input(file, inputs_);
+}
+
+void OutputFolder::refuse_earlier() const {
+  for (const auto name : kResultFiles) {
+    if (is_there(path_ / name)) {
+      refuse(path_, format("already holds a result ({})", name),
              "Name another one with --output, or replace it with --overwrite.");
     }
   }
-  if (fs::exists(events(), ignored)) {
+  if (is_there(events())) {
     refuse(path_, "holds the events of a run that is not finished (events.jsonl)",
            "Name another one with --output, or, if that run is dead, use --overwrite.");
   }
 }
 
-OutputFolder::~OutputFolder() {
-  if (!unfinished_) return;
-  std::error_code ignored;
-  for (const auto& file : unfinished_files()) fs::remove(file, ignored);
-  for (const auto& [aside, original] : earlier_events()) fs::rename(aside, original, ignored);
-  remove_created_folders();
-  remove_on_interrupt({}, {});
-}
-
-std::vector<fs::path> OutputFolder::result_files() const {
-  return {report(),
-          metrics(),
-          predictions(),
-          path_ / "predictions.json",
-          path_ / "nbest.json",
-          path_ / "detections.json"};
-}
-
 std::vector<fs::path> OutputFolder::unfinished_files() const {
-  const auto results = result_files();
-  std::vector<fs::path> files{events()};
-  for (const auto& file : results) files.push_back(partial_path(file));
-  if (publishing_) files.insert(files.end(), results.begin(), results.end());
+  std::vector<fs::path> files;
+  if (has_events_) files.push_back(events());
+  for (const auto name : kResultFiles) files.push_back(partial_path(path_ / name));
   if (!trace_.empty()) files.push_back(partial_path(trace_));
-  if (trace_published_) files.push_back(trace_);
   return files;
 }
 
 void OutputFolder::create() {
-  create_folders();
-  if (overwrite_) claim_earlier_result();
-  remove_leftovers();
-  if (overwrite_) set_events_aside();
-  claim();
+  const HeldInterrupts held;
   unfinished_ = true;
-  remove_on_interrupt(unfinished_files(), created_folders_, earlier_events());
+  create_folders();
+  lock_ = FolderLock::take(path_);
+  if (!lock_) give_way(path_);
+  if (lock_->holds()) {
+    settle(path_);
+  } else {
+    require_no_other_run(path_);
+  }
+  check_what_is_there();  // another run may have ended meanwhile
+  if (lock_->holds()) {
+    for (const auto& file : leftovers()) ::unlink(file.c_str());
+  }
+  begin_replacing(path_);
+  has_begun_ = true;
+  claim_events();
+  std::vector<fs::path> last{kept_aside(path_), lock_->path()};
+  last.insert(last.end(), created_folders_.begin(), created_folders_.end());
+  remove_on_interrupt(unfinished_files(), last, {{kept_aside(path_) / kEventsFile, events()}});
 }
 
 void OutputFolder::create_folders() {
@@ -114,9 +151,8 @@ void OutputFolder::create_folders() {
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
     const bool made_here = ::mkdir(folder->c_str(), 0777) == 0;
     if (!made_here && errno != EEXIST) {
-      const auto why = errno_text(errno);
-      remove_created_folders();
-      refuse(path_, format("cannot be created ({})", why), "Name another one with --output.");
+      refuse(path_, format("cannot be created ({})", errno_text(errno)),
+             "Name another one with --output.");
     }
     if (made_here) created_folders_.insert(created_folders_.begin(), *folder);
   }
@@ -127,109 +163,85 @@ void OutputFolder::remove_created_folders() {
   created_folders_.clear();
 }
 
-// Where a run is still writing here, its events are locked.
-void OutputFolder::claim_earlier_result() {
-  earlier_lock_ = UniqueDescriptor(::open(events().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (earlier_lock_ && !lock_file(earlier_lock_)) give_way();
-}
-
-// Nobody else writes here by now, so that half-written files belong to a run that was killed; so do
-// the present events, if that run had set earlier ones aside.
-void OutputFolder::remove_leftovers() {
-  auto names = result_files();
+// Of runs that were killed, half-written, where no other run writes here.
+std::vector<fs::path> OutputFolder::leftovers() const {
+  std::vector<fs::path> names(kResultFiles.begin(), kResultFiles.end());
   if (!trace_.empty() && lies_in(trace_, path_)) names.push_back(trace_);
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(path_, ignored)) {
-    const fs::path& file = entry.path();
-    if (is_partial_of(file, kEarlierEvents)) fs::rename(file, events(), ignored);
-    for (const auto& name : names) {
-      if (is_partial_of(file, name)) fs::remove(file, ignored);
-    }
+  std::vector<fs::path> found;
+  if (!is_there(path_)) return found;
+  for (const auto& file : names_in(path_)) {
+    const auto is_of = [&](const auto& name) { return is_partial_of(file, name); };
+    if (std::ranges::any_of(names, is_of)) found.push_back(path_ / file);
   }
+  return found;
 }
 
-std::vector<Rename> OutputFolder::earlier_events() const {
-  if (!earlier_events_aside_) return {};
-  return {{partial_path(path_ / kEarlierEvents), events()}};
-}
-
-// An earlier result keeps its events until it is replaced.
-void OutputFolder::set_events_aside() {
-  earlier_events_aside_ = true;
-  for (const auto& [aside, original] : earlier_events()) {
-    earlier_events_aside_ = ::rename(original.c_str(), aside.c_str()) == 0;
-  }
-}
-
-void OutputFolder::claim() {
-  lock_ = UniqueDescriptor(::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666));
-  const int error = lock_ ? 0 : errno;
-  if (error == EEXIST || (error == 0 && !lock_file(lock_))) give_way();
-  if (error == 0) return;
-  remove_created_folders();
-  for (const auto& [aside, original] : earlier_events()) ::rename(aside.c_str(), original.c_str());
-  refuse(path_, format("is not writable ({})", errno_text(error)),
+void OutputFolder::claim_events() {
+  const UniqueDescriptor file(
+      ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666));
+  has_events_ = static_cast<bool>(file);
+  if (has_events_) return;
+  if (errno == EEXIST) give_way(path_);  // there are no locks here
+  refuse(path_, format("is not writable ({})", errno_text(errno)),
          "Name another one with --output.");
 }
 
-// The folder is another run's: nothing in it is ours to remove or to put back.
-void OutputFolder::give_way() {
-  refuse(path_, "is in use by another run", "Name another --output.");
+// So that a folder is there, whatever happens, once its result is.
+void OutputFolder::sync_created_folders() const {
+  for (const auto& folder : created_folders_) {
+    sync_folder(folder.has_parent_path() ? folder.parent_path() : fs::path("."));
+  }
 }
 
-// That of the result that goes, if it lies in this folder; one elsewhere is the user's. Empty if
-// there is none.
-fs::path OutputFolder::earlier_trace() const {
-  const fs::path trace = report::trace_of_report(report());
-  std::error_code ignored;
-  const bool is_file = fs::symlink_status(trace, ignored).type() == fs::file_type::regular;
-  if (!is_file || !lies_in(trace, path_) || !is_trace(trace)) return {};
-  return fs::equivalent(trace, trace_, ignored) ? fs::path() : trace;
-}
-
-void OutputFolder::begin_publishing() {
-  std::error_code error;
-  const auto trace = overwrite_ ? earlier_trace() : fs::path();
-  for (const auto& file : result_files()) {
-    const std::string name = file.filename().string();
-    if (!overwrite_ && fs::exists(fs::symlink_status(file, error))) {
+void OutputFolder::publish(const std::vector<fs::path>& files,
+                           const std::function<void()>& complete) {
+  const HeldInterrupts held;
+  std::vector<std::string> names;
+  for (const auto& file : files) names.push_back(file.filename());
+  for (const auto name : kResultFiles) {  // a failure would take away those of other names, too
+    if (!overwrite_ && is_there(path_ / name)) {
       refuse(path_, format("holds '{}', which came while the run went on", name),
              "Name another --output.");
     }
-    if (overwrite_ && !fs::remove(file, error) && error) {
-      refuse(path_, format("holds '{}', which cannot be replaced ({})", name, error.message()),
-             "Name another --output.");
+  }
+  const auto earlier = overwrite_ ? earlier_result(path_, trace_) : std::vector<std::string>();
+  sync_created_folders();
+  try {
+    replace_result(path_, earlier, names, complete);
+  } catch (...) {
+    undo();
+    throw;
+  }
+  unfinished_ = false;
+  discard_replaced(path_);
+  created_folders_.clear();
+  lock_.reset();
+  remove_on_interrupt(trace_.empty() ? std::vector<fs::path>() : std::vector{partial_path(trace_)},
+                      {});
+}
+
+void OutputFolder::check_trace() const { check_trace_path(trace_, path_, overwrite_); }
+
+void OutputFolder::publish_trace() {
+  check_trace();
+  const auto put = overwrite_ ? publish_file : publish_new_file;
+  put(partial_path(trace_), trace_);
+  remove_on_interrupt({}, {});
+}
+
+void OutputFolder::drop_trace() { ::unlink(partial_path(trace_).c_str()); }
+
+void OutputFolder::undo() {
+  unfinished_ = false;
+  if (has_begun_) {  // else what lies there is of another run, which may be at work
+    for (const auto& file : unfinished_files()) ::unlink(file.c_str());
+    try {
+      roll_back(path_);
+    } catch (const std::exception&) {  // the next run that comes here does it
     }
   }
-  if (!trace.empty()) fs::remove(trace, error);
-  for (const auto& [aside, original] : earlier_events()) fs::remove(aside, error);
-  earlier_events_aside_ = false;
-  publishing_ = true;
-  remove_on_interrupt(unfinished_files(), created_folders_);
-}
-
-void OutputFolder::make_way_for_trace() {
-  check_trace_path(trace_, path_, overwrite_);
-  std::error_code error;
-  if (!fs::remove(trace_, error) && error) {
-    throw Error(ErrorKind::output,
-                format("trace '{}' cannot be replaced ({})", trace_.string(), error.message()),
-                "Name another file.");
-  }
-}
-
-void OutputFolder::trace_published() {
-  trace_published_ = true;
-  remove_on_interrupt(unfinished_files(), created_folders_);
-}
-
-void OutputFolder::drop_trace() {
-  std::error_code ignored;
-  fs::remove(partial_path(trace_), ignored);
-}
-
-void OutputFolder::keep() {
-  unfinished_ = false;
+  lock_.reset();
+  remove_created_folders();
   remove_on_interrupt({}, {});
 }
 

@@ -1,48 +1,56 @@
-// The folder of one result. Rank 0 owns it; a run that does not end well leaves nothing in it.
+// The folder of one result. Rank 0 owns it; a run that does not end well leaves nothing in it, and
+// an earlier result as it was.
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <tally/base/unique_descriptor.hpp>
-
-#include "interrupt.hpp"
+#include "folder_lock.hpp"
+#include "own_inputs.hpp"
 
 namespace tally::app {
 
 // "tally-<UTC time>-<job or process id>"
 std::string default_output_name();
 
+// Before a result is read, given as its folder or a file in it: if a run was killed when it had
+// moved the report away, the earlier result is brought back. Nothing happens where a report is in
+// its place, another process is at work, the file system has no locks that would say so, or this
+// process may not write.
+void mend_interrupted(const std::filesystem::path& result);
+
 class OutputFolder {
  public:
-  // Refuses a path that holds a result (unless `overwrite`) or that cannot be a folder; creates
-  // nothing. `trace`: another file of the result, which may lie elsewhere; empty: none. Throws
-  // Error(output).
-  OutputFolder(std::filesystem::path path, bool overwrite, std::filesystem::path trace = {});
-  // Removes what this run left, unless keep() was reached.
+  // Refuses a path that holds a result (unless `overwrite`), files that no run wrote, or that
+  // cannot be a folder; changes nothing there. `trace`: another file of the result, which may lie
+  // elsewhere; empty: none. `inputs` are not to be replaced. Throws Error(output), Error(usage).
+  OutputFolder(std::filesystem::path path, bool overwrite, std::filesystem::path trace = {},
+               std::vector<Input> inputs = {});
+  // Removes what this run left, unless publish() was reached.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  // Creates the folder and claims it: of two runs that want it, one is refused, with `overwrite`
-  // too (where the file system has locks). Removes what a killed run left half-written. Throws
-  // Error(output).
+  // Creates the folder and locks it: of two runs that want it, one is refused, with `overwrite`
+  // too. Removes what a killed run left half-written, or, where the file system has no locks,
+  // refuses a folder in which a run began and is not known to have ended. Throws Error(output).
   void create();
-  // This run's files are about to get their final names. An earlier result goes, its report first,
-  // so that no report ever describes another run's predictions, and last a trace of it in this
-  // folder; from now on a failure removes this run's published files too. Without `overwrite`
-  // nothing is removed. Throws Error(output).
-  void begin_publishing();
-  // After begin_publishing(). The trace's path is as it was when this run began, and free: with
-  // `overwrite` an earlier trace goes. Throws Error(output); what is there stays.
-  void make_way_for_trace();
-  // The trace has its name: from now on a failure removes it. Only this run's own ever is.
-  void trace_published();
+  // The result is written: `files`, of this folder, lie at their partial_path() and are synced, the
+  // report among them. They take the place of the earlier result, if there is one, and `complete`
+  // is called at the end; what is thrown until then leaves the earlier result as it was. Without
+  // `overwrite` nothing is replaced. Throws Error(output).
+  void publish(const std::vector<std::filesystem::path>& files,
+               const std::function<void()>& complete);
+  // Whether the trace's path is as it was when this run began. Throws Error(output).
+  void check_trace() const;
+  // After publish(): the trace, which lies at its partial_path(), gets its name; with `overwrite`
+  // it takes the place of an earlier trace. Throws Error(output); what is there stays.
+  void publish_trace();
   // There will be no trace: removes what is written of it.
   void drop_trace();
-  // The result is complete.
-  void keep();
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path report() const { return path_ / "report.json"; }
@@ -52,32 +60,26 @@ class OutputFolder {
   std::filesystem::path events() const { return path_ / "events.jsonl"; }
 
  private:
+  void check_what_is_there() const;
+  void refuse_earlier() const;
   void create_folders();
   void remove_created_folders();
-  void claim_earlier_result();
-  void remove_leftovers();
-  void set_events_aside();
-  std::filesystem::path earlier_trace() const;
-  void claim();
-  [[noreturn]] void give_way();
-  // The events of the earlier result, set aside until it is replaced.
-  std::vector<Rename> earlier_events() const;
-  // What is published in the folder; of these, the report comes first.
-  std::vector<std::filesystem::path> result_files() const;
+  std::vector<std::filesystem::path> leftovers() const;
+  void claim_events();
   // The files of a run that is not complete.
   std::vector<std::filesystem::path> unfinished_files() const;
+  void sync_created_folders() const;
+  void undo();
 
   std::filesystem::path path_;
   bool overwrite_;
   std::filesystem::path trace_;
+  std::vector<Input> inputs_;
   bool unfinished_ = false;
-  bool publishing_ = false;
-  bool trace_published_ = false;
-  bool earlier_events_aside_ = false;
+  bool has_begun_ = false;                              // what is kept aside is this run's
+  bool has_events_ = false;                             // of this run's own
   std::vector<std::filesystem::path> created_folders_;  // innermost first
-  // Locked as long as they are open: the events of the earlier result until they are set aside,
-  // this run's own until it ends, however it ends.
-  UniqueDescriptor earlier_lock_, lock_;
+  std::optional<FolderLock> lock_;
 };
 
 }  // namespace tally::app

@@ -26,6 +26,10 @@ std::int64_t row_bytes_of(const std::vector<predictions::ColumnSpec>& columns) {
   return bytes;
 }
 
+std::string threads_text(int threads) {
+  return format("{} thread{} per rank", threads, threads == 1 ? "" : "s");
+}
+
 std::string task_text(const Job& job) {
   const auto& info = job.data.set->info();
   const std::string& task = job.task_name;
@@ -83,7 +87,7 @@ std::string plan_text(const Job& job, int world_size) {
       line("model", format("{} ({})", job.model.model.path, human_bytes(job.model.model.bytes)));
   if (job.model.weights) text += line("weights", job.model.weights->path);
   text += line("data", format("{} ({}, {})", info.path.string(), human_bytes(info.file_bytes),
-                              info.integrity_checked ? "with checksums" : "without checksums"));
+                              info.integrity()));
   text += line("task", task_text(job));
   const auto& metrics = job.task->metrics();
   text += line("metrics", metrics.empty() ? "none" : format("{}", fmt::join(metrics, ", ")));
@@ -99,15 +103,15 @@ std::string plan_text(const Job& job, int world_size) {
   }
   text += line("ranks",
                format("{}, {} each, balance {:.3f}", world_size, share, grid.balance(world_size)));
-  text += line("device", format("{} ({}), {} thread(s) per rank", name(job.device.kind),
-                                job.device.model, job.config.threads));
+  text += line("device", format("{} ({}), {}", name(job.device.kind), job.device.model,
+                                threads_text(job.config.threads)));
   text += line("precision", job.config.precision);
   text += line("form", form_of(job));
   for (const auto& place : device::placement_lines(job.placement.table)) {
     text += line("placement", place);
   }
   const auto staged = job.config.stage.empty() ? "" : ", from a copy in " + job.config.stage;
-  text += line("reading", format("{} thread(s) per rank{}", job.read_threads, staged));
+  text += line("reading", threads_text(job.read_threads) + staged);
   text += line("reduction", format("{}{}, state {} per rank", job.reducer->description(),
                                    job.config.check_reduction ? ", checked" : "",
                                    human_bytes(job.task->layout()->num_bytes())));

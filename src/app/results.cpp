@@ -12,6 +12,7 @@
 #include <tally/plan/coverage.hpp>
 #include <tally/predictions/writer.hpp>
 
+#include "comparability.hpp"
 #include "gather_columns.hpp"
 #include "gather_text.hpp"
 #include "provenance.hpp"
@@ -77,9 +78,11 @@ void fill_inputs(report::RunReport& report, const Job& job) {
   report.weights = job.model.weights;
   if (const auto& card = job.model.predictor->card()) report.model_source = card->source;
   report.data = job.data.file;
+  report.recipes = job.routes.recipes;
   if (!job.config.stage.empty()) report.staged_bytes = job.staged_bytes;
-  report.data_integrity_checked = info.integrity_checked;
-  report.notes = job.notes;
+  report.data_integrity = info.integrity();
+  report.notes = job.model.notes;
+  report.notes.insert(report.notes.end(), job.notes.begin(), job.notes.end());
 }
 
 }  // namespace
@@ -157,12 +160,13 @@ report::RunReport make_report(const comm::Communicator& comm, const Job& job,
   report.environment.emplace_back(report::kModelForm, form_of(job));
   report.environment.emplace_back("read_threads", format("{}", job.read_threads));
   for (auto& fact : device_facts(job)) report.environment.push_back(std::move(fact));
-  if (job.config.tune && job.device.kind == DeviceKind::cuda) {
+  if (!is_comparable(job)) {
     report.comparable = false;
-    report.notes.emplace_back(
-        "--tune: cuDNN may choose other algorithms in another run, so that the digests are not "
-        "comparable");
-    log::note(report.notes.back());
+    for (auto& note : comparability_notes(job)) {  // of a watch, maybe of these weights alone
+      if (std::ranges::find(report.notes, note) == report.notes.end()) {
+        report.notes.push_back(std::move(note));
+      }
+    }
   } else if (!report.comparable) {
     report.notes.emplace_back(
         "the ranks differ in what the digests depend on (processor, libraries or environment): "

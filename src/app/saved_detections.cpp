@@ -115,6 +115,7 @@ class DetectionFile {
     }
   }
   std::string text(std::string_view name) const { return root_text(file_, name); }
+  void require_unchanged() const { file_.require_unchanged(); }
 
  private:
   tasks::Detection detection(std::size_t place) const {
@@ -172,6 +173,7 @@ SavedDetections of_hdf5(const std::string& path, data::DataSet& data_set, std::i
   DetectionFile file(path, data_set.info());
   SavedDetections saved = file.read();
   file.check_images(data_set);
+  file.require_unchanged();
   add_missing(file.indices(), num_scored, data_set, saved.ids);
   const std::string predicted = file.text("data_identity");
   if (!predicted.empty() && predicted != data_identity) {

@@ -9,20 +9,11 @@
 #include <tally/model/fake_predictors.hpp>
 
 #include "job.hpp"
+#include "output_folder.hpp"
 #include "score_units.hpp"
 
 namespace tally::app {
 namespace {
-
-// A run replaces what lies in its folder.
-void check_not_replaced(const std::string& predictions, const std::string& output) {
-  std::error_code ignored;
-  const auto folder = std::filesystem::path(predictions).parent_path();
-  if (!std::filesystem::equivalent(folder.empty() ? "." : folder, output, ignored)) return;
-  throw Error(ErrorKind::usage,
-              format("the predictions '{}' lie in the output folder", printable(predictions)),
-              "Name another folder with --output.");
-}
 
 // The predictions in the folder of a result; else what was given.
 std::string in_result(const std::string& given) {
@@ -72,10 +63,10 @@ void take_units(Job& job) {
 
 void take_predictions(const comm::Communicator& comm, Job& job) {
   config::RunConfig& config = job.config;
+  if (comm.is_root()) mend_interrupted(config.predictions);
   config.predictions = comm.broadcast(in_result(config.predictions));
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
-    check_not_replaced(config.predictions, job.output);
     job.model.model = describe_input(config.predictions);
   });
   job.model.model.path = config.predictions;

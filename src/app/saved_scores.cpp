@@ -113,6 +113,7 @@ TextsById texts_of_hdf5(const std::string& path) {
   }
   const auto ids = texts_in(file, "id");
   auto answers = texts_in(file, "prediction");
+  file.require_unchanged();
   if (ids.size() != answers.size()) {
     throw Error(ErrorKind::dataset, format("{} '{}' has {} ids and {} predictions", kWhat, path,
                                            ids.size(), answers.size()));

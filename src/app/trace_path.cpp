@@ -12,6 +12,8 @@
 #include <tally/base/format.hpp>
 #include <tally/trace/trace_file.hpp>
 
+#include "replacement.hpp"
+
 namespace tally::app {
 namespace {
 
@@ -30,7 +32,7 @@ void check_type(const fs::path& trace) {
   if (type == fs::file_type::directory) {
     refuse(trace, "is a folder", "Name a file in it with --trace.");
   }
-  // What cannot be looked at has no folder that could be used; this is told below.
+  // What cannot be looked at has no folder that could be used; this is refused below.
   if (type != fs::file_type::none) refuse(trace, "is no regular file", "Name another file.");
 }
 
@@ -76,10 +78,9 @@ void check_trace_path(const fs::path& trace, const fs::path& output, bool overwr
   }
   const fs::path folder = plain(trace).parent_path();
   if (lies_in(trace, output)) {
-    for (const std::string_view taken :
-         {"report.json", "metrics.h5", "predictions.h5", "events.jsonl"}) {
-      if (trace.filename() == taken)
-        refuse(trace, "is another file of the result", "Name another file.");
+    const std::string name = trace.filename();
+    if (name == kEventsFile || std::ranges::find(kResultFiles, name) != kResultFiles.end()) {
+      refuse(trace, "is another file of the result", "Name another file.");
     }
     return;
   }

@@ -87,9 +87,9 @@ std::int64_t Tracing::num_dropped() const {
   return dropped;
 }
 
-void Tracing::publish(Phases& phases, trace::TraceFile& file) {
+void Tracing::finish(Phases& phases, trace::TraceFile& file) {
   file.add(take(phases), origin_ns_);
-  file.publish(ranks_);
+  file.finish(ranks_);
 }
 
 void show_spans_to_profilers() {

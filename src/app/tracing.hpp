@@ -22,13 +22,13 @@ class Tracing {
 
   // Collective. What was recorded so far, the phases that ended included, goes to `file`, which
   // only rank 0 has; at most `window_bytes` are on their way. On rank 0, why the file could not be
-  // written: then publish() makes no sense.
+  // written: then finish() makes no sense.
   std::optional<Error> gather(const comm::Communicator& comm, Phases& phases,
                               std::int64_t window_bytes, trace::TraceFile* file);
   // How many events found no room, on all ranks: known to rank 0 after gather().
   std::int64_t num_dropped() const;
   // On rank 0, after gather(): adds what was recorded since. Error(output).
-  void publish(Phases& phases, trace::TraceFile& file);
+  void finish(Phases& phases, trace::TraceFile& file);
 
  private:
   std::vector<trace::Event> take(Phases& phases);

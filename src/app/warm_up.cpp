@@ -6,6 +6,7 @@
 #include <tally/evaluate/routes.hpp>
 #include <tally/trace/span.hpp>
 
+#include "comparability.hpp"
 #include "naming_model.hpp"
 #include "share_weights.hpp"
 
@@ -22,6 +23,7 @@ void warm_up(const comm::Communicator& comm, Job& job) {
                         *job.stream);
     });
   });
+  check_repeats(comm, job);
 }
 
 std::vector<std::string> take_weights(const comm::Communicator& comm, Job& job,

@@ -12,7 +12,8 @@
 namespace tally::app {
 
 // Collective. Which input goes where, and one batch of zeros: each predictor settles by one how it
-// runs. Throws AgreedFailure on all ranks where model and data set do not fit each other.
+// runs; then whether it gives the same scores twice (comparability.hpp). Throws AgreedFailure on
+// all ranks where model and data set do not fit each other.
 void warm_up(const comm::Communicator& comm, Job& job);
 
 // Collective. Other weights in place of those that the job has, which has no predictor then. Throws

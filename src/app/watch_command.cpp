@@ -78,7 +78,7 @@ void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional
     if (!has_told_notes) log::note(note);  // the next ones are chosen alike
   }
   has_told_notes = true;
-  build_predictor(comm, job);
+  if (!did(comm, ErrorKind::model, root, [&] { build_predictor(comm, job); })) return;
   phases.done("load_weights");
   std::optional<report::RunReport> report;
   const auto evaluate = [&] { report = evaluate_job(comm, job, phases); };

@@ -1,11 +1,7 @@
 #include "watch_output.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 
 #include <nlohmann/json.hpp>
 
@@ -28,12 +24,12 @@ constexpr std::string_view kAnother = "Name another folder with --output.";
 
 // What may be otherwise when a watch goes on: it changes no figure, or (batch size, threads,
 // device) the last bits of some at most.
-constexpr std::array<std::string_view, 25> kMayChange{
-    "config",   "output",        "checkpoints", "model",     "data",
-    "poll",     "stop-after",    "time-limit",  "monitor",   "mode",
-    "patience", "min-delta",     "significant", "keep-best", "batch-size",
-    "threads",  "read-threads",  "device",      "reduce",    "cuda-graphs",
-    "stage",    "gather-window", "spill-dir",   "progress",  "check-reduction"};
+constexpr std::array<std::string_view, 26> kMayChange{
+    "config",      "output",         "checkpoints",  "model",   "data",          "poll",
+    "stop-after",  "time-limit",     "monitor",      "mode",    "patience",      "min-delta",
+    "significant", "keep-best",      "batch-size",   "threads", "read-threads",  "device",
+    "reduce",      "cuda-graphs",    "model-sha256", "stage",   "gather-window", "spill-dir",
+    "progress",    "check-reduction"};
 
 json settings_that_count(const Job& job) {
   json settings = json::object();
@@ -108,7 +104,13 @@ WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexica
                        error.message()),
                 kAnother);
   }
-  lock();
+  lock_ = FolderLock::take(path_);
+  if (!lock_) {
+    throw Error(
+        ErrorKind::output,
+        format("another process watches into '{}', or writes there", printable(path_.string())),
+        kAnother);
+  }
   const auto file = path_ / kWatchFile;
   const auto now = described(job);
   if (fs::exists(file, error)) {
@@ -125,21 +127,6 @@ void WatchOutput::mark_ended() const {
   auto now = parsed(path_ / kWatchFile);
   now["ended"] = utc_now_iso();
   write_file_atomically(path_ / kWatchFile, now.dump(2) + "\n");
-}
-
-void WatchOutput::lock() {
-  const auto file = path_ / ".lock";
-  lock_ = UniqueDescriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!lock_) {
-    throw Error(ErrorKind::output,
-                format("output folder '{}' cannot be written ({})", printable(path_.string()),
-                       errno_text(errno)),
-                kAnother);
-  }
-  // A file system without locks lets everybody through.
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  throw Error(ErrorKind::output,
-              format("another process watches into '{}'", printable(path_.string())), kAnother);
 }
 
 }  // namespace tally::app

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
+#include <optional>
 
-#include <tally/base/unique_descriptor.hpp>
-
+#include "folder_lock.hpp"
 #include "job.hpp"
 
 namespace tally::app {
@@ -23,10 +22,8 @@ class WatchOutput {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  void lock();
-
   std::filesystem::path path_;
-  UniqueDescriptor lock_;
+  std::optional<FolderLock> lock_;
 };
 
 }  // namespace tally::app

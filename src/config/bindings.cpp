@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
 #include <utility>
 
@@ -95,6 +96,21 @@ Binding words(std::string& field) {
   return {.set = [&field](std::string_view text) -> Complaint {
             if (text.empty()) return kNotEmpty;
             field = text;
+            return std::nullopt;
+          },
+          .text = [&field] { return field; }};
+}
+
+Binding sha256_digits(std::string& field) {
+  return {.set = [&field](std::string_view text) -> Complaint {
+            const auto is_digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
+            if (text.size() != 64 || !std::ranges::all_of(text, is_digit)) {
+              return "64 hexadecimal digits, as sha256sum prints them";
+            }
+            field.resize(text.size());
+            std::ranges::transform(text, field.begin(), [](unsigned char c) {
+              return static_cast<char>(std::tolower(c));
+            });
             return std::nullopt;
           },
           .text = [&field] { return field; }};

@@ -57,6 +57,8 @@ Binding number(double& field, double low, double high);
 using Choices = std::vector<std::string_view>;
 
 Binding words(std::string& field);
+// 64 hexadecimal digits, in lower case in the field.
+Binding sha256_digits(std::string& field);
 // An empty field means that nothing was chosen.
 Binding one_of(std::string& field, Choices choices);
 Binding flag(bool& field);

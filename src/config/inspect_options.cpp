@@ -34,8 +34,16 @@ OptionTable inspect_table(InspectConfig& config) {
       {kDataSets, "add-checksums", "FILE", "write a copy with checksum tables", "",
        words(config.add_checksums)},
       {kWeights, "weights-key", "KEY",
-       "entry of a training checkpoint that holds the weights, as state_dict", "found by itself",
-       words(config.weights_key)},
+       "entry of a training checkpoint that holds the weights, as state_dict_ema",
+       "found by itself", words(config.weights_key)},
+      {kWeights, "to-safetensors", "FILE", "write them, whatever files they are in, as this one",
+       "", words(config.to_safetensors)},
+      {kWeights, "weights-prefix", "PREFIX",
+       "with --to-safetensors: taken off their names, as 'net.'; tensors without it are left out",
+       "none; with --like as --weights does it", words(config.weights_prefix)},
+      {kWeights, "like", "FILE",
+       "with --to-safetensors: a list of a model's weights, whose names and shapes they must fit",
+       "", words(config.like)},
       {kSamples, "worst", "N",
        "the N worst: largest loss first, of questions the lowest f1 or the wrong choices, of "
        "segmentations the least right pixels, of detections the fewest objects found",
@@ -54,6 +62,15 @@ OptionTable inspect_table(InspectConfig& config) {
   };
 }
 
+// Of the options of weights; empty if none is.
+std::string_view first_given(const InspectConfig& config) {
+  return !config.weights_key.empty()      ? "weights-key"
+         : !config.to_safetensors.empty() ? "to-safetensors"
+         : !config.weights_prefix.empty() ? "weights-prefix"
+         : !config.like.empty()           ? "like"
+                                          : "";
+}
+
 void check_together(const InspectConfig& config) {
   const bool copies = !config.add_checksums.empty();
   if (copies && config.verify) {
@@ -68,10 +85,15 @@ void check_together(const InspectConfig& config) {
     throw Error(ErrorKind::usage, format("{} is for data sets, not for the rows of predictions",
                                          config.verify ? "--verify" : "--add-checksums"));
   }
-  if (!config.weights_key.empty() && (config.shows_samples() || copies || config.verify)) {
+  const auto for_weights = first_given(config);
+  if (!for_weights.empty() && (config.shows_samples() || copies || config.verify)) {
     throw Error(ErrorKind::usage,
-                format("--weights-key is for weights, not for {}",
+                format("--{} is for weights, not for {}", for_weights,
                        config.shows_samples() ? "the rows of predictions" : "data sets"));
+  }
+  if (config.to_safetensors.empty() && !(config.weights_prefix + config.like).empty()) {
+    throw Error(ErrorKind::usage, format("--{} is given without --to-safetensors",
+                                         config.like.empty() ? "weights-prefix" : "like"));
   }
 }
 

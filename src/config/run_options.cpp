@@ -34,12 +34,20 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
   return {
       {kFiles, "model", "FILE", "TorchScript model, .pt or .ts, or .pt2 package", "",
        words(run.model), must},
+      {kFiles, "model-sha256", "HEX", "end with code 4 if the model file has another digest", "",
+       sha256_digits(run.model_sha256)},
       {kFiles, "weights", "PATH",
-       "weights that replace the model's: a state_dict (.pt, .pth) or .safetensors",
+       "weights that replace the model's: a state_dict or training checkpoint (.pt, .pth, .ckpt, "
+       ".bin), .safetensors, shards with their index, or a folder: of Transformers, Accelerate, "
+       "torch.distributed.checkpoint (DCP) or DeepSpeed (ZeRO)",
        "the model's own", words(run.weights)},
+      {kFiles, "weights-sha256", "HEX",
+       "end with code 4 if the weights have another digest: of the file, or, where there are "
+       "several, tensors_sha256 of the report",
+       "", sha256_digits(run.weights_sha256)},
       {kFiles, "weights-key", "KEY",
-       "entry of a training checkpoint that holds the weights, as state_dict", "found by itself",
-       words(run.weights_key)},
+       "entry of a training checkpoint that holds the weights, as state_dict_ema",
+       "found by itself", words(run.weights_key)},
       {kFiles, "weights-prefix", "PREFIX",
        "taken off the names of the weights, as 'net.'; tensors without it are left out",
        "module., _orig_mod. and model., where that fits", words(run.weights_prefix)},
@@ -104,6 +112,10 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
       {kHow, "cuda-graphs", "WHEN",
        "GPUs: auto replays a forward pass of many small kernels where that is faster; or off", "",
        one_of(run.cuda_graphs, {"auto", "off"})},
+      {kHow, "allow-training-mode", "BOOL",
+       "evaluate a model that was traced in training mode, or that gives other scores for the same "
+       "batch, as its file says; the digests are not comparable then",
+       "", flag(run.allow_training_mode)},
       {kHow, "device", "D", "cpu, cuda; auto: a GPU where there is one", "",
        one_of(run.device, {"auto", "cpu", "cuda"})},
       {kHow, "reduce", "R",
@@ -146,14 +158,30 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
 }
 
 // Of what a model does, which is done already.
-constexpr std::array<std::string_view, 17> kOfModels{
-    "model",       "weights",     "weights-key",    "weights-prefix", "max-answer-length",
-    "n-best",      "batch-size",  "bucket-batches", "precision",      "tune",
-    "cuda-graphs", "device",      "reduce",         "threads",        "no-answer-threshold",
-    "stage",       "read-threads"};
+constexpr std::array<std::string_view, 20> kOfModels{"model",
+                                                     "model-sha256",
+                                                     "weights",
+                                                     "weights-sha256",
+                                                     "weights-key",
+                                                     "weights-prefix",
+                                                     "max-answer-length",
+                                                     "n-best",
+                                                     "batch-size",
+                                                     "bucket-batches",
+                                                     "precision",
+                                                     "tune",
+                                                     "cuda-graphs",
+                                                     "device",
+                                                     "reduce",
+                                                     "threads",
+                                                     "stage",
+                                                     "read-threads",
+                                                     "no-answer-threshold",
+                                                     "allow-training-mode"};
 
 // What each checkpoint brings, or each result has of its own.
-constexpr std::array<std::string_view, 3> kOfOneRun{"weights", "overwrite", "trace"};
+constexpr std::array<std::string_view, 4> kOfOneRun{"weights", "weights-sha256", "overwrite",
+                                                    "trace"};
 
 OptionTable watch_options(WatchConfig& watch) {
   return {{kFiles, "checkpoints", "DIR", "folder that training writes its checkpoints to", "",

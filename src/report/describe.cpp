@@ -88,6 +88,13 @@ std::vector<std::string> lines_of(const Json& json) {
   return lines;
 }
 
+// Reports of 0.1.0 do not name their texts.
+std::vector<std::string> texts_of_task(std::string_view task) {
+  if (task == "question-answering") return {"predictions.json", "nbest.json"};
+  if (task == "detection") return {"detections.json"};
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> describe_report(const std::filesystem::path& path) {
@@ -117,14 +124,25 @@ std::vector<std::string> describe_report(const std::filesystem::path& path) {
   }
 }
 
-std::string trace_of_report(const std::filesystem::path& path) {
+std::optional<ReportedFiles> files_of_report(const std::filesystem::path& path) {
+  using nlohmann::json;  // which finds a key of many quickly
   try {
     const auto bytes = read_file(path, ErrorKind::usage, "report");
-    return Json::parse(bytes.begin(), bytes.end()).at("config").at("trace").get<std::string>();
+    const json report = json::parse(bytes.begin(), bytes.end());
+    if (!report.at("tally").at("report_schema").is_number_integer()) return std::nullopt;
+    ReportedFiles files;
+    files.trace = report.value(json::json_pointer("/config/trace"), std::string());
+    files.predictions = !report.at("digests").at("predictions").is_null();
+    if (report.contains("text_files")) {
+      report.at("text_files").get_to(files.texts);
+    } else if (files.predictions) {
+      files.texts = texts_of_task(report.at("task").get<std::string>());
+    }
+    return files;
   } catch (const Error&) {
-    return {};
-  } catch (const Json::exception&) {
-    return {};
+    return std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;
   }
 }
 

@@ -23,6 +23,7 @@ class EventWriter {
   // The first and the last (samples_done == total) are always written, others once a second.
   void progress(std::int64_t samples_done, std::int64_t total, double samples_per_s,
                 const std::vector<metrics::MetricValue>& running, std::int64_t running_samples);
+  // The last event; nothing follows. What is written is on the disk then: Error(output) if not.
   void finished(std::string_view status);
 
  private:

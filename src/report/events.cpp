@@ -49,7 +49,14 @@ void EventWriter::progress(std::int64_t samples_done, std::int64_t total, double
                       {"running_samples", running_samples}});
 }
 
-void EventWriter::finished(std::string_view status) { append("finished", {{"status", status}}); }
+void EventWriter::finished(std::string_view status) {
+  append("finished", {{"status", status}});
+  if (!file_) return;
+  const int synced = ::fsync(file_.get()) == 0 || errno == EINVAL ? 0 : errno;
+  const int closed = ::close(file_.release()) == 0 || errno == EINTR ? 0 : errno;
+  if (synced != 0) throw failure(path_, "fsync", synced);
+  if (closed != 0) throw failure(path_, "close", closed);
+}
 
 bool EventWriter::is_due(std::int64_t samples_done, std::int64_t total) {
   const double now_s = elapsed_s_();

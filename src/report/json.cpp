@@ -150,9 +150,41 @@ Json inputs_json(const RunReport& report) {
   }
   if (report.weights) inputs["weights"] = weights_json(*report.weights);
   inputs["data"] = file_json(report.data, "identity");
-  inputs["data"]["integrity"] = report.data_integrity_checked ? "checked" : "unchecked";
+  inputs["data"]["integrity"] = report.data_integrity;
   if (report.staged_bytes) inputs["data"]["staged_bytes"] = *report.staged_bytes;
   return inputs;
+}
+
+Json size_json(const std::optional<ImageSize>& size) {
+  return size ? Json::array({size->height, size->width}) : Json();
+}
+
+Json word_json(const std::string& word) { return word.empty() ? Json() : Json(word); }
+
+Json numbers_json(const std::optional<ImageNumbers>& numbers) {
+  if (!numbers) return {};
+  return {{"channels", numbers->channels},
+          {"scale", numbers->scale},
+          {"mean", numbers->mean},
+          {"std", numbers->std}};
+}
+
+// Null: not said.
+Json recipe_json(const ImageRecipe& recipe) {
+  const auto& geometry = recipe.geometry;
+  return {{"source", word_json(recipe.source)},
+          {"normalisation", numbers_json(recipe.numbers)},
+          {"size", size_json(recipe.size)},
+          {"resize", size_json(geometry.resize)},
+          {"crop_share", number_or_null(geometry.crop_share)},
+          {"crop_mode", word_json(geometry.crop_mode)},
+          {"interpolation", word_json(geometry.interpolation)}};
+}
+
+Json recipes_json(const ImageRecipes& recipes) {
+  return {{"model", recipes.model ? recipe_json(*recipes.model) : Json()},
+          {"data", recipe_json(recipes.data)},
+          {"differences", recipes.differences}};
 }
 
 }  // namespace
@@ -186,9 +218,11 @@ std::string to_json(const RunReport& report) {
   json["reduction"] = {{"by", report.reduction.by}, {"checked", report.reduction.checked}};
   json["timing"] = timing_json(report);
   json["ranks"] = ranks_json(report.ranks);
+  json["text_files"] = report.text_files;
   json["config"] = text_pairs_json(report.settings);
   json["environment"] = text_pairs_json(report.environment);
   json["inputs"] = inputs_json(report);
+  if (report.recipes) json["recipe"] = recipes_json(*report.recipes);
   json["notes"] = report.notes;
   return json_text(json, 2) + "\n";
 }

@@ -85,14 +85,13 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
 }  // namespace
 
 void write_metrics_file(const RunReport& report, const std::filesystem::path& path) {
-  const std::filesystem::path temporary = partial_path(path);
-  hdf5::Writer writer(temporary, hdf5::Writer::Mode::create, ErrorKind::output, "metrics file");
+  hdf5::Writer writer(path, hdf5::Writer::Mode::create, ErrorKind::output, "metrics file");
   try {
     write_content(writer, report);
     writer.close();
-    publish_file(temporary, path);
+    sync_file(path);
   } catch (...) {
-    ::unlink(temporary.c_str());
+    ::unlink(path.c_str());
     throw;
   }
 }

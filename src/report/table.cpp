@@ -135,8 +135,10 @@ std::string sample_lines(const RunReport& report) {
     text += format("          {} with NaN or Inf outputs{}\n", grouped(results.not_finite),
                    not_finite_text(report.task));
   }
-  if (!report.data_integrity_checked) {
+  if (report.data_integrity == "unchecked") {
     text += "          data unchecked: the data set has no checksums\n";
+  } else if (report.data_integrity != "checked") {
+    text += "          data columns checked: the data set has no digest of attributes and names\n";
   }
   return text;
 }

@@ -1,16 +1,9 @@
 #include <tally/trace/trace_file.hpp>
 
-#include <fcntl.h>
-
-#include <cerrno>
-
 #include <nlohmann/json.hpp>
 
 #include <tally/base/build_info.hpp>
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/error.hpp>
-#include <tally/base/file_io.hpp>
-#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
 namespace tally::trace {
@@ -19,12 +12,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kPieceBytes = 64 << 10;
-
-Error failure(const std::filesystem::path& path, const char* call, const std::string& reason) {
-  return {ErrorKind::output,
-          format("cannot write trace '{}' ({}: {})", path.string(), call, reason),
-          "Check the folder's permissions and free space."};
-}
 
 // Host names come from outside and must not stop a run.
 std::string text_of(const Json& json) {
@@ -76,13 +63,8 @@ Json facts_json(const std::vector<TracedRank>& ranks, std::int64_t num_events) {
 
 }  // namespace
 
-TraceFile::TraceFile(const std::filesystem::path& path)
-    : path_(path),
-      file_(::open(partial_path(path).c_str(),
-                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)),
-      waiting_(kTraceBegins) {
+TraceFile::TraceFile(const std::filesystem::path& path) : file_(path), waiting_(kTraceBegins) {
   waiting_ += "\n";
-  if (!file_) throw failure(path_, "open", errno_text(errno));
 }
 
 void TraceFile::add(std::span<const Event> events, std::int64_t origin_ns) {
@@ -101,14 +83,11 @@ void TraceFile::append(const std::string& json) {
 }
 
 void TraceFile::flush() {
-  const auto bytes = std::as_bytes(std::span(waiting_));
-  const std::string problem = write_at(file_.get(), num_bytes_, bytes);
-  if (!problem.empty()) throw failure(path_, "write", problem);
-  num_bytes_ += std::ssize(bytes);
+  file_.append(waiting_);
   waiting_.clear();
 }
 
-void TraceFile::publish(const std::vector<TracedRank>& ranks) {
+void TraceFile::finish(const std::vector<TracedRank>& ranks) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const auto pid = checked_cast<std::int64_t>(rank);
     append(text_of(label_json("process_name", pid, 0, "name",
@@ -122,8 +101,7 @@ void TraceFile::publish(const std::vector<TracedRank>& ranks) {
   waiting_ += "\n],\"displayTimeUnit\":\"ms\",\"otherData\":";
   waiting_ += text_of(facts_json(ranks, num_events_)) + "}\n";
   flush();
-  file_ = {};
-  publish_new_file(partial_path(path_), path_);
+  file_.finish();
 }
 
 }  // namespace tally::trace

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
@@ -28,11 +29,6 @@ void move(const fs::path& from, const fs::path& to) {
 // Why one name cannot take the place of another, though both are there.
 bool is_about_folders(int error) {
   return error == EISDIR || error == ENOTDIR || error == ENOTEMPTY || error == EEXIST;
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(fs::symlink_status(path, ignored));
 }
 
 // What cannot be removed costs space and nothing else.

@@ -12,6 +12,7 @@
 #include <tally/hdf5/reader.hpp>
 
 #include "comm_fixture.hpp"
+#include "publish_predictions.hpp"
 
 namespace tally::app {
 namespace {
@@ -145,7 +146,7 @@ TEST_F(GatherColumnsTest, EveryRowArrivesInOrderWhateverTheWindow) {
     EXPECT_EQ(writer.has_value(), world().is_root());
     if (!writer) continue;
     SCOPED_TRACE(round);
-    writer->publish({});
+    publish(*writer);
     expect_file(path, drawn);
     std::filesystem::remove(path);
   }

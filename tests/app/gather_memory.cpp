@@ -19,6 +19,7 @@
 #include <tally/comm/runtime.hpp>
 
 #include "gather_columns.hpp"
+#include "publish_predictions.hpp"
 
 namespace {
 
@@ -76,7 +77,7 @@ bool measure(const comm::Communicator& world, const Words& words) {
   auto writer = app::gather_columns(world, log, words.num_rows, words.window_bytes,
                                     words.folder / "gather_memory.h5");
   if (!writer) return true;
-  writer->publish({});
+  publish(*writer);
   const std::int64_t taken = private_bytes() - initialised;
   std::printf("%lld bytes (%.1f MiB), %.1f s\n", static_cast<long long>(taken),
               static_cast<double>(taken) / kMiB, watch.elapsed_s());

@@ -45,6 +45,20 @@ TEST(InspectOptions, TheKeyOfWeightsIsForThemAlone) {
               HasSubstr("--weights-key is for weights, not for the rows of predictions"));
 }
 
+TEST(InspectOptions, WeightsAreWrittenAsOneFile) {
+  const auto config = parse_inspect_options({"run.pt", "--to-safetensors", "all.safetensors",
+                                             "--weights-prefix=net.", "--like", "list.json"});
+  EXPECT_EQ(config.to_safetensors, "all.safetensors");
+  EXPECT_EQ(config.weights_prefix, "net.");
+  EXPECT_EQ(config.like, "list.json");
+  EXPECT_THAT(problem_of({"run.pt", "--like", "list.json"}),
+              HasSubstr("--like is given without --to-safetensors"));
+  EXPECT_THAT(problem_of({"run.pt", "--weights-prefix=net."}),
+              HasSubstr("--weights-prefix is given without --to-safetensors"));
+  EXPECT_THAT(problem_of({"run.pt", "--to-safetensors=x", "--verify"}),
+              HasSubstr("--to-safetensors is for weights, not for data sets"));
+}
+
 TEST(InspectOptions, GroupsMayBeGivenSeveralTimes) {
   const SampleChoice samples =
       parse_inspect_options({"--group", "camera=-1", "run", "--group=site=2", "--class", "-1",

@@ -90,7 +90,9 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                 "--metrics", " loss , accuracy "})
                             .settings;
   const std::vector<std::pair<std::string, std::string>> expected{{"model", "m.pt"},
+                                                                  {"model-sha256", ""},
                                                                   {"weights", ""},
+                                                                  {"weights-sha256", ""},
                                                                   {"weights-key", ""},
                                                                   {"weights-prefix", ""},
                                                                   {"data", "d.h5"},
@@ -116,6 +118,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"precision", "model"},
                                                                   {"tune", "false"},
                                                                   {"cuda-graphs", "auto"},
+                                                                  {"allow-training-mode", "false"},
                                                                   {"device", "auto"},
                                                                   {"reduce", "auto"},
                                                                   {"check-reduction", "false"},

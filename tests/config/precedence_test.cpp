@@ -10,9 +10,13 @@ struct Case {
   std::string unset;
 };
 
+const std::string kOnes(64, '1'), kTwos(64, '2'), kThrees(64, '3');
+
 const std::vector<Case> kCases{
     {"model", "f.pt", "e.pt", "c.pt", "m.pt"},
+    {"model-sha256", kOnes, kTwos, kThrees, ""},
     {"weights", "f", "e", "c", ""},
+    {"weights-sha256", kTwos, kThrees, kOnes, ""},
     {"weights-key", "f", "e", "c", ""},
     {"weights-prefix", "f.", "e.", "c.", ""},
     {"data", "f", "e", "c", "d.h5"},
@@ -38,6 +42,7 @@ const std::vector<Case> kCases{
     {"precision", "fp32", "bf16", "tf32", "model"},
     {"tune", "true", "false", "true", "false"},
     {"cuda-graphs", "off", "auto", "off", "auto"},
+    {"allow-training-mode", "true", "false", "true", "false"},
     {"device", "cuda", "auto", "cpu", "auto"},
     {"reduce", "mpi", "nccl", "auto", "auto"},
     {"check-reduction", "true", "false", "true", "false"},

@@ -112,6 +112,9 @@ const std::vector<Refusal> kOnCommandLine{
     {{"--gather-window", "0"},
      "option --gather-window = '0' (command line), expected a number of bytes of at least 1, as "
      "65536, 64MiB or 1GiB"},
+    {{"--model-sha256", "12ab"},
+     "option --model-sha256 = '12ab' (command line), expected 64 hexadecimal digits, as sha256sum "
+     "prints them"},
     {{"--label-smoothing", "1"},
      "option --label-smoothing = '1' (command line), expected a number from 0 to below 1"},
     {{"--label-smoothing", "nan"},

@@ -25,9 +25,10 @@ std::vector<std::string> keys(const Json& object) {
 
 TEST(ReportJson, HasTheDocumentedKeysInOrder) {
   const std::vector<std::string> expected{
-      "tally",     "status", "task",       "samples",     "units",       "metrics", "per_class",
-      "groups",    "ties",   "non_finite", "calibration", "definitions", "digests", "plan",
-      "reduction", "timing", "ranks",      "config",      "environment", "inputs",  "notes"};
+      "tally",     "status",      "task",      "samples",    "units",       "metrics",
+      "per_class", "groups",      "ties",      "non_finite", "calibration", "definitions",
+      "digests",   "plan",        "reduction", "timing",     "ranks",       "text_files",
+      "config",    "environment", "inputs",    "notes"};
   EXPECT_EQ(keys(json_of(small_report())), expected);
 }
 
@@ -73,7 +74,7 @@ TEST(ReportJson, HoldsTheFigures) {
       {"rank": 1, "host": "node2", "device": "cuda: H200", "gpu": "GPU-1", "samples": 2, "read_s": 0.0,
        "compute_s": 0.0, "wait_s": 0.0, "loop_s": 0.0, "loop_shares": null, "read_share": null,
        "wait_for_ranks_s": 0.0, "bytes_read": 0, "bytes_needed": 0, "energy_j": 20.0}],
-    "config": {"model": "m.pt", "batch-size": "4"},
+    "text_files": [], "config": {"model": "m.pt", "batch-size": "4"},
     "environment": {"libtorch": "2.11.0", "model_form": "TorchScript, frozen"},
     "inputs": {"model": {"path": "m.pt", "bytes": 1000, "sha256": "D"},
       "data": {"path": "d.h5", "bytes": 2000000, "identity": "E", "integrity": "unchecked"}},
@@ -181,7 +182,8 @@ TEST(ReportJson, OptionalParts) {
   report.class_names.clear();
   report.weights = WeightsFile{"w.safetensors", 5, 1, "f", "e"};
   report.model_source = R"({"commit": "abc", "weights": null})";
-  report.data_integrity_checked = true;
+  report.data_integrity = "checked";
+  report.text_files = {"detections.json"};
   const Json json = json_of(report);
   EXPECT_TRUE(json["digests"]["predictions"].is_null());
   EXPECT_TRUE(json["timing"]["steady_samples_per_s"].is_null());
@@ -194,8 +196,31 @@ TEST(ReportJson, OptionalParts) {
   EXPECT_TRUE(json_of(report)["inputs"]["weights"]["sha256"].is_null());
   EXPECT_EQ(json["inputs"]["model"]["source"], Json::parse(report.model_source));
   EXPECT_EQ(json["inputs"]["data"]["integrity"], "checked");
+  EXPECT_EQ(json["text_files"], Json::array({"detections.json"}));
   report.model_source = "not { json";
   EXPECT_EQ(json_of(report)["inputs"]["model"]["source"], "not { json");
+}
+
+TEST(ReportJson, RecipesOfModelAndData) {
+  RunReport report = small_report();
+  EXPECT_FALSE(json_of(report).contains("recipe"));
+  ImageRecipes recipes;
+  recipes.data.size = ImageSize{32, 48};
+  recipes.data.numbers = ImageNumbers{"L", 1.0, {0.5}, {2.0}};
+  report.recipes = recipes;
+  EXPECT_TRUE(json_of(report)["recipe"]["model"].is_null());
+  recipes.model = ImageRecipe{.source = "timm:a.b", .numbers = {}, .size = {}, .geometry = {}};
+  recipes.model->geometry = {ImageSize{36, 36}, ImageSize{32, 32}, 0.9, "squash", "bicubic"};
+  recipes.differences = {"size"};
+  report.recipes = recipes;
+  EXPECT_EQ(json_of(report)["recipe"], Json::parse(R"({
+    "model": {"source": "timm:a.b", "normalisation": null, "size": null, "resize": [36, 36],
+              "crop_share": 0.9, "crop_mode": "squash", "interpolation": "bicubic"},
+    "data": {"source": null,
+             "normalisation": {"channels": "L", "scale": 1.0, "mean": [0.5], "std": [2.0]},
+             "size": [32, 48], "resize": null, "crop_share": null, "crop_mode": null,
+             "interpolation": null},
+    "differences": ["size"]})"));
 }
 
 TEST(ReportJson, EvidenceThatDiffersInOneFigureIsNotExactlyOnce) {

@@ -39,7 +39,7 @@ TEST(Table, LeavesOutWhatIsNotThere) {
   report.results.ignored = report.results.tied = 0;
   report.predictions_digest.reset();
   report.steady_samples_per_s.reset();
-  report.data_integrity_checked = true;
+  report.data_integrity = "checked";
   report.comparable = false;
   report.ranks.resize(1);
   report.weights = WeightsFile{"w.pt", 1, 1, "f", "e"};

@@ -27,7 +27,7 @@ class TraceFileTest : public ::testing::Test {
   }
   ~TraceFileTest() override { fs::remove_all(folder_); }
 
-  json read() const { return json::parse(std::ifstream(path())); }
+  json read() const { return json::parse(std::ifstream(partial_path(path()))); }
   fs::path path() const { return folder_ / "trace.json"; }
 
   fs::path folder_;
@@ -44,11 +44,11 @@ TEST_F(TraceFileTest, HoldsEventsAndNames) {
   file.add(std::vector{event_of(0, 1'000'500, 1'003'500), event_of(1, 1'001'000, 1'002'001)},
            1'000'000);
   EXPECT_FALSE(fs::exists(path())) << "not before it is complete";
-  file.publish({{"node1", 0},
-                {"no\xff"
-                 "de2",
-                 3}});
-  EXPECT_FALSE(fs::exists(partial_path(path())));
+  file.finish({{"node1", 0},
+               {"no\xff"
+                "de2",
+                3}});
+  EXPECT_FALSE(fs::exists(path())) << "it gets its name with the result";
 
   const json trace = read();
   const auto& events = trace.at("traceEvents");
@@ -76,22 +76,22 @@ TEST_F(TraceFileTest, IsWrittenInPieces) {
   const std::vector<Event> many(1000, event_of(0, 0, 1));
   for (int i = 0; i < 20; ++i) file.add(many, 0);
   EXPECT_GT(fs::file_size(partial_path(path())), 1'000'000u) << "memory stays bounded";
-  file.publish({{"node", 0}});
+  file.finish({{"node", 0}});
   EXPECT_EQ(read().at("otherData").at("events"), 20'000);
   EXPECT_EQ(read().at("traceEvents").size(), 20'000u + 4u);
 }
 
 TEST_F(TraceFileTest, WithoutEventsIsStillATrace) {
-  TraceFile(path()).publish({});
+  TraceFile(path()).finish({});
   EXPECT_TRUE(read().at("traceEvents").empty());
 }
 
-TEST_F(TraceFileTest, TakesNoPathThatIsTaken) {
-  TraceFile file(path());
-  std::ofstream(path()) << "precious";
-  EXPECT_THROW(file.publish({}), Error);
+TEST_F(TraceFileTest, FollowsNoLink) {
+  std::ofstream(folder_ / "precious") << "precious";
+  fs::create_symlink("precious", partial_path(path()));
+  EXPECT_THROW(TraceFile{path()}, Error);
   std::string content;
-  std::ifstream(path()) >> content;
+  std::ifstream(folder_ / "precious") >> content;
   EXPECT_EQ(content, "precious");
 }
 

@@ -20,8 +20,11 @@ struct SampleChoice {
 struct InspectConfig {
   std::string file;
   bool verify = false;
-  std::string add_checksums;  // file of the copy; empty: none
-  std::string weights_key;    // entry that holds the weights; empty: found by itself
+  std::string add_checksums;   // file of the copy; empty: none
+  std::string weights_key;     // entry that holds the weights; empty: found by itself
+  std::string to_safetensors;  // file that the weights are written to; empty: none
+  std::string weights_prefix;  // taken off their names; empty: none
+  std::string like;            // file that lists a model's weights; empty: none
   SampleChoice samples;
 
   bool shows_samples() const { return samples != SampleChoice{}; }

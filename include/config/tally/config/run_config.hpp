@@ -29,9 +29,11 @@ struct WatchConfig {
 
 struct RunConfig {
   // Files
-  std::string predictions;  // what `tally score` scores in place of a model's outputs; else empty
-  std::string model;        // TorchScript file or .pt2 package
-  std::string weights;      // replaces the model's weights; empty: its own
+  std::string predictions;   // what `tally score` scores in place of a model's outputs; else empty
+  std::string model;         // TorchScript file or .pt2 package
+  std::string model_sha256;  // that it must have; empty: any
+  std::string weights;       // replaces the model's weights; empty: its own
+  std::string weights_sha256;  // that they must have: of the file, else of the tensors; empty: any
   std::string weights_key;
   std::string weights_prefix;  // taken off the names; empty: the usual ones
   std::string data;            // HDF5 data set
@@ -60,6 +62,7 @@ struct RunConfig {
   std::int64_t bucket_batches = 8;  // batches that are sorted by length; 1: none
   std::string precision = "model";  // model, fp32, tf32, bf16, fp16
   bool tune = false;
+  bool allow_training_mode = false;
   std::string cuda_graphs = "auto";  // auto, off
   std::string device = "auto";       // auto, cpu, cuda
   std::string reduce = "auto";       // auto, nccl, mpi

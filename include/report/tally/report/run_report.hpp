@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <tally/base/image_recipe.hpp>
 #include <tally/metrics/results.hpp>
 
 namespace tally::report {
@@ -139,8 +140,10 @@ struct RunReport {
   std::optional<WeightsFile> weights;
   std::string model_source;  // JSON text of the card's "source"; may be empty
   InputFile data;
-  std::optional<IdMatch> ids;  // of saved answers
-  bool data_integrity_checked = false;
+  std::optional<ImageRecipes> recipes;  // where the inputs are images
+  std::optional<IdMatch> ids;           // of saved answers
+  // "checked", "columns checked" (but not attributes and names) or "unchecked".
+  std::string data_integrity = "unchecked";
   std::optional<std::int64_t> staged_bytes;  // of the data set on the nodes' own disks
   std::vector<std::string> notes;            // one line each: what the user should know
 };
@@ -154,14 +157,21 @@ std::string to_json(const RunReport& report);
 // The table that a person reads at the end of a run; `folder` is where the results are.
 std::string to_table(const RunReport& report, const std::filesystem::path& folder);
 
-// metrics.h5, as docs/formats.md says. Published whole or not at all. Error(output).
+// metrics.h5, as docs/formats.md says, synced; nothing is left where that fails, or there was a
+// file before. Error(output).
 void write_metrics_file(const RunReport& report, const std::filesystem::path& path);
 
 // `tally inspect report.json`: the figures of a report as lines. Error(usage) if it is none.
 std::vector<std::string> describe_report(const std::filesystem::path& path);
 
-// What --trace was in the run of a report; empty without one, and where there is no such report.
-std::string trace_of_report(const std::filesystem::path& path);
+// Which files a report names beside it.
+struct ReportedFiles {
+  bool predictions = false;        // predictions.h5
+  std::string trace;               // --trace of its run; empty without one
+  std::vector<std::string> texts;  // "detections.json"
+};
+// Nothing where there is no file, or one that no run of tally wrote.
+std::optional<ReportedFiles> files_of_report(const std::filesystem::path& path);
 
 // `tally inspect metrics.h5`: what it holds, as lines. Error(usage) if it is none.
 std::vector<std::string> describe_metrics_file(const std::filesystem::path& path);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <tally/base/unique_descriptor.hpp>
+#include <tally/base/files.hpp>
 #include <tally/trace/event.hpp>
 
 namespace tally::trace {
@@ -24,26 +24,23 @@ struct TracedRank {
   std::int64_t num_dropped = 0;  // events that found no room
 };
 
-// Written piece by piece beside its path; complete, and there, once it is published. Whoever
-// cleans up after a run removes partial_path(path).
+// Written piece by piece at partial_path(path), where it stays once it is finished.
 class TraceFile {
  public:
   explicit TraceFile(const std::filesystem::path& path);  // Error(output)
 
   // Times count from `origin_ns`.
   void add(std::span<const Event> events, std::int64_t origin_ns);
-  // Element i is rank i. A file that is at the path stays. Error(output), as add().
-  void publish(const std::vector<TracedRank>& ranks);
+  // Element i is rank i. The file is whole then, and synced. Error(output), as add().
+  void finish(const std::vector<TracedRank>& ranks);
 
  private:
   void append(const std::string& json);
   void flush();
 
-  std::filesystem::path path_;
-  UniqueDescriptor file_;
+  PartialFile file_;
   std::string waiting_;
   std::int64_t num_events_ = 0;
-  std::int64_t num_bytes_ = 0;
   bool is_empty_ = true;
   std::set<std::pair<std::int32_t, std::int32_t>> tracks_;  // rank, track
 };

@@ -1,0 +1,23 @@
+// What a run reads, by the option that names it: none of it is to be replaced by its result.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include <tally/config/run_config.hpp>
+
+namespace tally::app {
+
+struct Input {
+  std::string_view option;
+  std::filesystem::path file;
+};
+
+// Files only; of a folder of weights those that are read. Some may not be there.
+std::vector<Input> inputs_of(const config::RunConfig& config);
+
+// Error(usage) where `file` is one of them, by whatever name or link.
+void require_no_input(const std::filesystem::path& file, const std::vector<Input>& inputs);
+
+}  // namespace tally::app

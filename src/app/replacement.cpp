@@ -1,0 +1,153 @@
+#include "replacement.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kReport = kResultFiles.front();
+// Where the earlier result lies until the new one is complete. By its first name, whatever else is
+// in the folder is not of the new result; by its second, none of it is of the earlier one. One
+// rename changes the name.
+constexpr std::string_view kReplacing = ".tally-replacing";
+constexpr std::string_view kReplaced = ".tally-replaced";
+
+[[noreturn]] void fail(const fs::path& path, const char* call, int error) {
+  throw Error(ErrorKind::output,
+              format("cannot replace the result in '{}' ({} {}: {})",
+                     printable(path.parent_path().string()), call,
+                     printable(path.filename().string()), errno_text(error)),
+              "Check the folder's permissions and free space; what was there is kept.");
+}
+
+void rename_to(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail(to, "rename", errno);
+}
+
+void move_if_there(std::string_view name, const fs::path& from, const fs::path& to) {
+  const fs::path there = to / name;
+  if (::rename((from / name).c_str(), there.c_str()) != 0 && errno != ENOENT) {
+    fail(there, "rename", errno);
+  }
+}
+
+void move_all(const std::vector<std::string>& names, const fs::path& from, const fs::path& to) {
+  for (const auto& name : names) move_if_there(name, from, to);
+}
+
+void unlink_if_there(const fs::path& file) {
+  if (::unlink(file.c_str()) != 0 && errno != ENOENT) fail(file, "unlink", errno);
+}
+
+// A link to a folder is none of ours.
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::symlink_status(path, ignored).type() == fs::file_type::directory;
+}
+
+void discard(const fs::path& aside) {
+  for (const auto& name : names_in(aside)) unlink_if_there(aside / name);
+  if (::rmdir(aside.c_str()) != 0) fail(aside, "rmdir", errno);
+}
+
+void remove_new(const fs::path& folder) {
+  for (const auto name : kResultFiles) unlink_if_there(folder / name);
+  unlink_if_there(folder / kEventsFile);
+  sync_folder(folder);
+}
+
+bool has_report(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kReport, ignored);
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(folder, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    names.push_back(entry->path().filename());
+  }
+  if (error) fail(folder, "read", error.value());
+  return names;
+}
+
+bool is_being_replaced(const fs::path& folder) {
+  return is_folder(folder / kReplacing) || is_folder(folder / kReplaced);
+}
+
+bool lacks_its_report(const fs::path& folder) {
+  return !has_report(folder) && (has_report(folder / kReplacing) || has_report(folder / kReplaced));
+}
+
+void settle(const fs::path& folder) {
+  if (is_folder(folder / kReplaced) && has_report(folder)) discard(folder / kReplaced);
+  roll_back(folder);
+}
+
+fs::path kept_aside(const fs::path& folder) { return folder / kReplacing; }
+
+void begin_replacing(const fs::path& folder) {
+  const fs::path aside = kept_aside(folder);
+  if (::mkdir(aside.c_str(), 0777) != 0) fail(aside, "mkdir", errno);
+  try {
+    move_if_there(kEventsFile, folder, aside);
+  } catch (...) {
+    ::rmdir(aside.c_str());
+    throw;
+  }
+}
+
+void replace_result(const fs::path& folder, const std::vector<std::string>& earlier,
+                    const std::vector<std::string>& names, const std::function<void()>& complete) {
+  const fs::path aside = kept_aside(folder);
+  move_if_there(kReport, folder, aside);
+  move_all(earlier, folder, aside);
+  sync_folder(aside);
+  sync_folder(folder);
+  rename_to(aside, folder / kReplaced);
+  for (const auto& name : names) {
+    if (name != kReport) publish_file(partial_path(folder / name), folder / name);
+  }
+  publish_file(partial_path(folder / kReport), folder / kReport);
+  complete();
+}
+
+void discard_replaced(const fs::path& folder) noexcept {
+  try {
+    discard(folder / kReplaced);
+  } catch (const std::exception&) {  // the next run that comes here does it
+  }
+}
+
+void roll_back(const fs::path& folder) {
+  const fs::path aside = kept_aside(folder);
+  if (is_folder(folder / kReplaced)) {
+    remove_new(folder);
+    rename_to(folder / kReplaced, aside);
+  }
+  if (!is_folder(aside)) return;
+  auto names = names_in(aside);
+  std::erase(names, kReport);
+  move_all(names, aside, folder);
+  move_if_there(kReport, aside, folder);  // it comes last
+  sync_folder(folder);
+  ::rmdir(aside.c_str());
+}
+
+}  // namespace tally::app
