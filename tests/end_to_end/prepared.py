@@ -79,6 +79,11 @@ class Prepared:
         images = self.data_dir / "cifar10-test1000" / "test_batch_first1000.bin"
         return self._tool("cifar10.h5", TOOLS / "prepare_cifar10.py", "--input", images)
 
+    def half_normalised_cifar(self) -> Path:
+        images = self.data_dir / "cifar10-test1000" / "test_batch_first1000.bin"
+        words = [TOOLS / "prepare_cifar10.py", "--input", images, "--mean", "0.5", "--std", "0.5"]
+        return self._tool("cifar10-half.h5", *words)
+
     def weights(self, network: str, suffix: str) -> Path:
         """The trained weights as a state_dict file, .pth or .safetensors."""
 
@@ -94,6 +99,11 @@ class Prepared:
     def trained_model(self, network: str) -> Path:
         weights = self.weights(network, ".pth")
         return self._tool(f"{network}.pt", *self._export(network), "--weights", weights)
+
+    def half_normalised_model(self, network: str) -> Path:
+        """With its trained weights, and a mean and deviation that they were not trained with."""
+        words = [*self._export(network), "--weights", self.weights(network, ".pth"), "--mean", "0.5", "--std", "0.5"]
+        return self._tool(f"{network}-half.pt", *words)
 
     def rounded_model(self, network: str) -> Path:
         """TorchScript in bfloat16 with its trained weights."""

@@ -3,7 +3,6 @@
 import io
 import pickle
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,18 +15,6 @@ from hostile_pickles import COMMANDS, NEVER_WRITTEN, SLOT, UNNAMED_CALLS, splice
 from hostile_runs import HostileRuns
 
 pytest_plugins = "hostile_runs"
-
-# What is wrong in these is not seen yet.
-WAITING = {
-    "central_method": "LibTorch's reader does not tell what the directory says of it",
-}
-
-
-def cases(names: Iterable[str]) -> list[object]:
-    def marks(name: str) -> list[pytest.MarkDecorator]:
-        return [pytest.mark.xfail(reason=WAITING[name], strict=True)] if name in WAITING else []
-
-    return [pytest.param(name, marks=marks(name)) for name in names]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -87,7 +74,7 @@ def test_what_is_written_by_hand_is_read(hostile: HostileRuns, tmp_path: Path) -
     hostile.accept(tmp_path / "weights.safetensors")
 
 
-@pytest.mark.parametrize("name", cases(BAD_PICKLES))
+@pytest.mark.parametrize("name", BAD_PICKLES)
 def test_pickle(name: str, hostile: HostileRuns, tmp_path: Path) -> None:
     path = tmp_path / "weights.pt"
     BAD_PICKLES[name](path, make_net().state_dict())
@@ -100,14 +87,14 @@ def test_path_into_a_dict_that_holds_itself(hostile: HostileRuns, tmp_path: Path
     hostile.refuse(path, key=".".join(["model"] * 100))
 
 
-@pytest.mark.parametrize("name", cases(BAD_SAFETENSORS))
+@pytest.mark.parametrize("name", BAD_SAFETENSORS)
 def test_safetensors(name: str, hostile: HostileRuns, tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     BAD_SAFETENSORS[name](path, make_net().state_dict())
     hostile.refuse(path, ranks=2 if name == "shape_huge" else None)
 
 
-@pytest.mark.parametrize("name", cases(BAD_ARCHIVES))
+@pytest.mark.parametrize("name", BAD_ARCHIVES)
 def test_archive(name: str, hostile: HostileRuns, tmp_path: Path) -> None:
     path = tmp_path / "weights.pt"
     write_state(path, make_net().state_dict(), {})

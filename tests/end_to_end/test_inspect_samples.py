@@ -90,7 +90,7 @@ def test_names_and_groups_come_from_the_data_set(tally: Program, saved: Path, tm
     assert row[:3] == ["0", f"{label} class {label}", f"{prediction} class {prediction}"]
     assert row[6].startswith(f"{prediction} class {prediction}, ") and row[6].endswith(", …") and row[7:] == ["-1", "0"]
     with h5py.File(saved / "predictions.h5") as file:
-        data = Path(file.attrs["data"])
+        data = Path(file.attrs["data"].decode())
     moved, other = tmp_path / "moved.h5", tmp_path / "other.h5"
     moved.write_bytes(data.read_bytes())
     small.make_set(seed=4).write(other)

@@ -1,4 +1,4 @@
-"""A run that is told to die, or loses a rank, ends soon and leaves no half-written result."""
+"""A run that is told to die, or loses a rank or its data, ends soon and leaves no half-written result."""
 
 import os
 import signal
@@ -38,9 +38,11 @@ def start(tally: Program, slow_model: Path, small_case: Small) -> Iterator[Start
     """Starts a slow run and returns when its loop has begun."""
     started: list[subprocess.Popen] = []
 
-    def run(output: Path, *options: object, ranks: int | None = None) -> subprocess.Popen:
+    def run(
+        output: Path, *options: object, data: Path = small_case.data, ranks: int | None = None
+    ) -> subprocess.Popen:
         command = tally.command(
-            "evaluate", "--model", slow_model, "--data", small_case.data, "--output", output, "--batch-size", 8,
+            "evaluate", "--model", slow_model, "--data", data, "--output", output, "--batch-size", 8,
             "--progress", "off", *options, ranks=ranks,
         )  # fmt: skip
         process = tally.start(command)
@@ -79,6 +81,31 @@ def test_told_to_die_while_replacing_a_result(
     assert finish(process, LIMIT_S).code != 0
     assert {path.name: path.read_bytes() for path in output.iterdir() if path.name in kept} == kept
     assert {path.name for path in output.iterdir()} <= {*kept, "events.jsonl"}
+
+
+@RANKS
+@pytest.mark.parametrize("option", [[], ["--stage"]], ids=["read", "staged"])
+def test_its_data_are_written_to(
+    option: list[str], ranks: int | None, start: Start, small_case: Small, tmp_path: Path
+) -> None:
+    """Without checksums nothing else would tell."""
+    data, output = small_case.samples.write(tmp_path / "plain.h5", checksums=False), tmp_path / "results" / "run"
+    stage = [*option, tmp_path] if option else []
+    process = start(output, "--limit", 48, *stage, data=data, ranks=ranks)
+    with data.open("r+b") as file:
+        file.write(data.read_bytes())
+    finish(process, LIMIT_S).must_fail(3, "plain.h5' changed while it was read", f": {data.stat().st_size} bytes")
+    assert list(tmp_path.iterdir()) == [data]
+
+
+@RANKS
+def test_its_data_are_replaced(ranks: int | None, start: Start, small_case: Small, tmp_path: Path) -> None:
+    """The file that was opened is the one that is read."""
+    data, output = small_case.samples.write(tmp_path / "plain.h5", checksums=False), tmp_path / "run"
+    process = start(output, "--limit", 48, data=data, ranks=ranks)
+    small.make_set(num_samples=5).write(tmp_path / "other.h5").replace(data)
+    assert finish(process, LIMIT_S).must_succeed()
+    assert small.report(output)["samples"]["evaluated"] == 48
 
 
 def ranks_of(launcher: subprocess.Popen, binary: Path) -> list[int]:

@@ -115,5 +115,5 @@ def test_its_own_input_is_not_replaced(evaluate: Evaluate, tally: Program, tmp_p
     model = save_stand_in(data, {"q3": "1889"}, tmp_path / "m.pt").model
     run = evaluate(model, data)
     words = ["--predictions", run.folder / "predictions.h5", "--data", data, "--output", run.folder, "--overwrite"]
-    tally("score", *words).must_fail(2, "lie in the output folder")
+    tally("score", *words).must_fail(2, "would replace", "--predictions")
     assert (run.folder / "predictions.h5").exists() and (run.folder / "report.json").exists()

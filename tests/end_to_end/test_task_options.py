@@ -155,7 +155,7 @@ def test_one_label_is_not_two_classes(evaluate: Evaluate, tmp_path: Path) -> Non
         with h5py.File(results[task].folder / "metrics.h5") as file:
             assert list(file["curves"]) == [place]
             assert file["confusion"][()].ravel().sum() == 30
-            assert file.attrs["task"] == task
+            assert file.attrs["task"].decode() == task
         assert any("--confusion-max-classes changes nothing" in note for note in results[task].report["notes"])
 
 

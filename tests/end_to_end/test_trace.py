@@ -86,7 +86,7 @@ def test_every_rank_is_there_and_its_spans_nest(
         assert names_of(trace, rank, "data") == {"read", "wait_for_slot"}
         assert names_of(trace, rank, "collective") >= COLLECTIVES
         assert {"build_model", "warm_up_batch"} <= names_of(trace, rank, "step")
-    assert {"publish_predictions", "write_metrics"} <= names_of(trace, 0, "step")
+    assert {"write_predictions", "write_metrics"} <= names_of(trace, 0, "step")
     assert set(by_track(trace)) == {(rank, track) for rank in world for track in TRACKS}
     for track in by_track(trace).values():
         assert_nested(track)

@@ -21,6 +21,26 @@ def one_by_one(tally: Program, small_case: Small, checkpoint: Path, output: Path
 
 
 @pytest.mark.parametrize("ranks", [None, 3])
+def test_data_that_are_written_to_end_it(
+    tally: Program, small_case: Small, folder: Path, tmp_path: Path, ranks: int | None
+) -> None:
+    data, output = tmp_path / "data.h5", tmp_path / "out"
+    data.write_bytes(small_case.data.read_bytes())
+    options = ("--model", small_case.model, "--data", data, "--batch-size", 8)
+    write_checkpoint(folder, 1)
+    with Watch(tally, folder, output, *options, ranks=ranks) as watch:
+        watch.until_lines(1)
+        with data.open("r+b") as file:
+            file.write(small_case.data.read_bytes())
+        write_checkpoint(folder, 2)
+        run = watch.end()
+    assert run.code == 3, run.stderr
+    assert "data.h5' changed while it was read" in run.stderr
+    assert [line["step"] for line in lines_of(output)] == [1]
+    assert [path.name for path in (output / "results").iterdir()] == [name_of(1)]
+
+
+@pytest.mark.parametrize("ranks", [None, 3])
 def test_thirty_checkpoints(tally: Program, small_case: Small, folder: Path, tmp_path: Path, ranks: int | None) -> None:
     """They appear while it runs, some half-written at first, one broken; a restart in the middle."""
     output = tmp_path / "out"

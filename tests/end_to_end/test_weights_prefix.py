@@ -33,7 +33,9 @@ def test_each_is_taken_by_its_prefix(both: Path, small_case: Small, evaluate: Ev
             assert result.digests == expected.digests
             tensors = [run.report["inputs"]["weights"]["tensors_sha256"] for run in (result, expected)]
             assert tensors[0] == tensors[1]
-            assert f"prefix '{prefix}' taken off the names; " in result.run.stderr
+            taken_off = f"prefix '{prefix}' taken off the names; "
+            assert result.run.stderr.count(taken_off) == 1
+            assert sum(taken_off in note for note in result.report["notes"]) == 1
             assert result.report["config"]["weights-prefix"] == prefix
 
 

@@ -49,7 +49,8 @@ def evaluate(model_path: Path, data_path: Path) -> Result:
     logits = []
     with h5py.File(data_path) as file, torch.inference_mode():
         image = file["inputs/image"]
-        own = {name: image.attrs[name] for name in ("channels", "scale", "mean", "std")}
+        own = {name: image.attrs[name] for name in ("scale", "mean", "std")}
+        own["channels"] = image.attrs["channels"].decode()
         for first in range(0, len(image), BATCH):
             batch = normalised(image[first : first + BATCH], own["channels"], card.get("normalisation", own))
             logits.append(module(batch).float())

@@ -70,6 +70,8 @@ def damaged(entries: Entries) -> Entries:
     return entries | {name: flipped(entries[name], len(entries[name]) // 2)}
 
 
+DROPOUT = {"operator": "aten::dropout", "what": "dropout", "source": "net.py:3"}
+
 # How it is made, and what a refusal must say.
 BAD_PACKAGES: dict[str, tuple[Callable[[Entries], Entries], str]] = {
     "damaged": (damaged, "is damaged"),
@@ -87,6 +89,7 @@ BAD_PACKAGES: dict[str, tuple[Callable[[Entries], Entries], str]] = {
     ),
     "other_device": (lambda e: with_metadata(e, AOTI_DEVICE_KEY="cuda"), "the device 'cuda', this run uses 'cpu'"),
     "unknown_device": (lambda e: with_metadata(e, AOTI_DEVICE_KEY="xpu"), "the device 'xpu'"),
+    "in_training_mode": (lambda e: with_card(e, training_mode=[DROPOUT]), "aten::dropout (dropout) at net.py:3 is active"),
     "climbing": (lambda e: e | {MODEL + "../../x.so": b""}, "leads out of it"),
     "absolute": (lambda e: e | {"model//etc/x.so": b""}, "leads out of it"),
     "two_models": (lambda e: e | {"model/data/aotinductor/other/x.so": b""}, "it holds 2 models"),
@@ -102,6 +105,7 @@ def write_bad_packages(good: Path, folder: Path) -> None:
     entries = read(good)
     for name, (change, _) in BAD_PACKAGES.items():
         write(folder / f"{name}.pt2", change(entries))
+    write(folder / "of_earlier_exporter.pt2", with_card(entries, training_mode=None))  # a good one
     write(folder / "compressed.pt2", entries, zipfile.ZIP_DEFLATED)
     content = good.read_bytes()
     (folder / "cut.pt2").write_bytes(content[: len(content) * 2 // 3])
