@@ -80,7 +80,10 @@ def _same_on_all(distributed: Any, answer: bool) -> bool:
     on_gpu = "nccl" in backend and "cpu" not in backend
     device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
     flag = torch.tensor([answer], dtype=torch.uint8, device=device)
-    _broadcast_and_release(distributed, flag)
+    if on_gpu:
+        distributed.broadcast(flag, src=0)
+    else:
+        _broadcast_and_release(distributed, flag)
     return bool(flag.item())
 
 
