@@ -34,13 +34,6 @@ UniqueDescriptor open_for_output(const fs::path& path, int flags) {
   return file;
 }
 
-// What a file system found out late (no space, a quota, a server that is gone) it says here.
-void sync_and_close(UniqueDescriptor file, const fs::path& path) {
-  // Some file systems cannot sync a folder; that is no reason to refuse to write there.
-  if (::fsync(file.get()) != 0 && errno != EINVAL) output_failure(path, "fsync", errno);
-  if (::close(file.release()) != 0 && errno != EINTR) output_failure(path, "close", errno);
-}
-
 // False where it fails, as with EEXIST; errno says why.
 bool rename_to_new(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
@@ -92,6 +85,12 @@ bool is_there(const fs::path& path) {
 
 fs::path partial_path(const fs::path& path) {
   return path.string() + format(".partial-{}", ::getpid());
+}
+
+void sync_and_close(UniqueDescriptor file, const fs::path& path) {
+  // Some file systems cannot sync a folder; that is no reason to refuse to write there.
+  if (::fsync(file.get()) != 0 && errno != EINVAL) output_failure(path, "fsync", errno);
+  if (::close(file.release()) != 0 && errno != EINTR) output_failure(path, "close", errno);
 }
 
 void sync_file(const fs::path& path) { sync_and_close(open_for_output(path, O_RDWR), path); }

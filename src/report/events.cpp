@@ -6,6 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/report/progress.hpp>
@@ -51,11 +52,7 @@ void EventWriter::progress(std::int64_t samples_done, std::int64_t total, double
 
 void EventWriter::finished(std::string_view status) {
   append("finished", {{"status", status}});
-  if (!file_) return;
-  const int synced = ::fsync(file_.get()) == 0 || errno == EINVAL ? 0 : errno;
-  const int closed = ::close(file_.release()) == 0 || errno == EINTR ? 0 : errno;
-  if (synced != 0) throw failure(path_, "fsync", synced);
-  if (closed != 0) throw failure(path_, "close", closed);
+  if (file_) sync_and_close(std::move(file_), path_);
 }
 
 bool EventWriter::is_due(std::int64_t samples_done, std::int64_t total) {

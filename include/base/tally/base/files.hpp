@@ -54,6 +54,9 @@ class PartialFile {
   bool is_finished_ = false;
 };
 
+// What a file system finds out late (no space, a quota, a server that is gone) is an Error(output)
+// here. path: for messages.
+void sync_and_close(UniqueDescriptor file, const std::filesystem::path& path);
 // Of a file that is closed already, and of the names in a folder. Error(output).
 void sync_file(const std::filesystem::path& path);
 void sync_folder(const std::filesystem::path& folder);
