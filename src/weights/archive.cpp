@@ -17,13 +17,11 @@
 namespace tally::weights {
 namespace {
 
-// PKWARE's APPNOTE.TXT, 4.3.7 and 4.3.16.
+// PKWARE's APPNOTE.TXT, 4.3.7.
 constexpr std::string_view kLocalHeader = "PK\x03\x04";
-constexpr std::string_view kEndOfDirectory = "PK\x05\x06";
 constexpr std::size_t kMethodOffset = 8;
 constexpr std::size_t kNameLengthOffset = 26;
 constexpr std::size_t kLocalHeaderBytes = 30;
-constexpr std::uint64_t kLongestEnd = 22 + 65535;  // with the longest comment
 constexpr std::uint64_t kLongestContent = std::uint64_t{1} << 30;
 constexpr std::uint64_t kCheckedAtOnce = std::uint64_t{1} << 18;  // stays in the cache
 constexpr std::uint16_t kDeflate = 8;
@@ -96,11 +94,7 @@ bool looks_like_zip(const ByteSource& bytes) {
   return as_text(head) == kLocalHeader;
 }
 
-bool has_zip_end(const ByteSource& bytes) {
-  const auto num_bytes = std::min(bytes.size(), kLongestEnd);
-  const auto tail = bytes.read(bytes.size() - num_bytes, num_bytes);
-  return as_text(tail).rfind(kEndOfDirectory) != std::string_view::npos;
-}
+bool has_zip_end(const ByteSource& bytes) { return find_zip_end(bytes).has_value(); }
 
 Archive::Archive(const ByteSource& bytes) : bytes_(bytes) {
   if (!has_zip_end(bytes)) throw CutShort("the end of its zip archive is missing");

@@ -34,14 +34,6 @@ T field(std::span<const std::byte> record, std::size_t offset) {
 
 FormatError damaged() { return FormatError("the directory of its zip archive is damaged"); }
 
-std::uint64_t find_end(const ByteSource& bytes) {
-  const auto num_bytes = std::min(bytes.size(), kLongestEnd);
-  const auto tail = bytes.read(bytes.size() - num_bytes, num_bytes);
-  const auto at = as_text(tail).rfind(kEnd);
-  if (at == std::string_view::npos || num_bytes - at < kEndBytes) throw damaged();
-  return bytes.size() - num_bytes + at;
-}
-
 // Of an archive of 4 GB or more, and of every one that PyTorch writes.
 Directory find_directory64(const ByteSource& bytes, std::uint64_t locator) {
   const auto at = field<std::uint64_t>(bytes.read(locator, kLocator64Bytes), 8);
@@ -52,7 +44,9 @@ Directory find_directory64(const ByteSource& bytes, std::uint64_t locator) {
 }
 
 Directory find_directory(const ByteSource& bytes) {
-  const auto end = find_end(bytes);
+  const auto found = find_zip_end(bytes);
+  if (!found) throw damaged();
+  const auto end = *found;
   if (end >= kLocator64Bytes) {
     const auto locator = end - kLocator64Bytes;
     const auto head = bytes.read(locator, kLocator64.size());
@@ -79,6 +73,15 @@ std::pair<std::string, ZipEntry> take_entry(std::span<const std::byte>& rest) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> find_zip_end(const ByteSource& bytes) {
+  const auto num_bytes = std::min(bytes.size(), kLongestEnd);
+  const auto tail = bytes.read(bytes.size() - num_bytes, num_bytes);
+  if (num_bytes < kEndBytes) return std::nullopt;
+  const auto at = as_text(tail).rfind(kEnd, num_bytes - kEndBytes);
+  if (at == std::string_view::npos) return std::nullopt;
+  return bytes.size() - num_bytes + at;
+}
 
 ZipDirectory read_zip_directory(const ByteSource& bytes) {
   const auto found = find_directory(bytes);

@@ -115,6 +115,17 @@ TEST(DamageTest, EveryEntryOfAnArchiveIsCompared) {
   }
 }
 
+TEST(DamageTest, AnArchiveCutWithinItsLastRecordIsCutShort) {
+  const FixtureFile file("state_dict.pth");
+  constexpr std::size_t kEndBytes = 22;
+  for (std::size_t lacking = 1; lacking <= kEndBytes; ++lacking) {
+    const MemorySource cut(std::span(file.bytes).first(file.bytes.size() - lacking));
+    EXPECT_FALSE(has_zip_end(cut)) << lacking;
+    EXPECT_THROW(Archive{cut}, CutShort) << lacking;
+  }
+  EXPECT_TRUE(has_zip_end(MemorySource(file.bytes)));
+}
+
 TEST(DamageTest, ChunksOfDistributedCheckpointsAreCompared) {
   const Folder folder;
   folder.copy(checkpoint_path("dcp-2/flat"));
