@@ -6,6 +6,27 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 namespace tally::model {
+namespace {
+
+void collect(torch::jit::Block* block, std::vector<torch::jit::Node*>& nodes) {
+  for (auto* node : block->nodes()) {
+    nodes.push_back(node);
+    for (auto* branch : node->blocks()) collect(branch, nodes);
+  }
+}
+
+}  // namespace
+
+bool is_a(const torch::jit::Node* node, Kinds kinds) {
+  return std::ranges::any_of(
+      kinds, [&](const char* kind) { return node->kind() == c10::Symbol::fromQualString(kind); });
+}
+
+std::vector<torch::jit::Node*> all_nodes(torch::jit::Block* block) {
+  std::vector<torch::jit::Node*> nodes;
+  collect(block, nodes);
+  return nodes;
+}
 
 at::IValue constant(const torch::jit::Node* node, const char* name) {
   return torch::jit::toIValue(node->namedInput(name)).value_or(at::IValue());
@@ -29,13 +50,9 @@ bool is_tensor_or_none(const torch::jit::Value* value) {
 
 torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Node* convolution,
                                  const at::Tensor& weight) {
-  auto* const bias = convolution->namedInput("B");
+  auto* const bias = convolution->namedInput("bias");
   const bool is_none = bias->type()->kind() == c10::TypeKind::NoneType;
   return is_none ? graph.insertConstant(at::zeros({weight.size(0)}, weight.options())) : bias;
-}
-
-c10::impl::GenericList no_scalars() {
-  return c10::impl::GenericList(c10::OptionalType::create(c10::NumberType::get()));
 }
 
 void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node* last) {

@@ -1,11 +1,21 @@
 // What all who rewrite a TorchScript graph need.
 #pragma once
 
+#include <initializer_list>
+#include <vector>
+
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/ir/ir.h>
 
 namespace tally::model {
+
+// Names of operators.
+using Kinds = std::initializer_list<const char*>;
+bool is_a(const torch::jit::Node* node, Kinds kinds);
+
+// All nodes, those of branches and loops too.
+std::vector<torch::jit::Node*> all_nodes(torch::jit::Block* block);
 
 // Input `name` of a node as a constant; None where it is none, or None.
 at::IValue constant(const torch::jit::Node* node, const char* name);
@@ -18,12 +28,9 @@ torch::jit::Node* only_reader(const torch::jit::Value* value);
 
 bool is_tensor_or_none(const torch::jit::Value* value);
 
-// The bias of one of fuse_convolutions.hpp's operators; a new constant where it has none.
+// The bias of a convolution; a new constant where it has none.
 torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Node* convolution,
                                  const at::Tensor& weight);
-
-// No numbers, as LibTorch's "Scalar?[]".
-c10::impl::GenericList no_scalars();
 
 // Puts `made` where the graph stands and its result in the place of `last`'s, which goes.
 void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node* last);

@@ -10,7 +10,7 @@ namespace tally::model {
 // Channels of the output are computed in groups of so many, the last one filled up.
 inline constexpr std::int64_t kNarrowGroup = 8;
 
-// Whether this processor can: AVX2 and FMA.
+// Whether this processor can, and may (isa_cap.hpp): AVX2 and FMA.
 bool has_narrow_convolution();
 
 struct NarrowShape {

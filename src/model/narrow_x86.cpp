@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "isa_cap.hpp"
 #include "lanes_x86.hpp"
 #include "narrow.hpp"
 
@@ -161,7 +162,8 @@ void pad(const float* image, const NarrowShape& shape, std::vector<float>& padde
 }  // namespace
 
 bool has_narrow_convolution() {
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  return allowed_vectors() != VectorSet::none && __builtin_cpu_supports("avx2") != 0 &&
+         __builtin_cpu_supports("fma") != 0;
 }
 
 void convolve_narrow(const float* images, const NarrowLayer& layer, const NarrowShape& shape,

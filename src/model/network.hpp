@@ -33,6 +33,8 @@ class Network {
   virtual std::optional<Tensors> rehearse_few(Tensors /*inputs*/, std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
+  // See Predictor::run_plainly().
+  virtual void run_plainly() {}
   // See Predictor::form().
   virtual std::string form() const { return {}; }
   // See Predictor::notes().

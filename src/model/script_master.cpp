@@ -75,7 +75,7 @@ class ScriptMaster final : public SwappingMaster {
     const auto on_stream = scope();
     auto habits = habits_;
     const bool allows = options().allow_training_mode;
-    module->freeze(allows ? TrainingMode::allowed : TrainingMode::refused);
+    module->freeze(allows ? TrainingMode::allowed : TrainingMode::refused, options().cpu_kernels);
     const auto& [training, determinism] = module->analysis();
     habits.determinism = determinism;
     if (!training.empty()) {

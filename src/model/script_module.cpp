@@ -14,7 +14,7 @@
 #include <tally/base/format.hpp>
 #include <tally/weights/file_kind.hpp>
 
-#include "fused_module.hpp"
+#include "cpu_module.hpp"
 #include "graph_state.hpp"
 #include "memory_reader.hpp"
 #include "refusal.hpp"
@@ -80,8 +80,8 @@ struct ScriptModule::Impl {
 
   torch::jit::Module module;
   Arguments arguments;
-  std::vector<std::string> outputs;  // by the card
-  std::optional<FusedModule> fused;  // once frozen, on the CPU; takes the module's place
+  std::vector<std::string> outputs;   // by the card
+  std::optional<CpuModule> compiled;  // once frozen, on the CPU; takes the module's place
 };
 
 ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
@@ -120,10 +120,14 @@ std::unique_ptr<ScriptModule> ScriptModule::share() const {
   return std::unique_ptr<ScriptModule>(new ScriptModule(*this));
 }
 
-std::string ScriptModule::form() const { return impl_->fused ? impl_->fused->form() : ""; }
+std::string ScriptModule::form() const { return impl_->compiled ? impl_->compiled->form() : ""; }
 
 std::vector<std::string> ScriptModule::notes() const {
-  return impl_->fused ? impl_->fused->notes() : std::vector<std::string>();
+  return impl_->compiled ? impl_->compiled->notes() : std::vector<std::string>();
+}
+
+void ScriptModule::run_plainly() {
+  if (impl_->compiled) impl_->compiled->run_plainly();
 }
 
 std::vector<std::string> ScriptModule::argument_names() const {
@@ -166,7 +170,7 @@ void ScriptModule::use_names(const ModelCard& card) {
   impl_->outputs = names_of(card.outputs);
 }
 
-void ScriptModule::freeze(TrainingMode mode) {
+void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
   try {
     const c10::InferenceMode guard;
     replace_tensors(impl_->module, to_channels_last);
@@ -181,8 +185,8 @@ void ScriptModule::freeze(TrainingMode mode) {
     torch::jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/!is_training);
     keeps_state_ = is_training || model::keeps_state(*graph);
     if (on_cpu_ && !is_training) {  // afterwards nothing else holds the weights as they were
-      impl_->fused.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")),
-                           impl_->arguments, name_);
+      impl_->compiled.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")),
+                              impl_->arguments, name_, kernels);
     }
   } catch (...) {
     throw torch_error(format("model '{}' cannot be prepared", name_),
@@ -203,19 +207,19 @@ std::vector<TrainingOperator> ScriptModule::training_operators() const {
 
 Tensors ScriptModule::run(Tensors inputs) {
   return guarded([&] {
-    if (impl_->fused) return impl_->fused->run(inputs);
+    if (impl_->compiled) return impl_->compiled->run(inputs);
     return impl_->module.forward(impl_->arguments.of(inputs));
   });
 }
 
 Tensors ScriptModule::rehearse(Tensors inputs) {
-  if (!impl_->fused) return run(std::move(inputs));
-  return guarded([&] { return impl_->fused->rehearse(inputs); });
+  if (!impl_->compiled) return run(std::move(inputs));
+  return guarded([&] { return impl_->compiled->rehearse(inputs); });
 }
 
 std::optional<Tensors> ScriptModule::rehearse_few(Tensors inputs, std::int64_t batch_size) {
-  if (!impl_->fused) return std::nullopt;
-  return guarded([&] { return impl_->fused->rehearse_few(inputs, batch_size); });
+  if (!impl_->compiled) return std::nullopt;
+  return guarded([&] { return impl_->compiled->rehearse_few(inputs, batch_size); });
 }
 
 Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {

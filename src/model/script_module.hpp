@@ -48,11 +48,11 @@ class ScriptModule final : public Network {
   void use_names(const ModelCard& card);
 
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
-  // the CPU the graph is then rewritten for the batches that it sees (fused_module.hpp).
+  // the CPU the graph is then compiled for the batches that it sees (cpu_module.hpp).
   // Afterwards there are no parameters and no buffers, but for those that forward() writes to.
   // Where operators of training are active in it: Error(model), or nothing is folded into
   // convolutions and nothing rewritten, so that it computes what its file says.
-  void freeze(TrainingMode mode);
+  void freeze(TrainingMode mode, CpuKernels kernels);
   // Of one that is not frozen, and stays so: the operators of training that are active in it.
   std::vector<TrainingOperator> training_operators() const;
   // Of a frozen one: whether runs must come one after the other (graph_state.hpp). Without state
@@ -66,6 +66,7 @@ class ScriptModule final : public Network {
   std::optional<Tensors> rehearse_few(Tensors inputs, std::int64_t batch_size) override;
   std::string form() const override;
   std::vector<std::string> notes() const override;
+  void run_plainly() override;
 
  private:
   Tensors guarded(const std::function<c10::IValue()>& forward) const;

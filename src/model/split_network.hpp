@@ -25,6 +25,7 @@ class SplitNetwork final : public Network {
   // That of the network, and into how many pieces batches like the last rehearsed one are split.
   std::string form() const override;
   std::vector<std::string> notes() const override;
+  void run_plainly() override { network_->run_plainly(); }
 
   // The bits of a score depend on the size of a piece, the same for all of a batch, and not on the
   // thread that runs it.

@@ -82,6 +82,8 @@ class TorchPredictor final : public Predictor {
     }
   }
 
+  void run_plainly() override { network_->run_plainly(); }
+
   const std::optional<ModelCard>& card() const override { return habits_.card; }
 
   std::vector<std::string> argument_names() const override { return habits_.argument_names; }

@@ -1,10 +1,11 @@
 #include "use_narrow.hpp"
 
-#include "fuse_convolutions.hpp"
 #include "graph_edit.hpp"
 #include "narrow.hpp"
 #include "narrow_convolution.hpp"
+#include "own_convolutions.hpp"
 #include "pool_without_indices.hpp"
+#include "profiled_graph.hpp"
 
 namespace tally::model {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::int64_t kLeastPixels = 16;  // of the output of an image
 // The pool of 2x2 that alone reads `value`, if that is so.
 torch::jit::Node* pool_after(const torch::jit::Value* value) {
   auto* const user = only_reader(value);
-  const bool is_pool = user != nullptr && user->kind() == c10::Symbol::fromQualString(kMaxPool);
+  const bool is_pool = user != nullptr && is_a(user, {kMaxPool, "aten::max_pool2d"});
   if (!is_pool || !constant(user, "ceil_mode").isBool()) return nullptr;
   for (const char* name : {"kernel_size", "stride", "padding", "dilation"}) {
     if (!constant(user, name).isIntList()) return nullptr;
@@ -31,10 +32,8 @@ torch::jit::Node* pool_after(const torch::jit::Value* value) {
   return is_two_by_two ? user : nullptr;
 }
 
-}  // namespace
-
-bool suits_narrow(const torch::jit::Node* convolution, const at::Tensor& weight) {
-  if (weight.dim() != 4 || weight.scalar_type() != at::kFloat || weight.size(0) == 0) return false;
+bool suits(const torch::jit::Node* convolution, const at::Tensor& weight) {
+  if (weight.size(0) == 0) return false;
   const auto channels = weight.size(1);
   const auto filled = (weight.size(0) - 1) % kWidth + 1;
   const bool has_window = weight.size(2) * weight.size(3) > 1;
@@ -44,29 +43,33 @@ bool suits_narrow(const torch::jit::Node* convolution, const at::Tensor& weight)
          is_all(convolution, "dilation", 1);
 }
 
-bool use_narrow(torch::jit::Graph& graph, torch::jit::Node* node,
-                const std::vector<std::int64_t>& input_size) {
-  const auto weight = constant(node, "W").toTensor();
-  const bool is_plain = node->kind() == c10::Symbol::fromQualString(kFused);
-  if (!is_plain || !suits_narrow(node, weight) || input_size.size() != 4) return false;
+}  // namespace
+
+bool use_narrow(torch::jit::Graph& graph, torch::jit::Node* convolution) {
+  const auto weight = constant(convolution, "weight").toTensor();
+  const auto input_size = sizes_of(convolution->namedInput("input"));
+  if (!suits(convolution, weight) || !input_size || input_size->size() != 4) return false;
   const auto window = weight.sizes().slice(2);
-  const auto stride = constant(node, "stride").toIntVector();
-  const auto padding = constant(node, "padding").toIntVector();
-  const auto shape = narrow_shape(input_size, weight.size(0), {window, stride, padding});
+  const auto stride = constant(convolution, "stride").toIntVector();
+  const auto padding = constant(convolution, "padding").toIntVector();
+  const auto shape = narrow_shape(*input_size, weight.size(0), {window, stride, padding});
   const bool has_two = shape.out_height() >= 2 && shape.out_width() >= 2;
   if (shape.out_height() * shape.out_width() < kLeastPixels) return false;
-  if (!is_tensor_or_none(node->namedInput("B"))) return false;
-  const bool has_relu = constant(node, "attr").toStringRef() == kFusedRelu;
-  auto* const pool = has_two ? pool_after(node->output()) : nullptr;
-  const torch::jit::WithInsertPoint here(node);
+  auto* const relu = relu_after(convolution->output());
+  auto* const with_relu = relu != nullptr ? relu : convolution;
+  auto* const pool = has_two ? pool_after(with_relu->output()) : nullptr;
+  auto* const last = pool != nullptr ? pool : with_relu;
+  const torch::jit::WithInsertPoint here(convolution);
   register_narrow();
-  auto* const made = graph.create(
-      c10::Symbol::fromQualString(kNarrow),
-      {node->namedInput("X"), graph.insertConstant(narrow_weight(weight)),
-       bias_or_zeros(graph, node, weight), node->namedInput("stride"), node->namedInput("padding"),
-       graph.insertConstant(has_relu), graph.insertConstant(pool != nullptr)});
-  replace(graph, made, pool != nullptr ? pool : node);
-  if (pool != nullptr) node->destroy();
+  auto* const made =
+      graph.create(c10::Symbol::fromQualString(kNarrow),
+                   {convolution->namedInput("input"), graph.insertConstant(narrow_weight(weight)),
+                    bias_or_zeros(graph, convolution, weight), convolution->namedInput("stride"),
+                    convolution->namedInput("padding"), graph.insertConstant(relu != nullptr),
+                    graph.insertConstant(pool != nullptr)});
+  replace(graph, made, last);
+  if (last != with_relu) with_relu->destroy();
+  if (with_relu != convolution) convolution->destroy();
   return true;
 }
 

@@ -2,8 +2,10 @@
 
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "fuse_convolutions.hpp"
+#include "fused_sums.hpp"
 #include "graph_edit.hpp"
+#include "own_convolutions.hpp"
+#include "profiled_graph.hpp"
 #include "winograd.hpp"
 #include "winograd_convolution.hpp"
 
@@ -26,49 +28,40 @@ bool pays(const WinogradShape& shape) {
   return shape.num_tiles() >= kLeastTiles && computed <= kMostWaste * static_cast<double>(pixels);
 }
 
-// The ReLU that alone reads `value`, if that is so. Its result may then be the memory of the sum,
-// which nothing else knows of.
-Node* relu_after(const Value* value) {
-  Node* const user = only_reader(value);
-  const bool is_relu =
-      user != nullptr && (user->kind() == c10::Symbol::fromQualString("aten::relu_") ||
-                          user->kind() == c10::Symbol::fromQualString("aten::relu"));
-  return is_relu ? user : nullptr;
-}
-
-}  // namespace
-
-bool suits_winograd(const Node* convolution, const at::Tensor& weight) {
-  const bool is_small = weight.dim() == 4 && weight.size(2) == 3 && weight.size(3) == 3;
-  if (!is_small || weight.scalar_type() != at::kFloat) return false;
+bool suits(const Node* convolution, const at::Tensor& weight) {
+  if (weight.size(2) != 3 || weight.size(3) != 3) return false;
   if (constant(convolution, "groups").toInt() != 1) return false;
   if (!is_all(convolution, "stride", 1) || !is_all(convolution, "dilation", 1)) return false;
   return winograd_lanes() > 0 && weight.size(1) % kChannelMultiple == 0 &&
          weight.size(0) % kChannelGroup == 0 && weight.size(1) >= kLeastChannels;
 }
 
-bool use_winograd(Graph& graph, Node* node, const std::vector<std::int64_t>& input_size) {
-  const auto weight = constant(node, "W").toTensor();
-  if (!suits_winograd(node, weight) || input_size.size() != 4) return false;
-  const auto padding = constant(node, "padding").toIntVector();
-  if (!pays(winograd_shape(input_size, weight.size(0), padding))) return false;
-  if (!is_tensor_or_none(node->namedInput("B"))) return false;
-  const bool is_sum = node->kind() == c10::Symbol::fromQualString(kFusedSum);
-  Node* const relu = is_sum ? relu_after(node->output()) : nullptr;
-  const bool has_relu =
-      relu != nullptr || (!is_sum && constant(node, "attr").toStringRef() == kFusedRelu);
-  const torch::jit::WithInsertPoint here(node);
+}  // namespace
+
+bool use_winograd(Graph& graph, Node* convolution) {
+  const auto weight = constant(convolution, "weight").toTensor();
+  const auto input_size = sizes_of(convolution->namedInput("input"));
+  if (!suits(convolution, weight) || !input_size || input_size->size() != 4) return false;
+  const auto padding = constant(convolution, "padding").toIntVector();
+  if (!pays(winograd_shape(*input_size, weight.size(0), padding))) return false;
+  const auto fused = sum_to_fuse(graph, convolution);
+  Node* const with_sum = fused ? fused->sum : convolution;
+  Node* const relu = relu_after(with_sum->output());
+  Node* const last = relu != nullptr ? relu : with_sum;
+  // Not where the ReLU stands: what the convolution reads may have been written over by then.
+  const torch::jit::WithInsertPoint here(with_sum);
   std::vector<Value*> inputs;
-  if (is_sum) inputs.push_back(node->input(0));
-  inputs.push_back(node->namedInput("X"));
+  if (fused) inputs.push_back(fused->other);
+  inputs.push_back(convolution->namedInput("input"));
   inputs.push_back(graph.insertConstant(winograd_weight(weight)));
-  inputs.push_back(bias_or_zeros(graph, node, weight));
-  inputs.push_back(node->namedInput("padding"));
-  inputs.push_back(graph.insertConstant(has_relu));
+  inputs.push_back(bias_or_zeros(graph, convolution, weight));
+  inputs.push_back(convolution->namedInput("padding"));
+  inputs.push_back(graph.insertConstant(relu != nullptr));
   register_winograd();
-  const auto kind = c10::Symbol::fromQualString(is_sum ? kWinogradSum : kWinograd);
-  replace(graph, graph.create(kind, inputs), relu != nullptr ? relu : node);
-  if (relu != nullptr) node->destroy();
+  const auto kind = c10::Symbol::fromQualString(fused ? kWinogradSum : kWinograd);
+  replace(graph, graph.create(kind, inputs), last);
+  if (last != with_sum) with_sum->destroy();
+  if (with_sum != convolution) convolution->destroy();
   return true;
 }
 

@@ -17,7 +17,7 @@ inline constexpr std::int64_t kChannelGroup = 32;
 inline constexpr std::int64_t kChannelMultiple = 16;
 
 // The most floats that this processor takes at once for it: 16 with AVX-512, 8 with AVX2 and FMA,
-// else 0, and it is not to be used. 8 and 16 give the same bits.
+// else 0, and it is not to be used; no more than isa_cap.hpp allows. 8 and 16 give the same bits.
 int winograd_lanes();
 
 struct WinogradShape {

@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "isa_cap.hpp"
 #include "lanes_x86.hpp"
 #include "winograd.hpp"
 
@@ -206,10 +207,15 @@ template <class Lanes, std::size_t kRows, std::size_t kRegisters>
 }  // namespace
 
 int winograd_lanes() {
-  if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0) return 0;
-  const bool has_avx512 =
-      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+  const auto allowed = allowed_vectors();
+  if (allowed == VectorSet::none || __builtin_cpu_supports("avx2") == 0 ||
+      __builtin_cpu_supports("fma") == 0) {
+    return 0;
+  }
+  const bool has_avx512 = allowed == VectorSet::avx512 && __builtin_cpu_supports("avx512f") != 0 &&
+                          __builtin_cpu_supports("avx512vl") != 0 &&
+                          __builtin_cpu_supports("avx512bw") != 0 &&
+                          __builtin_cpu_supports("avx512dq") != 0;
   return has_avx512 ? 16 : 8;
 }
 

@@ -14,14 +14,11 @@
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
-#include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "fuse_convolutions.hpp"
 #include "narrow.hpp"
-#include "pool_without_indices.hpp"
-#include "use_narrow.hpp"
-#include "use_winograd.hpp"
+#include "own_convolutions.hpp"
+#include "profiled_graph.hpp"
 #include "winograd.hpp"
 
 namespace tally::model {
@@ -70,85 +67,82 @@ struct Pool {
 
 struct Around {
   bool sum = false;    // over the graph's first input
-  std::string relu{};  // after the sum, by this name; or in the convolution
+  std::string relu{};  // in the end, by this name
   bool is_read_twice = false;
   bool bias_is_input = false;  // the last one
   std::optional<Pool> pool{};
 };
 
-inline at::IValue scalars(std::vector<at::IValue> numbers) {
-  c10::impl::GenericList list(c10::OptionalType::create(c10::NumberType::get()));
-  for (const auto& number : numbers) list.push_back(number);
-  return list;
-}
-
-// A convolution in oneDNN's form, the last but for what is around it.
-inline torch::jit::Node* append_convolution(torch::jit::Graph& graph, const Layer& layer,
-                                            const Around& around) {
-  std::vector<torch::jit::Value*> inputs;
-  if (around.sum) inputs.push_back(graph.addInput());
-  inputs.push_back(graph.addInput());
-  inputs.push_back(graph.insertConstant(layer.weight));
-  inputs.push_back(around.bias_is_input ? graph.addInput() : graph.insertConstant(layer.bias));
-  for (const at::IValue& value : {at::IValue(layer.padding), at::IValue(layer.stride),
-                                  at::IValue(layer.dilation), at::IValue(layer.groups)}) {
-    inputs.push_back(graph.insertConstant(value));
-  }
-  const at::IValue none;
-  const std::vector<at::IValue> sum{"add", 1.0, none, scalars({}), none};
-  const std::vector<at::IValue> relu{kFusedRelu, scalars({1e-30}), none};
-  const std::vector<at::IValue> plain{"none", scalars({}), none};
-  const bool has_relu = !around.relu.empty();
-  for (const auto& value : around.sum ? sum : has_relu ? relu : plain) {
-    inputs.push_back(graph.insertConstant(value));
-  }
-  return graph.insertNode(
-      graph.create(c10::Symbol::fromQualString(around.sum ? kFusedSum : kFused), inputs));
-}
-
-// A graph of one convolution, which one of ours is to take the place of.
+// A profiled graph of one convolution, which one of ours is to take the place of.
 class Convolved {
  public:
   explicit Convolved(const Layer& layer, const Around& around = {},
                      const Numbers& input_size = kManyImages)
-      : graph_(std::make_shared<torch::jit::Graph>()) {
-    auto* node = append_convolution(*graph_, layer, around);
-    auto* result = node->output();
-    if (around.is_read_twice) result = append("aten::relu", {result});
-    if (around.sum && !around.relu.empty()) result = append(around.relu, {node->output()});
+      : graph_(std::make_shared<torch::jit::Graph>()),
+        type_(c10::TensorType::createContiguous(at::kFloat, at::kCPU, input_size)) {
+    auto* const other = around.sum ? append("aten::sigmoid", {append_input()}) : nullptr;
+    auto* const convolved = append_convolution(layer, around.bias_is_input);
+    auto* result = around.sum ? append_sum(convolved, other) : convolved;
+    auto* const twice = result;
+    if (!around.relu.empty()) result = append(around.relu, {result});
     if (around.pool) result = append_pool(*around.pool, result);
     graph_->registerOutput(result);
-    pool_without_indices(*graph_);
-    is_replaced_ = use_winograd(*graph_, node, input_size) || use_narrow(*graph_, node, input_size);
-    function_.emplace("f", graph_, nullptr);
+    if (around.is_read_twice) graph_->registerOutput(append("aten::neg", {twice}));
+    const auto own = use_own_convolutions(*graph_);
+    is_replaced_ = own.winograd + own.narrow > 0;
+    code_.emplace(graph_, "f");
   }
 
   bool is_replaced() const { return is_replaced_; }
   std::string text() const { return graph_->toString(); }
 
+  // The first result.
   at::Tensor operator()(const std::vector<at::IValue>& inputs) {
     const c10::InferenceMode guard;
-    return (*function_)(inputs).toTensor();
+    const auto results = run_code(*code_, inputs);
+    return results.isTensor() ? results.toTensor() : results.toTupleRef().elements()[0].toTensor();
   }
 
  private:
-  torch::jit::Value* append(const std::string& kind,
-                            const std::vector<torch::jit::Value*>& inputs) {
-    return graph_->insertNode(graph_->create(c10::Symbol::fromQualString(kind), inputs))->output();
+  using Value = torch::jit::Value;
+
+  Value* append_input() {
+    auto* const input = graph_->addInput();
+    input->setType(type_);
+    return input;
   }
 
-  torch::jit::Value* append_pool(const Pool& pool, torch::jit::Value* value) {
-    std::vector<torch::jit::Value*> inputs{value};
-    for (const at::IValue& setting :
-         {at::IValue(pool.size), at::IValue(pool.stride), at::IValue(pool.padding),
-          at::IValue(pool.dilation), at::IValue(pool.ceil_mode)}) {
-      inputs.push_back(graph_->insertConstant(setting));
-    }
-    return append("aten::max_pool2d", inputs);
+  Value* append(const std::string& kind, const std::vector<Value*>& inputs) {
+    auto* const made = graph_->create(c10::Symbol::fromQualString(kind), inputs);
+    return graph_->insertNode(made)->output()->setType(type_);
+  }
+
+  Value* append(const std::string& kind, std::vector<Value*> inputs,
+                const std::vector<at::IValue>& settings) {
+    for (const auto& setting : settings) inputs.push_back(graph_->insertConstant(setting));
+    return append(kind, inputs);
+  }
+
+  Value* append_convolution(const Layer& layer, bool bias_is_input) {
+    auto* const input = append_input();
+    auto* const weight = graph_->insertConstant(layer.weight);
+    auto* const bias = bias_is_input ? append_input() : graph_->insertConstant(layer.bias);
+    return append("aten::conv2d", {input, weight, bias},
+                  {layer.stride, layer.padding, layer.dilation, layer.groups});
+  }
+
+  Value* append_sum(Value* left, Value* right) {
+    return append("aten::add", {left, right}, {at::IValue(1)});
+  }
+
+  Value* append_pool(const Pool& pool, Value* value) {
+    return append("aten::max_pool2d", {value},
+                  {pool.size, pool.stride, pool.padding, pool.dilation, pool.ceil_mode});
   }
 
   std::shared_ptr<torch::jit::Graph> graph_;
-  std::optional<torch::jit::GraphFunction> function_;
+  c10::TensorTypePtr type_;
+  std::optional<torch::jit::Code> code_;
   bool is_replaced_ = false;
 };
 

@@ -20,7 +20,7 @@ std::string card_text(const NamedBytes& model) {
 
 TEST(DamageTest, NoBitMakesAnotherModel) {
   const File intact("net.pt");
-  const auto expected = digests(*load_master(intact, {}));
+  const auto expected = digests(*load_master(intact, plainly()));
   const auto description = card_text(intact);
   const auto outputs = read_floats("net.f32");
   ASSERT_FALSE(expected.empty());
@@ -32,7 +32,7 @@ TEST(DamageTest, NoBitMakesAnotherModel) {
     changed.bytes[random() % changed.bytes.size()] ^= static_cast<std::byte>(1 << (random() % 8));
     std::unique_ptr<Master> master;
     try {
-      master = load_master(changed, {});
+      master = load_master(changed, plainly());
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::model);
       ++refused;

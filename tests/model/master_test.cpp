@@ -13,7 +13,7 @@ void swap_in(Master& master, const std::string& weights, std::uint64_t most_byte
 
 TEST(MasterTest, TakesWeightsAgainAndAgain) {
   const File model("net.pt");
-  const auto master = load_master(model, {});
+  const auto master = load_master(model, plainly());
   const auto own = run(*master->make_predictor());
   EXPECT_THAT(own, ContainerEq(run(*load("net.pt"))));
   for (int round = 0; round < 2; ++round) {
@@ -52,7 +52,7 @@ void swap_by_elements(Master& master, const weights::Checkpoint& checkpoint) {
 
 TEST(MasterTest, PutsPartsInTheirPlaces) {
   const File model("net.pt");
-  const auto master = load_master(model, {});
+  const auto master = load_master(model, plainly());
   const auto checkpoint = weights::open_checkpoint(fixture_path("weights.safetensors"), {});
   // The second time four-dimensional weights lie channels-last.
   for (int round = 0; round < 2; ++round) {
@@ -67,7 +67,7 @@ TEST(MasterTest, PutsPartsInTheirPlaces) {
 TEST(MasterTest, PutsPartsIntoSlicesOfOneStorage) {
   const auto digests_after = [](const auto& swap) {
     const File model("slices.pt");
-    const auto master = load_master(model, {});
+    const auto master = load_master(model, plainly());
     swap(*master, weights::open_checkpoint(fixture_path("slices.pth"), {}));
     return digests_of(*master);
   };
@@ -79,7 +79,7 @@ TEST(MasterTest, PutsPartsIntoSlicesOfOneStorage) {
 
 TEST(MasterTest, AMisfitLeavesItAsItWas) {
   const File model("net.pt");
-  const auto master = load_master(model, {});
+  const auto master = load_master(model, plainly());
   swap_in(*master, "state_dict.pth");
   EXPECT_THAT(error_of(ErrorKind::model, [&] { swap_in(*master, "missing.pth"); }),
               HasSubstr("2 missing"));
@@ -88,7 +88,7 @@ TEST(MasterTest, AMisfitLeavesItAsItWas) {
 
 TEST(MasterTest, DigestsAreOfTheWeightsWhateverFileTheyCameFrom) {
   const File model("net.pt");
-  const auto master = load_master(model, {});
+  const auto master = load_master(model, plainly());
   const auto own = digests_of(*master);
   ASSERT_EQ(own.size(), 11u);
   EXPECT_THAT(own.front(), testing::StartsWith("bn.bias float32 [8] "));
@@ -111,7 +111,7 @@ std::string digest_of(Master& master, const std::string& name) {
 
 TEST(MasterTest, WhatACheckpointLeavesOutIsTheModelsOwn) {
   const File model("net.pt");
-  const auto master = load_master(model, {});
+  const auto master = load_master(model, plainly());
   const std::string counter = "bn.num_batches_tracked";
   auto checkpoint = weights::open_checkpoint(fixture_path("state_dict.pth"), {});
   // Another value than the model's: some other integer of the file.

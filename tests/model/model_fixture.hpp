@@ -99,6 +99,13 @@ inline void swap_weights(Master& master, const weights::Checkpoint& checkpoint,
   master.settle();
 }
 
+// With the bits that PyTorch gives.
+inline PredictorOptions plainly() {
+  PredictorOptions options;
+  options.cpu_kernels = CpuKernels::torch;
+  return options;
+}
+
 inline std::unique_ptr<Predictor> load(const NamedBytes& model, const PredictorOptions& options,
                                        const std::string& weights,
                                        const std::string& weights_key = {}) {
@@ -111,8 +118,8 @@ inline std::unique_ptr<Predictor> load(const std::string& model,
                                        const std::optional<std::string>& weights = std::nullopt,
                                        const std::string& weights_key = {}) {
   const File file(model);
-  if (!weights) return load_predictor(file, {});
-  return load(file, {}, *weights, weights_key);
+  if (!weights) return load_predictor(file, plainly());
+  return load(file, plainly(), *weights, weights_key);
 }
 
 }  // namespace tally::model

@@ -18,7 +18,7 @@ std::unique_ptr<Predictor> load_as(const std::string& model, Precision precision
                                    const std::optional<std::string>& weights = std::nullopt) {
   const Silence silence;
   const File model_file(model);
-  PredictorOptions options;
+  auto options = plainly();
   options.precision = precision;
   return weights ? load(model_file, options, *weights) : load_predictor(model_file, options);
 }

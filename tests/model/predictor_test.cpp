@@ -87,7 +87,7 @@ TEST(PredictorTest, TheFileMayBeGoneAfterLoading) {
   std::unique_ptr<Predictor> predictor;
   {
     File model("net.pt");
-    const auto master = load_master(model, {});
+    const auto master = load_master(model, plainly());
     std::fill(model.bytes.begin(), model.bytes.end(), std::byte{0xff});
     swap_weights(*master, weights::open_checkpoint(fixture_path("weights.safetensors"), {}));
     predictor = master->make_last_predictor();

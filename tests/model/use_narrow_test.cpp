@@ -1,10 +1,9 @@
 // What the convolution for few channels takes the place of in a graph, and what it takes over.
-#include <ATen/Parallel.h>
 #include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/relu.h>
 #include <gmock/gmock.h>
 
 #include "convolution_fixture.hpp"
-#include "pack_weights.hpp"
 
 namespace tally::model {
 namespace {
@@ -39,24 +38,20 @@ TEST_F(Narrow, OtherPoolsStay) {
   }
 }
 
+TEST_F(Narrow, AReluGoesWithThePoolAfterIt) {
+  const Layer layer(1, 20);
+  Convolved graph(layer, {.relu = "aten::relu_", .pool = Pool{}});
+  ASSERT_TRUE(graph.is_replaced());
+  EXPECT_THAT(graph.text(), Not(HasSubstr("aten::relu")));
+  EXPECT_THAT(graph.text(), Not(HasSubstr("max_pool2d")));
+  const auto x = at::randn({2, 1, 9, 9});
+  EXPECT_LT(largest_error(graph({x}), at::max_pool2d(at::relu(layer.exact(x)), {2, 2})), 1e-5);
+}
+
 TEST_F(Narrow, APoolOfWhatIsNeededAgainStays) {
   Convolved graph(Layer(1, 20), {.is_read_twice = true, .pool = Pool{}});
   ASSERT_TRUE(graph.is_replaced());
   EXPECT_THAT(graph.text(), HasSubstr("max_pool2d"));
-}
-
-// Where several threads share operations, they share oneDNN's.
-TEST_F(Narrow, IsForOneThread) {
-  for (const int threads : {1, 2}) {
-    const auto graph = std::make_shared<torch::jit::Graph>();
-    graph->registerOutput(append_convolution(*graph, Layer(1, 20), {})->output());
-    const int before = at::get_num_threads();
-    at::set_num_threads(threads);
-    const auto packed = pack_weights(*graph, {{1'000, 1, 8, 8}});
-    at::set_num_threads(before);
-    EXPECT_EQ(packed.convolutions, 1);
-    EXPECT_EQ(packed.of_them_narrow, threads == 1 ? 1 : 0);
-  }
 }
 
 TEST_F(Narrow, OnlyWhatItSuits) {
@@ -80,7 +75,6 @@ TEST_F(Narrow, OnlyWhatItSuits) {
   layer = Layer(20, 50);
   layer.weight = layer.weight.to(at::kBFloat16);
   EXPECT_FALSE(is_taken(layer)) << "bf16";
-  EXPECT_FALSE(Convolved(Layer(20, 50), {.sum = true}).is_replaced()) << "sums";
 }
 
 }  // namespace

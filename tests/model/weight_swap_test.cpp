@@ -76,7 +76,7 @@ TEST(WeightSwapTest, MisfitsAreListed) {
 TEST(WeightSwapTest, NamesInMessagesArePrintable) {
   auto checkpoint = weights::open_checkpoint(fixture_path("state_dict.pth"), {});
   checkpoint.tensors["a\0\n"s];
-  const auto master = load_master(File("net.pt"), {});
+  const auto master = load_master(File("net.pt"), plainly());
   EXPECT_THAT(error_of(ErrorKind::model, [&] { master->fit(checkpoint); }),
               HasSubstr(R"(1 unexpected: a\x00\x0a.)"));
 }
@@ -92,7 +92,7 @@ weights::Checkpoint prefixed(const std::vector<std::string>& prefixes) {
 
 TEST(WeightSwapTest, APrefixThatIsAskedForIsTakenOff) {
   for (const auto* prefix : {"student.", "model.net."}) {
-    PredictorOptions options;
+    auto options = plainly();
     options.weights_prefix = prefix;
     const auto master = load_master(File("net.pt"), options);
     testing::internal::CaptureStderr();
@@ -105,12 +105,12 @@ TEST(WeightSwapTest, APrefixThatIsAskedForIsTakenOff) {
 }
 
 TEST(WeightSwapTest, ThePrefixThatWouldFitIsNamed) {
-  const auto master = load_master(File("net.pt"), {});
+  const auto master = load_master(File("net.pt"), plainly());
   const auto error = [&](const weights::Checkpoint& checkpoint) {
     return error_of(ErrorKind::model, [&] { master->fit(checkpoint); });
   };
   EXPECT_THAT(error(prefixed({"net."})), HasSubstr("--weights-prefix net. would fit."));
-  PredictorOptions options;
+  auto options = plainly();
   options.weights_prefix = "student.";
   const auto other = load_master(File("net.pt"), options);
   EXPECT_THAT(error_of(ErrorKind::model, [&] { swap_weights(*other, prefixed({""})); }),
@@ -149,7 +149,7 @@ TEST(WeightSwapTest, TiedWeightsAndFixedBuffersNeedNotBeThere) {
   EXPECT_THAT(run(*load("tied.pt", "tied.pth")), ContainerEq(read_floats("tied_other.f32")));
   const File model("tied_no_card.pt");
   const File card("tied_card.json");
-  PredictorOptions options;
+  auto options = plainly();
   options.card = card;
   EXPECT_THAT(run(*load(model, options, "tied.pth")), ContainerEq(read_floats("tied_other.f32")));
   EXPECT_THAT(error_of(ErrorKind::model, [&] { load(model, {}, "tied.pth"); }),

@@ -30,6 +30,10 @@ std::string_view name(Precision precision);
 // Inverse of name(); throws Error(usage) for a word that is none.
 Precision precision_from_name(std::string_view word);
 
+// Which kernels a TorchScript network runs on CPUs. `automatic`: LibTorch's, oneDNN Graph's and our
+// own, whatever suits each operation; `torch`: nothing but the operators that its file names.
+enum class CpuKernels { automatic, torch };
+
 // What is known of a network's operators, on one device.
 struct Determinism {
   // Whether all of them give the same bits for the same inputs, those of varying_on_gpus aside.
@@ -65,12 +69,15 @@ class Predictor {
                                               std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
+  // From the next warm-up batch on a TorchScript network runs the operators of its file, on CPUs:
+  // for ranks of which one can compile it and another cannot.
+  virtual void run_plainly() {}
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
   // What forward() calls what it is given, in order; empty where that is not known.
   virtual std::vector<std::string> argument_names() const { return {}; }
-  // What was done to its operations, settled by the first batch: "convolutions fused,
-  // weights packed", or empty.
+  // What was done to its operations, settled by the first batch: "Winograd F(2x2, 3x3),
+  // oneDNN Graph", or empty.
   virtual std::string form() const { return {}; }
   // What the user should know about how it runs, settled by the first batch.
   virtual std::vector<std::string> notes() const { return {}; }
@@ -88,6 +95,7 @@ struct PredictorOptions {
   void* stream = nullptr;  // cudaStream_t of that device; outlives the predictor
   Precision precision = Precision::model;
   bool tune = false;  // GPUs: cuDNN times its algorithms, and may choose others in each process
+  CpuKernels cpu_kernels = CpuKernels::automatic;
   bool cuda_graphs = true;  // GPUs: replay a forward pass that launches many small kernels
   // Of a checkpoint's names, to be taken off: tensors without it are left out. Empty: the usual
   // ones are taken off where that makes the names fit.

@@ -11,13 +11,13 @@
 #include <torch/csrc/jit/passes/freeze_module.h>
 
 #include "convolution_fixture.hpp"
-#include "fused_module.hpp"
-#include "graph_edit.hpp"
+#include "cpu_module.hpp"
 
 namespace tally::model {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 thread_local std::map<std::string, int>* calls_here = nullptr;
 
@@ -62,7 +62,7 @@ torch::jit::Module frozen(const Layer& first, const Layer& second, const std::st
   return torch::jit::freeze_module(module);
 }
 
-at::Tensor run(FusedModule& module, const at::Tensor& x) {
+at::Tensor run(CpuModule& module, const at::Tensor& x) {
   const c10::InferenceMode guard;
   return module.run({x}).toTensor();
 }
@@ -75,7 +75,7 @@ def forward(self, x):
     return torch.max_pool2d(x, [2, 2], [2, 2], [0, 0], [1, 1], False)
 )";
 
-class FusedModuleTest : public Narrow {
+class CpuModuleTest : public Narrow {
  protected:
   void SetUp() override {
     Narrow::SetUp();
@@ -87,10 +87,10 @@ class FusedModuleTest : public Narrow {
   int threads_ = at::get_num_threads();
 };
 
-TEST_F(FusedModuleTest, PoolsGoWithTheConvolutionsBeforeThem) {
+TEST_F(CpuModuleTest, PoolsGoWithTheConvolutionsBeforeThem) {
   const Layer first(1, 20, {5, 5});
   const Layer second(20, 50, {5, 5});
-  FusedModule module(frozen(first, second, kTwoLayers), {}, "net.pt");
+  CpuModule module(frozen(first, second, kTwoLayers), {}, "net.pt", CpuKernels::automatic);
   const auto x = at::randn({3, 1, 28, 28});
   run(module, x);
   EXPECT_THAT(module.form(), HasSubstr("channels in eights"));
@@ -102,36 +102,41 @@ TEST_F(FusedModuleTest, PoolsGoWithTheConvolutionsBeforeThem) {
   EXPECT_LT(largest_error(found, at::max_pool2d(second.exact(between), {2, 2})), 1e-5);
 }
 
-// The second convolution of the graph as one of oneDNN's, with a sigmoid.
-void name_onednn(torch::jit::Graph& graph) {
-  torch::jit::Node* convolution = nullptr;
-  for (auto* node : graph.nodes()) {
-    if (node->kind() == c10::Symbol::fromQualString("aten::conv2d")) convolution = node;
-  }
-  const torch::jit::WithInsertPoint here(convolution);
-  std::vector<torch::jit::Value*> inputs;
-  for (const char* name : {"input", "weight", "bias", "padding", "stride", "dilation", "groups"}) {
-    inputs.push_back(convolution->namedInput(name));
-  }
-  for (const auto& value : {at::IValue("sigmoid"), scalars({}), at::IValue("")}) {
-    inputs.push_back(graph.insertConstant(value));
-  }
-  replace(graph, graph.create(c10::Symbol::fromQualString(kFused), inputs), convolution);
+// Where several threads share operations, they share LibTorch's.
+TEST_F(CpuModuleTest, OwnConvolutionsAreForOneThread) {
+  at::set_num_threads(2);
+  CpuModule module(frozen(Layer(1, 20), Layer(20, 50), kTwoLayers), {}, "net.pt",
+                   CpuKernels::automatic);
+  run(module, at::randn({3, 1, 28, 28}));
+  EXPECT_THAT(module.form(), Not(HasSubstr("channels in eights")));
 }
 
-// Their settings may be others than ours.
-TEST_F(FusedModuleTest, OperatorsOfOnednnThatANetworkNamesItselfStay) {
-  const Layer first(1, 20);
-  const Layer second(20, 20);
-  const auto net = frozen(first, second, kTwoLayers);
-  name_onednn(*net.get_method("forward").graph());
-  FusedModule module(net, {}, "net.pt");
-  const auto x = at::randn({3, 1, 16, 16});
-  run(module, x);
-  EXPECT_EQ(module.form(), "pools without indices");
-  const auto between = at::max_pool2d(at::relu(first.exact(x)), {2, 2});
-  const auto exact = at::max_pool2d(at::sigmoid(second.exact(between)), {2, 2});
-  EXPECT_LT(largest_error(run(module, x), exact), 1e-5);
+TEST_F(CpuModuleTest, RunsTheOperatorsOfItsFileIfAsked) {
+  const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
+  const auto x = at::randn({3, 1, 28, 28});
+  CpuModule asked(net, {}, "net.pt", CpuKernels::torch);
+  CpuModule later(net, {}, "net.pt", CpuKernels::automatic);
+  run(later, x);
+  later.run_plainly();
+  const c10::InferenceMode guard;
+  const auto plain = torch::jit::Module(net).forward({x}).toTensor();
+  for (auto* module : {&asked, &later}) {
+    Calls calls;
+    EXPECT_TRUE(run(*module, x).equal(plain));
+    EXPECT_EQ(calls.of("tally::narrow_convolution"), 0);
+    EXPECT_EQ(calls.of("aten::max_pool2d"), 2);
+    EXPECT_EQ(module->form(), "LibTorch's operators alone");
+  }
+}
+
+TEST_F(CpuModuleTest, InputsOfOtherShapesRunTheGraphAsItIs) {
+  const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
+  CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
+  run(module, at::randn({3, 1, 28, 28}));
+  const c10::InferenceMode guard;
+  for (const auto& x : {at::randn({5, 1, 28, 28}), at::randn({3, 1, 20, 32})}) {
+    EXPECT_TRUE(run(module, x).equal(torch::jit::Module(net).forward({x}).toTensor()));
+  }
 }
 
 }  // namespace

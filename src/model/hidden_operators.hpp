@@ -1,0 +1,12 @@
+// Operators that LibTorch's oneDNN fuser must not see, under names of our own.
+#pragma once
+
+namespace tally::model {
+
+// (Tensor self) -> Tensor: aten::exp. oneDNN's makes infinity of NaN.
+inline constexpr const char* kExp = "tally::exp";
+
+// Makes them known, until the process ends.
+void register_hidden_operators();
+
+}  // namespace tally::model

@@ -1,0 +1,22 @@
+// What is put right in a graph that LibTorch's oneDNN fuser has rewritten, before it runs.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+namespace tally::model {
+
+// A partition may write its
+// result over an input in oneDNN's own layout, and LibTorch 2.11 does not ask whether that input is
+// read again: a residual stream that is also concatenated in the end came out wrong by its own
+// size. Inputs that are get the layout of the profiled graph instead, which is never written over.
+// How many.
+int protect_inputs_read_again(torch::jit::Graph& graph);
+
+// What runs in place of a partition where its inputs have other shapes than the profiled ones: the
+// executor that would prepare it is not used here.
+void inline_fallbacks(torch::jit::Graph& graph);
+
+// The partitions in it.
+int count_partitions(torch::jit::Graph& graph);
+
+}  // namespace tally::model

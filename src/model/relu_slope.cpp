@@ -1,0 +1,89 @@
+#include "relu_slope.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "graph_edit.hpp"
+#include "narrow_convolution.hpp"
+#include "pool_without_indices.hpp"
+#include "winograd_convolution.hpp"
+
+namespace tally::model {
+namespace {
+
+using torch::jit::Node;
+using torch::jit::Value;
+using Seen = std::unordered_set<const Value*>;
+
+constexpr Kinds kLayers{
+    "aten::_convolution", "aten::conv2d", "aten::linear", "aten::addmm", kWinograd,
+    kWinogradSum,         kNarrow};
+constexpr Kinds kNorms{"aten::batch_norm", "aten::layer_norm"};
+// Beside what they give for 0, a tiny number changes nothing.
+constexpr Kinds kGates{"aten::sigmoid", "aten::sigmoid_", "aten::hardsigmoid",
+                       "aten::hardsigmoid_"};
+// A tiny share of what they are given is tiny in what they give.
+constexpr Kinds kPassing{kMaxPool,
+                         "aten::max_pool2d",
+                         "aten::avg_pool2d",
+                         "aten::adaptive_avg_pool2d",
+                         "aten::mean",
+                         "aten::flatten",
+                         "aten::reshape",
+                         "aten::view",
+                         "aten::permute",
+                         "aten::transpose",
+                         "aten::contiguous",
+                         "aten::cat",
+                         "prim::ListConstruct",
+                         "aten::chunk",
+                         "aten::slice",
+                         "aten::select",
+                         "aten::dropout",
+                         "aten::relu",
+                         "aten::relu_",
+                         "aten::leaky_relu",
+                         "aten::hardswish",
+                         "aten::hardswish_",
+                         "aten::silu",
+                         "aten::silu_",
+                         "aten::gelu",
+                         "aten::add",
+                         "aten::add_",
+                         "aten::mul",
+                         "aten::mul_"};
+// They may write to what has other users, under whose names the result is read.
+constexpr Kinds kWriters{"aten::add_",       "aten::mul_",  "aten::relu_",
+                         "aten::hardswish_", "aten::silu_", kWinogradSum};
+
+bool is_firm(const at::IValue& bias) {
+  constexpr double kLeast = 1e-10;
+  return bias.isTensor() && bias.toTensor().abs().gt(kLeast).all().item<bool>();
+}
+
+// Whether the layer adds to every sum a constant beside which 1e-20 vanishes.
+bool has_firm_bias(const Node* layer) {
+  return (is_a(layer, kLayers) &&
+          is_firm(constant(layer, is_a(layer, {"aten::addmm"}) ? "self" : "bias"))) ||
+         (is_a(layer, kNorms) && is_firm(constant(layer, "bias")));
+}
+
+bool vanishes(const Value* value, Seen& seen) {
+  return std::ranges::all_of(value->uses(), [&](const torch::jit::Use& use) {
+    if (is_a(use.user, kGates) || has_firm_bias(use.user)) return true;
+    const bool passes_on = is_a(use.user, kLayers) || is_a(use.user, kPassing);
+    const bool is_hidden = is_a(use.user, kWriters) && use.user->input(0)->uses().size() > 1;
+    if (!passes_on || is_hidden || use.user->outputs().size() != 1) return false;
+    const Value* next = use.user->output();
+    return !seen.insert(next).second || vanishes(next, seen);
+  });
+}
+
+}  // namespace
+
+bool tiny_numbers_vanish(const Value* value) {
+  Seen seen;
+  return vanishes(value, seen);
+}
+
+}  // namespace tally::model

@@ -1,0 +1,55 @@
+// What counts as the same scores.
+#include <limits>
+#include <stdexcept>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include "close_enough.hpp"
+
+namespace tally::model {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+TEST(CloseEnoughTest, RoundingIs) {
+  const auto plain = at::ones({2, 3}) * 1e-6;
+  check_close_enough(plain * 1.001, plain);
+  check_close_enough(at::zeros({2, 3}), at::zeros({2, 3}));
+  check_close_enough(at::zeros({0, 3}), at::zeros({0, 3}));
+}
+
+TEST(CloseEnoughTest, AnotherScoreIsNot) {
+  const auto plain = at::ones({2, 3});
+  auto other = at::ones({2, 3});
+  other[1][2] = 1.1;
+  EXPECT_THROW(check_close_enough(other, plain), std::runtime_error);
+  check_close_enough(other.to(at::kBFloat16), plain.to(at::kBFloat16));
+  EXPECT_THROW(check_close_enough(at::ones({3, 2}), plain), std::runtime_error);
+  EXPECT_THROW(check_close_enough(at::ones({2, 3}, at::kDouble), plain), std::runtime_error);
+}
+
+TEST(CloseEnoughTest, NanThatIsHiddenIsNot) {
+  auto plain = at::ones({2, 3});
+  plain[0][1] = kNan;
+  EXPECT_THROW(check_close_enough(at::ones({2, 3}), plain), std::runtime_error);
+  EXPECT_THROW(check_close_enough(plain, at::ones({2, 3})), std::runtime_error);
+  auto infinite = at::ones({2, 3});
+  infinite[0][1] = -std::numeric_limits<float>::infinity();
+  check_close_enough(infinite, plain);  // no more finite than it was
+}
+
+TEST(CloseEnoughTest, AllThatIsReturnedCounts) {
+  const auto one = at::ones({2});
+  const auto tuple = [](const at::Tensor& a, const at::Tensor& b) {
+    return c10::IValue(c10::ivalue::Tuple::create({a, c10::List<at::Tensor>({b})}));
+  };
+  check_close_enough(tuple(one, one), tuple(one, one));
+  EXPECT_THROW(check_close_enough(tuple(one, one * 2), tuple(one, one)), std::runtime_error);
+  EXPECT_THROW(check_close_enough(one, tuple(one, one)), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace tally::model

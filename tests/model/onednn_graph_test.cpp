@@ -1,0 +1,249 @@
+// Networks that oneDNN Graph compiles, beside the same ones as they are.
+#include <cmath>
+#include <limits>
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <c10/core/InferenceMode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+
+#include "cpu_module.hpp"
+#include "script_net.hpp"
+
+namespace tally::model {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::int64_t kChannels = 16;
+
+class OnednnGraphTest : public testing::TestWithParam<at::ScalarType> {
+ protected:
+  void SetUp() override {
+    at::set_num_threads(1);
+    at::manual_seed(1);
+  }
+  void TearDown() override { at::set_num_threads(threads_); }
+
+  static at::TensorOptions type() { return at::TensorOptions(GetParam()); }
+  static at::Tensor images(std::int64_t count) {
+    return at::randn({count, kChannels, 8, 8})
+        .contiguous(at::MemoryFormat::ChannelsLast)
+        .to(GetParam());
+  }
+  // Of four convolutions of 1x1, w1 to w4, and a last layer.
+  static NamedWeights weights() {
+    NamedWeights named;
+    for (int i = 1; i <= 4; ++i) {
+      named.emplace_back("w" + std::to_string(i),
+                         (at::randn({kChannels, kChannels, 1, 1}) * 0.25).to(type()));
+      named.emplace_back("b" + std::to_string(i), (at::rand({kChannels}) + 0.1).to(type()));
+    }
+    named.emplace_back("w", (at::randn({10, kChannels}) * 0.25).to(type()));
+    named.emplace_back("b", (at::rand({10}) + 0.1).to(type()));
+    named.emplace_back("ones", at::ones({kChannels}, type()));
+    return named;
+  }
+  // Rounding, as a share of the largest score.
+  static double rounding() { return GetParam() == at::kFloat ? 1e-5 : 0.05; }
+
+ private:
+  int threads_ = at::get_num_threads();
+};
+
+at::Tensor plain_scores(const torch::jit::Module& net, const at::Tensor& x) {
+  const c10::InferenceMode guard;
+  const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
+  return torch::jit::Module(net).forward({x}).toTensor();
+}
+
+// A network that was rehearsed.
+class Compiled {
+ public:
+  Compiled(const torch::jit::Module& net, const at::Tensor& x)
+      : module_(net, {}, "net.pt", CpuKernels::automatic) {
+    const c10::InferenceMode guard;
+    module_.rehearse({x});
+    EXPECT_THAT(module_.form(), HasSubstr("oneDNN Graph"));
+    EXPECT_THAT(module_.notes(), IsEmpty());
+  }
+  at::Tensor operator()(const at::Tensor& x) {
+    const c10::InferenceMode guard;
+    return module_.run({x}).toTensor();
+  }
+
+ private:
+  CpuModule module_;
+};
+
+double error_of(const at::Tensor& found, const at::Tensor& expected) {
+  const auto difference = (found.to(at::kDouble) - expected.to(at::kDouble)).abs().max();
+  return (difference / expected.to(at::kDouble).abs().max()).item<double>();
+}
+
+// Puts one part after the other in the place of "{}".
+std::string fill(std::string text, const std::vector<std::string>& parts) {
+  for (const auto& part : parts) text.replace(text.find("{}"), 2, part);
+  return text;
+}
+
+// The middle of a network: what takes `x` to the next convolution.
+constexpr const char* kLayers = R"(
+def forward(self, x):
+    x = torch.conv2d(x, self.w1, self.b1)
+    x = torch.conv2d(x, self.w2, self.b2)
+    {}
+    x = torch.conv2d(x, self.w3, self.b3)
+    x = torch.conv2d(x, self.w4, self.b4)
+    return torch.linear(torch.mean(x, [2, 3]), self.w, self.b)
+)";
+
+// What networks have between their layers.
+const std::vector<std::string> kBetween{
+    "x = torch.relu(x)",
+    "x = torch.relu_(x)",
+    "x = torch.clamp(x, 0., 6.)",
+    "x = torch.clamp(x, -1., 1.)",
+    "x = torch.hardtanh(x, 0., 6.)",
+    "x = torch.hardtanh_(x, -1., 1.)",
+    "x = torch.relu6(x)",
+    "x = torch.hardswish(x)",
+    "x = torch.silu(x)",
+    "x = torch.elu(x)",
+    "x = torch.gelu(x)",
+    "x = torch.leaky_relu(x, 0.1)",
+    "x = x * torch.sigmoid(torch.mean(x, [2, 3], True))",
+    "x = torch.tanh(x)",
+    "x = torch.sigmoid(x)",
+    "x = torch.exp(x * 0.1)",
+    "x = torch.sqrt(torch.abs(x))",
+    "x = torch.square(x) / 3.0",
+    "x = torch.softmax(x, 1)",
+    "x = torch.max_pool2d(x, [2, 2])",
+    "x = torch.avg_pool2d(x, [2, 2])",
+    "x = torch.batch_norm(x, None, None, self.b1, self.ones, False, 0.1, 1e-5, True)",
+    "x = torch.layer_norm(x.permute([0, 2, 3, 1]), [16]).permute([0, 3, 1, 2])",
+    "x = torch.conv2d(x, self.w1, self.b1) + x",
+    "x = torch.cat([x, x], 1)[:, 8:24]",
+};
+
+TEST_P(OnednnGraphTest, GivesTheScoresOfTheGraphAsItIs) {
+  for (const auto& between : kBetween) {
+    SCOPED_TRACE(between);
+    const auto net = frozen_net(weights(), fill(kLayers, {between}));
+    Compiled compiled(net, images(4));
+    const auto x = images(4);
+    const auto found = compiled(x);
+    EXPECT_LT(error_of(found, plain_scores(net, x)), rounding());
+    EXPECT_TRUE(compiled(x).equal(found));
+  }
+}
+
+void expect_finite(const at::Tensor& scores, std::int64_t but_for) {
+  for (std::int64_t i = 0; i < scores.size(0); ++i) {
+    EXPECT_EQ(at::isfinite(scores[i]).all().item<bool>(), i != but_for) << i;
+  }
+}
+
+// oneDNN's own ReLU, clamps and maxima hide NaN, and its exponential makes infinity of it.
+TEST_P(OnednnGraphTest, NanInASampleIsSeenInItsScoresAlone) {
+  constexpr std::int64_t kSample = 2;
+  for (const auto& between : kBetween) {
+    SCOPED_TRACE(between);
+    const auto net = frozen_net(weights(), fill(kLayers, {between}));
+    Compiled compiled(net, images(4));
+    auto x = images(4);
+    x[kSample][3][5][4].fill_(std::numeric_limits<float>::quiet_NaN());
+    expect_finite(compiled(x), kSample);
+  }
+}
+
+// Large numbers of both signs meet in the next sum.
+TEST_P(OnednnGraphTest, OverflowInASampleIsSeenInItsScores) {
+  constexpr std::int64_t kSample = 1;
+  for (const std::string between :
+       {"x = torch.relu(x)", "x = torch.silu(x)", "x = torch.gelu(x)"}) {
+    SCOPED_TRACE(between);
+    const auto net = frozen_net(weights(), fill(kLayers, {between}));
+    Compiled compiled(net, images(4));
+    auto x = images(4);
+    x[kSample].mul_(1e38);
+    ASSERT_FALSE(at::isfinite(plain_scores(net, x)[kSample]).all().item<bool>());
+    expect_finite(compiled(x), kSample);
+  }
+}
+
+TEST_P(OnednnGraphTest, NanInAWeightIsSeenInAllScores) {
+  for (const auto& between : kBetween) {
+    SCOPED_TRACE(between);
+    auto named = weights();
+    named[2].second[5].fill_(std::numeric_limits<float>::quiet_NaN());  // w2
+    const auto net = frozen_net(named, fill(kLayers, {between}));
+    CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
+    const c10::InferenceMode guard;
+    const auto x = images(4);
+    module.rehearse({x});
+    EXPECT_FALSE(at::isfinite(module.run({x}).toTensor()).any().item<bool>());
+  }
+}
+
+// LibTorch's fuser lets a sum be written over a side that is read again: the stream before it.
+constexpr const char* kStream = R"(
+def forward(self, x):
+    a = torch.conv2d(x, self.w1, self.b1)
+    b = a + torch.conv2d(torch.hardswish(a * self.ones.reshape([1, -1, 1, 1])), self.w2, self.b2)
+    c = b + torch.conv2d(torch.hardswish(b * self.ones.reshape([1, -1, 1, 1])), self.w3, self.b3)
+    d = c + torch.conv2d(torch.hardswish(c * self.ones.reshape([1, -1, 1, 1])), self.w4, self.b4)
+    x = torch.mean(torch.cat([a, b, c, d], 1), [2, 3])
+    return torch.linear(x[:, 5:21], self.w, self.b)
+)";
+
+TEST_P(OnednnGraphTest, WhatIsReadAgainIsNotWrittenOver) {
+  const auto net = frozen_net(weights(), kStream);
+  Compiled compiled(net, images(4));
+  const auto x = images(4);
+  EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
+}
+
+// Scaled by a traced number, shifted by a mask, and by two of them, as windows of images are.
+constexpr const char* kAttention = R"(
+def forward(self, x):
+    x = torch.conv2d(x, self.w1, self.b1).flatten(2).transpose(1, 2)
+    q = torch.linear(x, self.w2.reshape([16, 16]), self.b2).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
+    k = torch.linear(x, self.w3.reshape([16, 16]), self.b3).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
+    v = torch.linear(x, self.w4.reshape([16, 16]), self.b4).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
+    scores = torch.matmul(q {}, k.transpose(2, 3)) {}
+    x = torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2).reshape([x.size(0), -1, 16])
+    return torch.linear(torch.mean(x, [1]), self.w, self.b)
+)";
+
+TEST_P(OnednnGraphTest, AttentionIsTakenAsFarAsItIsKnown) {
+  for (const auto& [scale, shift] :
+       std::vector<std::pair<std::string, std::string>>{{"", "/ 8.0"},
+                                                        {"* self.scale", "+ self.mask"},
+                                                        {"* self.scale", "+ self.mask + self.mask"},
+                                                        {"", "* self.scale + self.mask"}}) {
+    SCOPED_TRACE(scale + shift);
+    auto named = weights();
+    named.emplace_back("scale", at::scalar_tensor(0.3, at::kDouble));
+    named.emplace_back("mask", at::randn({1, 2, 64, 64}).to(type()));
+    const auto net = frozen_net(named, fill(kAttention, {scale, shift}));
+    Compiled compiled(net, images(4));
+    const auto x = images(4);
+    EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, OnednnGraphTest, testing::Values(at::kFloat, at::kBFloat16),
+                         [](const auto& type) { return c10::toString(type.param); });
+
+}  // namespace
+}  // namespace tally::model
