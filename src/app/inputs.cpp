@@ -90,6 +90,8 @@ std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
   options.weights_prefix = config.weights_prefix;
   options.allow_training_mode = config.allow_training_mode;
   options.cuda_graphs = config.cuda_graphs == "auto";
+  options.cpu_kernels =
+      config.cpu_kernels == "torch" ? model::CpuKernels::torch : model::CpuKernels::automatic;
   if (card) options.card = card->named();
   std::unique_ptr<model::Master> master;
   comm::agree_on(comm, [&] {

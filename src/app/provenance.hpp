@@ -18,7 +18,7 @@ std::string digest_class(const Job& job);
 // Versions, launcher, host, command: (name, value) for the report.
 std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm);
 
-// "TorchScript, convolutions fused, weights packed", or "compiled package, bf16".
+// "TorchScript, oneDNN Graph", or "compiled package, bf16".
 std::string form_of(const Job& job);
 
 }  // namespace tally::app

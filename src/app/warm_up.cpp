@@ -12,7 +12,9 @@
 
 namespace tally::app {
 
-void warm_up(const comm::Communicator& comm, Job& job) {
+namespace {
+
+void run_zeros(const comm::Communicator& comm, Job& job) {
   const auto& info = job.data.set->info();
   auto& predictor = *job.model.predictor;
   comm::agree_on(comm, [&] {
@@ -23,6 +25,26 @@ void warm_up(const comm::Communicator& comm, Job& job) {
                         *job.stream);
     });
   });
+}
+
+// What one rank cannot compile, all run as it is: they would give other bits.
+void agree_on_form(const comm::Communicator& comm, Job& job) {
+  auto& predictor = *job.model.predictor;
+  const auto form = predictor.form();
+  const bool differs = comm.broadcast(form) != form;
+  if (comm.max(std::int64_t{differs}) == 0) return;
+  predictor.run_plainly();
+  run_zeros(comm, job);
+  job.notes.emplace_back(
+      "the ranks cannot compile the model alike: all run LibTorch's operators alone, which is "
+      "slower");
+}
+
+}  // namespace
+
+void warm_up(const comm::Communicator& comm, Job& job) {
+  run_zeros(comm, job);
+  agree_on_form(comm, job);
   check_repeats(comm, job);
 }
 

@@ -112,6 +112,10 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
       {kHow, "cuda-graphs", "WHEN",
        "GPUs: auto replays a forward pass of many small kernels where that is faster; or off", "",
        one_of(run.cuda_graphs, {"auto", "off"})},
+      {kHow, "cpu-kernels", "K",
+       "CPUs, TorchScript: torch runs LibTorch's operators alone, as the model names them; auto "
+       "also fused and faster ones",
+       "", one_of(run.cpu_kernels, {"auto", "torch"})},
       {kHow, "allow-training-mode", "BOOL",
        "evaluate a model that was traced in training mode, or that gives other scores for the same "
        "batch, as its file says; the digests are not comparable then",
@@ -158,7 +162,7 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
 }
 
 // Of what a model does, which is done already.
-constexpr std::array<std::string_view, 20> kOfModels{"model",
+constexpr std::array<std::string_view, 21> kOfModels{"model",
                                                      "model-sha256",
                                                      "weights",
                                                      "weights-sha256",
@@ -171,6 +175,7 @@ constexpr std::array<std::string_view, 20> kOfModels{"model",
                                                      "precision",
                                                      "tune",
                                                      "cuda-graphs",
+                                                     "cpu-kernels",
                                                      "device",
                                                      "reduce",
                                                      "threads",

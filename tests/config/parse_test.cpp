@@ -118,6 +118,7 @@ TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
                                                                   {"precision", "model"},
                                                                   {"tune", "false"},
                                                                   {"cuda-graphs", "auto"},
+                                                                  {"cpu-kernels", "auto"},
                                                                   {"allow-training-mode", "false"},
                                                                   {"device", "auto"},
                                                                   {"reduce", "auto"},

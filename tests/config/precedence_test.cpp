@@ -42,6 +42,7 @@ const std::vector<Case> kCases{
     {"precision", "fp32", "bf16", "tf32", "model"},
     {"tune", "true", "false", "true", "false"},
     {"cuda-graphs", "off", "auto", "off", "auto"},
+    {"cpu-kernels", "torch", "auto", "torch", "auto"},
     {"allow-training-mode", "true", "false", "true", "false"},
     {"device", "cuda", "auto", "cpu", "auto"},
     {"reduce", "mpi", "nccl", "auto", "auto"},

@@ -62,6 +62,7 @@ struct RunConfig {
   std::int64_t bucket_batches = 8;  // batches that are sorted by length; 1: none
   std::string precision = "model";  // model, fp32, tf32, bf16, fp16
   bool tune = false;
+  std::string cpu_kernels = "auto";  // auto, torch
   bool allow_training_mode = false;
   std::string cuda_graphs = "auto";  // auto, off
   std::string device = "auto";       // auto, cpu, cuda

@@ -1,0 +1,68 @@
+"""--cpu-kernels: what networks run on CPUs, and what the same run gives with LibTorch's operators alone."""
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import Evaluate, Result
+from launch import Program
+from prepared import Prepared
+from small import report
+from test_known_results import check_known, check_same_digests
+
+NETWORK = "mnist_convnet"
+
+
+@pytest.fixture(scope="module")
+def prepared(data_dir: Path, cache_dir: Path) -> Prepared:
+    return Prepared(data_dir, cache_dir)
+
+
+def form(result: Result) -> str:
+    return result.report["environment"]["model_form"]
+
+
+def is_x86() -> bool:
+    return os.uname().machine == "x86_64" and "avx2" in Path("/proc/cpuinfo").read_text().split()
+
+
+AVX2 = pytest.mark.skipif(not is_x86(), reason="this processor has no AVX2, and runs none of the own kernels")
+
+
+def test_torch_runs_the_operators_of_the_model(prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model(NETWORK), prepared.data_of(NETWORK)
+    plain = [evaluate(model, data, "--cpu-kernels", "torch", ranks=ranks) for ranks in (1, 2, 3, 5)]
+    check_same_digests(plain)
+    check_known(plain[0], NETWORK)
+    assert form(plain[0]) == "TorchScript, LibTorch's operators alone"
+    compiled = evaluate(model, data)
+    assert form(compiled) != form(plain[0])
+    assert compiled.report["digests"]["class"] != plain[0].report["digests"]["class"]
+
+
+@AVX2
+def test_own_kernels_obey_the_cap_of_onednn(prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model(NETWORK), prepared.data_of(NETWORK)
+    assert "channels in eights" in form(evaluate(model, data))
+    capped = evaluate(model, data, env={"ONEDNN_MAX_CPU_ISA": "SSE41"})
+    assert "channels in eights" not in form(capped)
+    check_known(capped, NETWORK)
+
+
+@AVX2
+def test_ranks_that_differ_run_the_model_as_it_is(prepared: Prepared, tally: Program, tmp_path: Path) -> None:
+    """A rank with the kernels of an older processor, beside one without."""
+    model, data = prepared.trained_model(NETWORK), prepared.data_of(NETWORK)
+    words = tally.command("evaluate", "--model", model, "--data", data, "--output", tmp_path / "out", "--progress", "off")
+    command = [tally.launcher, "-n", "1", *words, ":", "-n", "1", "env", "ONEDNN_MAX_CPU_ISA=SSE41", *words]
+    tally.run_command(command).must_succeed()
+    found = Result(tmp_path / "out", report(tmp_path / "out"), None)
+    assert form(found) == "TorchScript, LibTorch's operators alone"
+    assert any("cannot compile the model alike" in note for note in found.report["notes"])
+    check_known(found, NETWORK)
+
+
+def test_packages_have_no_use_for_it(prepared: Prepared, evaluate: Evaluate) -> None:
+    package, data = prepared.package("cifar_resnet20", "fp32"), prepared.data_of("cifar_resnet20")
+    result = evaluate(package, data, "--cpu-kernels", "torch")
+    assert any("--cpu-kernels changes nothing" in note for note in result.report["notes"])
