@@ -4,13 +4,13 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
-#include <torch/csrc/jit/codegen/onednn/interface.h>
 
 #include <tally/base/format.hpp>
 
 #include "close_enough.hpp"
 #include "graph_edit.hpp"
 #include "onednn_fixes.hpp"
+#include "onednn_fuser.hpp"
 #include "onednn_rewrites.hpp"
 #include "own_convolutions.hpp"
 #include "pool_without_indices.hpp"
@@ -47,14 +47,17 @@ bool has_layers(torch::jit::Graph& graph) {
   return count >= kLeastLayers;
 }
 
-// Whether anything was left to it.
+// Whether it took anything.
 bool use_onednn_graph(std::shared_ptr<torch::jit::Graph>& graph, Products products) {
-  if (!has_layers(*graph)) return false;
-  rewrite_for_onednn(*graph, products);
-  torch::jit::fuser::onednn::fuseGraph(graph);
-  protect_inputs_read_again(*graph);
-  inline_fallbacks(*graph);
-  return count_partitions(*graph) > 0;
+  if (!has_onednn_fuser() || !has_layers(*graph)) return false;
+  auto fused = graph->copy();
+  rewrite_for_onednn(*fused, products);
+  fuse_by_onednn(fused);
+  if (count_partitions(*fused) == 0) return false;
+  protect_inputs_read_again(*fused);
+  inline_fallbacks(*fused);
+  graph = std::move(fused);
+  return true;
 }
 
 }  // namespace
@@ -132,39 +135,56 @@ c10::IValue CpuModule::settle(const Tensors& inputs, std::optional<std::int64_t>
     form_ = "LibTorch's operators alone";
     return run_code(plain_, stack_of(inputs));
   }
-  const auto profiled = profile_shapes(graph(), stack_of(inputs));
-  const auto way = find_way(profiled, inputs);
-  if (!way || !batch_size) return run_compiled(inputs);
-  Tensors two;
-  for (const auto& input : inputs) two.push_back(input.narrow(0, 0, 2));
-  const auto of_two = profile_shapes(graph(), stack_of(two));
-  compile(extrapolate(*of_two.graph, *profiled.graph, *batch_size), *way);
-  return profiled.result;
+  const auto profiled = profile(inputs);
+  const auto way = profiled ? find_way(*profiled, inputs) : std::nullopt;
+  if (way && batch_size) {
+    Tensors two;
+    for (const auto& input : inputs) two.push_back(input.narrow(0, 0, 2));
+    const auto of_two = profile_shapes(graph(), stack_of(two));
+    compile(extrapolate(*of_two.graph, *profiled->graph, *batch_size), *way);
+    return profiled->result;
+  }
+  return run_compiled(inputs);
+}
+
+// None where the graph can only run as it is.
+std::optional<ProfiledGraph> CpuModule::profile(const Tensors& inputs) {
+  try {
+    return profile_shapes(graph(), stack_of(inputs));
+  } catch (const std::exception& error) {
+    note_plain(error);
+    return std::nullopt;
+  }
+}
+
+void CpuModule::note_plain(const std::exception& error) {
+  compiled_.reset();
+  form_.clear();
+  notes_.push_back(format("model '{}': its operators run as they are ({})", name_,
+                          first_meaningful_line(error.what())));
 }
 
 // Only a batch shows what cannot be compiled.
 std::optional<CpuModule::Way> CpuModule::find_way(const ProfiledGraph& profiled,
                                                   const Tensors& inputs) {
-  std::string reason;
   for (const Way way : {Way::onednn_graph, Way::onednn_without_products, Way::own_alone}) {
     try {
-      if (!compile(profiled.graph->copy(), way)) return std::nullopt;
-      check_close_enough(run_code(*compiled_, stack_of(inputs)), profiled.result);
-      if (way == Way::own_alone) {
-        notes_.push_back(format("model '{}': oneDNN Graph is not used ({})", name_, reason));
-      }
+      compile(profiled.graph->copy(), way);
+      check_close_enough(run_code(compiled_ ? *compiled_ : plain_, stack_of(inputs)),
+                         profiled.result);
       return way;
     } catch (const std::exception& error) {
-      reason = first_meaningful_line(error.what());
+      if (way == Way::onednn_without_products) {
+        notes_.push_back(format("model '{}': oneDNN Graph is not used ({})", name_,
+                                first_meaningful_line(error.what())));
+      }
+      if (way == Way::own_alone) note_plain(error);
     }
   }
-  compiled_.reset();
-  form_.clear();
-  notes_.push_back(format("model '{}': its operators run as they are ({})", name_, reason));
   return std::nullopt;
 }
 
-bool CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {
+void CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {
   compiled_.reset();
   form_ = use_own_kernels(*profiled);
   if (way != Way::own_alone) {
@@ -173,9 +193,8 @@ bool CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {
       append(form_, "oneDNN Graph");
     }
   }
-  if (form_.empty()) return false;
+  if (form_.empty()) return;
   compiled_ = std::make_unique<torch::jit::Code>(profiled, "forward");
-  return true;
 }
 
 }  // namespace tally::model

@@ -55,11 +55,12 @@ class CpuModule {
   torch::jit::Graph& graph() const { return *module_.get_method("forward").graph(); }
   // For inputs of these shapes, or for as many samples. The scores of `inputs`.
   c10::IValue settle(const Tensors& inputs, std::optional<std::int64_t> batch_size);
+  std::optional<ProfiledGraph> profile(const Tensors& inputs);
   // The first way that this network takes, which is then compiled for `inputs`; none where its
   // graph is to run as it is.
   std::optional<Way> find_way(const ProfiledGraph& profiled, const Tensors& inputs);
-  // false where nothing was left to compile.
-  bool compile(std::shared_ptr<torch::jit::Graph> profiled, Way way);
+  void compile(std::shared_ptr<torch::jit::Graph> profiled, Way way);
+  void note_plain(const std::exception& error);
 
   Arguments arguments_;
   std::string name_;

@@ -86,24 +86,11 @@ void rewrite_clamp(Graph& graph, Node* clamp) {
   take_place(clamp, insert(graph, "aten::clip", {x, least, most}, out));
 }
 
-void rewrite_exp(Graph& graph, Node* exp) {
-  register_hidden_operators();
-  const torch::jit::WithInsertPoint here(exp);
-  take_place(exp, insert(graph, kExp, {exp->input(0)}, exp->output()));
-}
-
 // The same under a name that the fuser does not know.
-void hide_product(Graph& graph, Node* product) {
-  const torch::jit::WithInsertPoint here(product);
-  take_place(product, insert(graph, "aten::linalg_matmul", {product->input(0), product->input(1)},
-                             product->output()));
-}
-
-// Without strides they are the window's sizes, which the fuser does not know.
-void name_strides(Node* pool) {
-  const auto strides = constant(pool, "stride");
-  if (!strides.isIntList() || !strides.toIntVector().empty()) return;
-  pool->replaceInputWith(pool->namedInput("stride"), pool->namedInput("kernel_size"));
+void hide(Graph& graph, Node* node, const char* other_name) {
+  register_hidden_operators();
+  const torch::jit::WithInsertPoint here(node);
+  take_place(node, insert(graph, other_name, node->inputs().vec(), node->output()));
 }
 
 // How many weights a normalisation has; none where that is not known.
@@ -156,17 +143,13 @@ std::optional<double> operand(const Value* value) {
   return is_number ? std::optional(tensor.item<double>()) : std::nullopt;
 }
 
-// The same under a name that the fuser does not know.
 void hide_arithmetic(Graph& graph, Node* node) {
-  const torch::jit::WithInsertPoint here(node);
-  const auto* const out = node->output();
-  std::vector<Value*> inputs = node->inputs().vec();
-  if (is_a(node, {"aten::add"})) {
-    inputs.back() = graph.insertConstant(-constant(node, "alpha").toScalar());
-    return take_place(node, insert(graph, "aten::subtract", inputs, out));
-  }
-  const char* other_name = is_a(node, {"aten::mul"}) ? "aten::multiply" : "aten::divide";
-  take_place(node, insert(graph, other_name, inputs, out));
+  if (is_a(node, {"aten::mul"})) return hide(graph, node, "aten::multiply");
+  if (is_a(node, {"aten::div"})) return hide(graph, node, "aten::divide");
+  const torch::jit::WithInsertPoint here(node);  // a + b is a - -b
+  auto inputs = node->inputs().vec();
+  inputs.back() = graph.insertConstant(-constant(node, "alpha").toScalar());
+  take_place(node, insert(graph, "aten::subtract", inputs, node->output()));
 }
 
 // The fuser takes numbers as tensors of one element and of the other side's type, to which it would
@@ -199,11 +182,11 @@ void rewrite_for_onednn(Graph& graph, Products products) {
                            "aten::clamp", "aten::clamp_"})) {
       rewrite_clamp(graph, node);
     } else if (is_a(node, {"aten::exp", "aten::exp_"})) {
-      rewrite_exp(graph, node);
+      hide(graph, node, kExp);
+    } else if (is_a(node, {"aten::avg_pool2d"})) {
+      hide(graph, node, kAveragePool);
     } else if (products == Products::hidden && is_a(node, {"aten::matmul"})) {
-      hide_product(graph, node);
-    } else if (is_a(node, {"aten::max_pool2d", "aten::avg_pool2d"})) {
-      name_strides(node);
+      hide(graph, node, "aten::linalg_matmul");
     } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
       name_weights(graph, node);
     } else if (is_a(node, {"aten::addmm", "aten::elu", "aten::leaky_relu"})) {
