@@ -22,7 +22,7 @@ namespace {
 constexpr std::array kRecordedVariables{
     "SLURM_JOB_ID", "SLURM_JOB_NAME",  "SLURM_JOB_PARTITION", "SLURM_NNODES",
     "SLURM_NTASKS", "PBS_JOBID",       "OMP_NUM_THREADS",     "OMP_PROC_BIND",
-    "OMP_PLACES",   "MKL_NUM_THREADS", "ONEDNN_MAX_CPU_ISA"};
+    "OMP_PLACES",   "MKL_NUM_THREADS", "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA"};
 
 // The command as it was typed, blanks between the words.
 std::string command_line() {

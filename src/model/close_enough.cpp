@@ -13,7 +13,7 @@ namespace {
 
 // Of the largest score. What they are to catch is wrong by about that score itself.
 double tolerance(c10::ScalarType type) {
-  return type == at::kFloat || type == at::kDouble ? 1e-2 : 0.3;
+  return type == at::kFloat || type == at::kDouble ? 1e-3 : 0.1;
 }
 
 void check(const at::Tensor& scores, const at::Tensor& plain) {

@@ -45,22 +45,23 @@ class CpuModule {
   struct Use {
     std::vector<std::vector<std::int64_t>> shapes;  // sizes and strides of the inputs
     int threads;                                    // that share an operation
+    bool by_few;                                    // samples
     bool operator==(const Use&) const = default;
   };
   enum class Way { onednn_graph, onednn_without_products, own_alone };
 
   static Use use_of(const Tensors& inputs);
+  torch::jit::Graph& graph() const { return *module_.get_method("forward").graph(); }
   torch::jit::Stack stack_of(const Tensors& inputs) const;
   c10::IValue run_compiled(const Tensors& inputs) const;
-  torch::jit::Graph& graph() const { return *module_.get_method("forward").graph(); }
-  // For inputs of these shapes, or for as many samples. The scores of `inputs`.
-  c10::IValue settle(const Tensors& inputs, std::optional<std::int64_t> batch_size);
+  // For inputs of these shapes, or for as many samples.
+  void settle(const Tensors& inputs, std::optional<std::int64_t> batch_size);
   std::optional<ProfiledGraph> profile(const Tensors& inputs);
   // The first way that this network takes, which is then compiled for `inputs`; none where its
   // graph is to run as it is.
   std::optional<Way> find_way(const ProfiledGraph& profiled, const Tensors& inputs);
   void compile(std::shared_ptr<torch::jit::Graph> profiled, Way way);
-  void note_plain(const std::exception& error);
+  void note(const char* what, const std::exception& reason);
 
   Arguments arguments_;
   std::string name_;

@@ -1,7 +1,10 @@
 #include "hidden_operators.hpp"
 
 #include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/elu.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/max_pool2d_with_indices.h>
 #include <torch/library.h>
 
 namespace tally::model {
@@ -15,6 +18,14 @@ at::Tensor average_pool(const at::Tensor& self, at::IntArrayRef kernel_size, at:
                         divisor_override);
 }
 
+std::tuple<at::Tensor, at::Tensor> max_pool_with_indices(const at::Tensor& self,
+                                                         at::IntArrayRef kernel_size,
+                                                         at::IntArrayRef stride,
+                                                         at::IntArrayRef padding,
+                                                         at::IntArrayRef dilation, bool ceil_mode) {
+  return at::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode);
+}
+
 }  // namespace
 
 void register_hidden_operators() {
@@ -25,6 +36,18 @@ void register_hidden_operators() {
         "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
         "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
         &average_pool);
+    made.def("gelu(Tensor self, *, str approximate='none') -> Tensor",
+             [](const at::Tensor& self, c10::string_view approximate) {
+               return at::gelu(self, approximate);
+             });
+    made.def(
+        "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+        [](const at::Tensor& self, const at::Scalar& alpha, const at::Scalar& scale,
+           const at::Scalar& input_scale) { return at::elu(self, alpha, scale, input_scale); });
+    made.def(
+        "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], "
+        "int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+        &max_pool_with_indices);
     return made;
   }();
 }

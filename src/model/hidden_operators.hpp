@@ -8,6 +8,12 @@ inline constexpr const char* kExp = "tally::exp";
 
 // aten::avg_pool2d, arguments and all. oneDNN's takes ten times as long for some of the channels.
 inline constexpr const char* kAveragePool = "tally::avg_pool2d";
+// aten::gelu and aten::elu, arguments and all. The fuser takes every GELU for the exact one, and
+// forgets an ELU's two scales.
+inline constexpr const char* kGelu = "tally::gelu";
+inline constexpr const char* kElu = "tally::elu";
+// aten::max_pool2d_with_indices, arguments and all. oneDNN's has no indices.
+inline constexpr const char* kMaxPoolWithIndices = "tally::max_pool2d_with_indices";
 
 // Makes them known, until the process ends.
 void register_hidden_operators();

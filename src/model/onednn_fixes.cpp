@@ -17,7 +17,7 @@ using torch::jit::Value;
 
 constexpr const char* kPartition = "prim::oneDNNFusionGroup";
 constexpr const char* kGuard = "prim::oneDNNFusionGuard";
-// What they read first they never write over.
+// They never write over their first input.
 constexpr Kinds kReaders{"aten::_convolution", "aten::conv2d", "aten::linear",
                          "aten::matmul",       "aten::bmm",    "aten::mm"};
 
@@ -25,6 +25,13 @@ bool only_reads(const Node* partition, std::size_t input) {
   const auto* const inside = partition->g(c10::attr::Subgraph)->inputs().at(input);
   return std::ranges::all_of(
       inside->uses(), [](const Use& use) { return use.offset == 0 && is_a(use.user, kReaders); });
+}
+
+// LibTorch counts the inputs of a partition otherwise where it reads one of them twice, and may
+// then write over another than oneDNN means.
+bool reads_one_twice(const Node* partition) {
+  return std::ranges::any_of(partition->g(c10::attr::Subgraph)->inputs(),
+                             [](const Value* input) { return input->uses().size() > 1; });
 }
 
 // A guard hands its inputs on, checked, to the partition in the branch that it decides on.
@@ -38,8 +45,15 @@ bool may_write(const Node* guard, const Value* value) {
   return false;
 }
 
-// Whether one of those that read `value`, but for the last one, may write to it. In a branch or a
-// loop it may be read after the last one, too.
+bool confuses_its_inputs(const Node* guard) {
+  return std::ranges::any_of(guard->outputs(), [](const Value* checked) {
+    return std::ranges::any_of(checked->uses(), [](const Use& use) {
+      return is_a(use.user, {kPartition}) && reads_one_twice(use.user);
+    });
+  });
+}
+
+// Whether one of those that read `value`, but for the last one, may write to it.
 bool is_at_risk(const Value* value) {
   std::set<Node*> found;
   for (const Use& use : value->uses()) {
@@ -48,9 +62,8 @@ bool is_at_risk(const Value* value) {
   std::vector<Node*> guards(found.begin(), found.end());
   std::ranges::sort(guards, [](const Node* a, const Node* b) { return a->isBefore(b); });
   return std::ranges::any_of(guards, [&](const Node* guard) {
-    const bool is_last =
-        guard == guards.back() && guard->owningBlock() == value->node()->owningBlock();
-    return !is_last && may_write(guard, value);
+    if (confuses_its_inputs(guard)) return true;
+    return guard != guards.back() && may_write(guard, value);
   });
 }
 
@@ -63,30 +76,24 @@ Node* partition_in(Node* branches) {
   return nullptr;
 }
 
-int protect_outputs(Node* branches) {
+void protect_outputs(Node* branches) {
   Node* const partition = partition_in(branches);
-  if (partition == nullptr || !partition->hasAttribute(c10::attr::output_layouts)) return 0;
+  if (partition == nullptr || !partition->hasAttribute(c10::attr::output_layouts)) return;
   auto layouts = partition->is(c10::attr::output_layouts);
-  int num_changed = 0;
+  const auto results = branches->blocks().front()->outputs();
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    const auto results = branches->blocks().front()->outputs();
     for (std::size_t o = 0; o < results.size(); ++o) {
-      if (results[o] != partition->output(i) || layouts[i] == 0) continue;
-      if (!is_at_risk(branches->output(o))) continue;
-      layouts[i] = 0;
-      ++num_changed;
+      const bool is_this = results[o] == partition->output(i);
+      if (is_this && is_at_risk(branches->output(o))) layouts[i] = 0;
     }
   }
   partition->is_(c10::attr::output_layouts, layouts);
-  return num_changed;
 }
 
 }  // namespace
 
-int protect_inputs_read_again(torch::jit::Graph& graph) {
-  int num_changed = 0;
-  for (Node* node : all_nodes(graph.block())) num_changed += protect_outputs(node);
-  return num_changed;
+void protect_inputs_read_again(torch::jit::Graph& graph) {
+  for (Node* node : all_nodes(graph.block())) protect_outputs(node);
 }
 
 void inline_fallbacks(torch::jit::Graph& graph) {

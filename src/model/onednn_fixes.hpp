@@ -5,18 +5,17 @@
 
 namespace tally::model {
 
-// A partition may write its
-// result over an input in oneDNN's own layout, and LibTorch 2.11 does not ask whether that input is
-// read again: a residual stream that is also concatenated in the end came out wrong by its own
-// size. Inputs that are get the layout of the profiled graph instead, which is never written over.
-// How many.
-int protect_inputs_read_again(torch::jit::Graph& graph);
+// A partition may write its result over an input in oneDNN's own layout, and LibTorch 2.11 does not
+// ask whether that input is read again: a residual stream that is also concatenated in the end came
+// out wrong by its own size. Here such inputs get the layout of the profiled graph instead, which
+// no partition writes over.
+void protect_inputs_read_again(torch::jit::Graph& graph);
 
-// What runs in place of a partition where its inputs have other shapes than the profiled ones: the
-// executor that would prepare it is not used here.
+// Puts what runs in place of a partition, where its inputs have other shapes than the profiled
+// ones, into the graph itself: the executor that would prepare it is not used here.
 void inline_fallbacks(torch::jit::Graph& graph);
 
-// The partitions in it.
+// The number of partitions.
 int count_partitions(torch::jit::Graph& graph);
 
 }  // namespace tally::model

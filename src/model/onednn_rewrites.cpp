@@ -22,6 +22,8 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
+constexpr Kinds kClamps{"aten::relu6", "aten::hardtanh", "aten::clamp"};
+
 c10::Symbol symbol(const char* name) { return c10::Symbol::fromQualString(name); }
 
 Value* insert(Graph& graph, const char* kind, const std::vector<Value*>& inputs,
@@ -51,46 +53,32 @@ void rewrite_relu(Graph& graph, Node* relu) {
                        : insert(graph, "aten::clamp_min", {x, graph.insertConstant(0)}, out));
 }
 
-struct Bounds {
-  double least, most;
-};
-
 std::optional<double> number(const Value* value) {
   const auto constant = torch::jit::toIValue(value);
   return constant && constant->isScalar() ? std::optional(constant->toScalar().toDouble())
                                           : std::nullopt;
 }
 
-std::optional<Bounds> bounds_of(const Node* node) {
-  if (is_a(node, {"aten::relu6", "aten::relu6_"})) return Bounds{0, 6};
-  if (!is_a(node, {"aten::hardtanh", "aten::hardtanh_", "aten::clamp", "aten::clamp_"})) return {};
-  const auto least = number(node->input(1));
-  const auto most = number(node->input(2));
-  return least && most ? std::optional(Bounds{*least, *most}) : std::nullopt;
-}
-
-// oneDNN's makes the lower bound of NaN: where that is minus infinity, what follows shows it.
-void rewrite_clamp(Graph& graph, Node* clamp) {
-  const torch::jit::WithInsertPoint here(clamp);
-  Value* const x = clamp->input(0);
-  const Value* const out = clamp->output();
-  const auto bounds = bounds_of(clamp);
-  if (bounds && bounds->least == 0 && tiny_numbers_vanish(out)) {
-    Value* const none = graph.insertConstant(at::IValue());
-    Value* const most = graph.insertConstant(bounds->most);
-    return take_place(clamp, leaky(graph, insert(graph, "aten::clamp", {x, none, most}, out), out));
-  }
-  // The same under a name that the fuser does not know.
-  Value* const least = bounds ? graph.insertConstant(bounds->least) : clamp->input(1);
-  Value* const most = bounds ? graph.insertConstant(bounds->most) : clamp->input(2);
-  take_place(clamp, insert(graph, "aten::clip", {x, least, most}, out));
-}
-
 // The same under a name that the fuser does not know.
 void hide(Graph& graph, Node* node, const char* other_name) {
   register_hidden_operators();
   const torch::jit::WithInsertPoint here(node);
-  take_place(node, insert(graph, other_name, node->inputs().vec(), node->output()));
+  auto* const made =
+      graph.insertNode(graph.create(symbol(other_name), node->inputs(), node->outputs().size()));
+  for (std::size_t i = 0; i < node->outputs().size(); ++i) {
+    made->output(i)->copyMetadata(node->output(i));
+    node->output(i)->replaceAllUsesWith(made->output(i));
+  }
+  node->destroy();
+}
+
+// oneDNN's makes its lower bound of NaN.
+void hide_clamp(Graph& graph, Node* clamp) {
+  if (!is_a(clamp, {"aten::relu6"})) return hide(graph, clamp, "aten::clip");
+  const torch::jit::WithInsertPoint here(clamp);
+  const auto bounds = std::array{graph.insertConstant(0), graph.insertConstant(6)};
+  take_place(clamp,
+             insert(graph, "aten::clip", {clamp->input(0), bounds[0], bounds[1]}, clamp->output()));
 }
 
 // How many weights a normalisation has; none where that is not known.
@@ -143,6 +131,27 @@ std::optional<double> operand(const Value* value) {
   return is_number ? std::optional(tensor.item<double>()) : std::nullopt;
 }
 
+bool is_one(const Value* value) {
+  const auto constant = number(value);
+  return constant && *constant == 1;
+}
+
+// Operators whose further arguments the fuser does not look at, where these matter.
+bool has_unread_arguments(const Node* node) {
+  if (is_a(node, {"aten::gelu"})) {
+    return node->inputs().size() > 1 && !constant(node, "approximate").equals("none").toBool();
+  }
+  if (is_a(node, {"aten::softmax"})) return !constant(node, "dtype").isNone();
+  if (is_a(node, {"aten::elu"})) return !is_one(node->input(2)) || !is_one(node->input(3));
+  return is_a(node, {"aten::div"}) && node->inputs().size() > 2;  // how it is rounded
+}
+
+const char* hidden_name(const Node* node) {
+  if (is_a(node, {"aten::gelu"})) return kGelu;
+  if (is_a(node, {"aten::softmax"})) return "aten::special_softmax";
+  return is_a(node, {"aten::elu"}) ? kElu : "aten::divide";
+}
+
 void hide_arithmetic(Graph& graph, Node* node) {
   if (is_a(node, {"aten::mul"})) return hide(graph, node, "aten::multiply");
   if (is_a(node, {"aten::div"})) return hide(graph, node, "aten::divide");
@@ -152,20 +161,41 @@ void hide_arithmetic(Graph& graph, Node* node) {
   take_place(node, insert(graph, "aten::subtract", inputs, node->output()));
 }
 
-// The fuser takes numbers as tensors of one element and of the other side's type, to which it would
-// round them: what no number of 16 bits is stays with LibTorch, which computes with all its digits.
-void settle_number(Graph& graph, Node* node) {
+bool is_tensor(const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); }
+
+// Also one that is computed, and tensors without dimensions.
+bool is_number(const Value* value) {
+  const auto sizes = sizes_of(value);
+  return !is_tensor(value) || operand(value) || (sizes && sizes->empty());
+}
+
+// What the fuser makes of a number: a tensor of one element and of the result's type. None where
+// that has another value, or where the number is not known.
+std::optional<at::Tensor> as_tensor(const Value* value, c10::ScalarType type) {
+  const auto number = operand(value);
+  if (!number) return std::nullopt;
+  auto tensor = at::full({1}, *number, at::TensorOptions(type));
+  const bool is_kept = type == at::kFloat || tensor.item<double>() == *number;
+  return is_kept ? std::optional(tensor) : std::nullopt;
+}
+
+// Numbers that the fuser would round, or of which it would make a result with a dimension more,
+// stay with LibTorch, which computes with all their digits.
+void settle_numbers(Graph& graph, Node* node) {
   const auto type = node->output()->type()->cast<c10::TensorType>();
-  const auto scalar_type = type ? type->scalarType() : std::nullopt;
-  if (!scalar_type || !c10::isFloatingType(*scalar_type)) return;
+  if (!type) return;  // of numbers alone
+  const auto scalar_type = type->scalarType().value_or(at::kDouble);
+  const auto sizes = sizes_of(node->output());
+  const bool is_known =
+      type->scalarType() && c10::isFloatingType(scalar_type) && sizes && !sizes->empty();
+  const bool is_scaled = is_a(node, {"aten::add"}) && !is_one(node->namedInput("alpha"));
   std::array<std::optional<at::Tensor>, 2> settled;
   for (std::size_t i = 0; i < settled.size(); ++i) {
-    const auto number = operand(node->input(i));
-    if (!number) continue;
-    settled[i] = at::full({1}, *number, at::TensorOptions(*scalar_type));
-    const bool is_kept = *scalar_type == at::kFloat || settled[i]->item<double>() == *number;
-    if (!is_kept) return hide_arithmetic(graph, node);
+    if (!is_number(node->input(i))) continue;
+    if (is_known) settled[i] = as_tensor(node->input(i), scalar_type);
+    if (!settled[i]) return hide_arithmetic(graph, node);
   }
+  if (is_scaled && scalar_type != at::kFloat) return hide_arithmetic(graph, node);
   const torch::jit::WithInsertPoint here(node);
   for (std::size_t i = 0; i < settled.size(); ++i) {
     if (settled[i]) node->replaceInput(i, graph.insertConstant(*settled[i]));
@@ -176,13 +206,16 @@ void settle_number(Graph& graph, Node* node) {
 
 void rewrite_for_onednn(Graph& graph, Products products) {
   for (Node* node : all_nodes(graph.block())) {
-    if (is_a(node, {"aten::relu", "aten::relu_"})) {
+    if (is_a(node, {"aten::relu"})) {
       rewrite_relu(graph, node);
-    } else if (is_a(node, {"aten::relu6", "aten::relu6_", "aten::hardtanh", "aten::hardtanh_",
-                           "aten::clamp", "aten::clamp_"})) {
-      rewrite_clamp(graph, node);
-    } else if (is_a(node, {"aten::exp", "aten::exp_"})) {
+    } else if (is_a(node, kClamps)) {
+      hide_clamp(graph, node);
+    } else if (has_unread_arguments(node)) {
+      hide(graph, node, hidden_name(node));
+    } else if (is_a(node, {"aten::exp"})) {
       hide(graph, node, kExp);
+    } else if (is_a(node, {"aten::max_pool2d_with_indices"})) {
+      hide(graph, node, kMaxPoolWithIndices);
     } else if (is_a(node, {"aten::avg_pool2d"})) {
       hide(graph, node, kAveragePool);
     } else if (products == Products::hidden && is_a(node, {"aten::matmul"})) {
@@ -192,7 +225,7 @@ void rewrite_for_onednn(Graph& graph, Products products) {
     } else if (is_a(node, {"aten::addmm", "aten::elu", "aten::leaky_relu"})) {
       widen_factors(graph, node);
     } else if (is_a(node, {"aten::add", "aten::mul", "aten::div"})) {
-      settle_number(graph, node);
+      settle_numbers(graph, node);
     }
   }
 }

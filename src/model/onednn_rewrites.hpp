@@ -11,8 +11,7 @@ namespace tally::model {
 enum class Products { fused, hidden };
 
 // For a profiled graph (profiled_graph.hpp). Each change keeps what the graph computes, but for
-// ReLUs whose slope below zero becomes relu_slope.hpp's, and clamps (ReLU6, hard tanh), which make
-// minus infinity of NaN: the scores are then no more finite than they were.
+// ReLUs whose slope below zero becomes relu_slope.hpp's.
 void rewrite_for_onednn(torch::jit::Graph& graph, Products products);
 
 }  // namespace tally::model

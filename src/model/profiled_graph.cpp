@@ -1,5 +1,6 @@
 #include "profiled_graph.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -13,11 +14,11 @@ namespace tally::model {
 namespace {
 
 // Those that LibTorch's oneDNN fuser would make new values of, whose strides it would not know.
-constexpr Kinds kWriters{"aten::add_",       "aten::mul_",        "aten::tanh_",  "aten::elu_",
-                         "aten::relu_",      "aten::relu6_",      "aten::gelu_",  "aten::sqrt_",
-                         "aten::sigmoid_",   "aten::hardtanh_",   "aten::abs_",   "aten::square_",
-                         "aten::pow_",       "aten::leaky_relu_", "aten::round_", "aten::exp_",
-                         "aten::hardswish_", "aten::silu_",       "aten::clamp_"};
+constexpr Kinds kWriters{
+    "aten::add_",   "aten::mul_",       "aten::tanh_", "aten::elu_",         "aten::relu_",
+    "aten::relu6_", "aten::gelu_",      "aten::sqrt_", "aten::sigmoid_",     "aten::hardtanh_",
+    "aten::abs_",   "aten::square_",    "aten::pow_",  "aten::leaky_relu_",  "aten::round_",
+    "aten::exp_",   "aten::hardswish_", "aten::silu_", "aten::hardsigmoid_", "aten::clamp_"};
 
 std::vector<torch::jit::Value*> values_of(torch::jit::Graph& graph) {
   std::vector<torch::jit::Value*> values = graph.inputs().vec();
@@ -38,6 +39,21 @@ std::vector<std::int64_t> extrapolate(const std::vector<std::int64_t>& of_two,
   return numbers;
 }
 
+// Whether the numbers lie beside each other without gaps, in whatever order of the dimensions.
+bool is_dense(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] != 1) dimensions.emplace_back(strides[i], sizes[i]);
+  }
+  std::ranges::sort(dimensions);
+  std::int64_t expected = 1;
+  for (const auto& [stride, size] : dimensions) {
+    if (stride != expected) return false;
+    expected *= size;
+  }
+  return true;
+}
+
 // None where one of both is not known, or they have other dimensions.
 c10::TensorTypePtr extrapolate(const c10::TypePtr& of_two, const c10::TypePtr& of_three,
                                std::int64_t batch_size) {
@@ -49,8 +65,12 @@ c10::TensorTypePtr extrapolate(const c10::TypePtr& of_two, const c10::TypePtr& o
       std::pair(two->strides().concrete_sizes(), three->strides().concrete_sizes());
   if (!sizes.first || !sizes.second || !strides.first || !strides.second) return nullptr;
   if (sizes.first->size() != sizes.second->size()) return nullptr;
-  return three->withSizesStrides(extrapolate(*sizes.first, *sizes.second, batch_size),
-                                 extrapolate(*strides.first, *strides.second, batch_size));
+  const auto new_sizes = extrapolate(*sizes.first, *sizes.second, batch_size);
+  const auto new_strides = extrapolate(*strides.first, *strides.second, batch_size);
+  if (is_dense(*sizes.second, *strides.second) != is_dense(new_sizes, new_strides)) {
+    throw std::runtime_error("its shapes do not grow with the batch by even steps");
+  }
+  return three->withSizesStrides(new_sizes, new_strides);
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ struct ProfiledGraph {
 ProfiledGraph profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs);
 
 // The same graph for `batch_size` samples, by those of two profiles for 2 and 3: sizes and strides
-// grow with the number of samples by the same step. Where one does not, its type is wrong, and what
-// is compiled by it does not run.
+// grow with the number of samples by the same step. std::runtime_error where one visibly does not.
 std::shared_ptr<torch::jit::Graph> extrapolate(torch::jit::Graph& of_two,
                                                torch::jit::Graph& of_three,
                                                std::int64_t batch_size);

@@ -20,8 +20,7 @@ constexpr Kinds kLayers{
     kWinogradSum,         kNarrow};
 constexpr Kinds kNorms{"aten::batch_norm", "aten::layer_norm"};
 // Beside what they give for 0, a tiny number changes nothing.
-constexpr Kinds kGates{"aten::sigmoid", "aten::sigmoid_", "aten::hardsigmoid",
-                       "aten::hardsigmoid_"};
+constexpr Kinds kGates{"aten::sigmoid", "aten::hardsigmoid"};
 // A tiny share of what they are given is tiny in what they give.
 constexpr Kinds kPassing{kMaxPool,
                          "aten::max_pool2d",
@@ -41,20 +40,12 @@ constexpr Kinds kPassing{kMaxPool,
                          "aten::select",
                          "aten::dropout",
                          "aten::relu",
-                         "aten::relu_",
                          "aten::leaky_relu",
                          "aten::hardswish",
-                         "aten::hardswish_",
                          "aten::silu",
-                         "aten::silu_",
                          "aten::gelu",
                          "aten::add",
-                         "aten::add_",
-                         "aten::mul",
-                         "aten::mul_"};
-// They may write to what has other users, under whose names the result is read.
-constexpr Kinds kWriters{"aten::add_",       "aten::mul_",  "aten::relu_",
-                         "aten::hardswish_", "aten::silu_", kWinogradSum};
+                         "aten::mul"};
 
 bool is_firm(const at::IValue& bias) {
   constexpr double kLeast = 1e-10;
@@ -63,17 +54,18 @@ bool is_firm(const at::IValue& bias) {
 
 // Whether the layer adds to every sum a constant beside which 1e-20 vanishes.
 bool has_firm_bias(const Node* layer) {
-  return (is_a(layer, kLayers) &&
-          is_firm(constant(layer, is_a(layer, {"aten::addmm"}) ? "self" : "bias"))) ||
-         (is_a(layer, kNorms) && is_firm(constant(layer, "bias")));
+  if (is_a(layer, {"aten::addmm"})) {
+    const auto beta = constant(layer, "beta");
+    return beta.isScalar() && beta.toScalar().toDouble() == 1 && is_firm(constant(layer, "self"));
+  }
+  return (is_a(layer, kLayers) || is_a(layer, kNorms)) && is_firm(constant(layer, "bias"));
 }
 
 bool vanishes(const Value* value, Seen& seen) {
   return std::ranges::all_of(value->uses(), [&](const torch::jit::Use& use) {
     if (is_a(use.user, kGates) || has_firm_bias(use.user)) return true;
     const bool passes_on = is_a(use.user, kLayers) || is_a(use.user, kPassing);
-    const bool is_hidden = is_a(use.user, kWriters) && use.user->input(0)->uses().size() > 1;
-    if (!passes_on || is_hidden || use.user->outputs().size() != 1) return false;
+    if (!passes_on || use.user->outputs().size() != 1) return false;
     const Value* next = use.user->output();
     return !seen.insert(next).second || vanishes(next, seen);
   });

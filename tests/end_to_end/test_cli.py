@@ -85,7 +85,7 @@ def test_check_prints_the_plan_and_writes_nothing(
 ) -> None:
     run = tally("check", *arguments(small_case, "--batch-size", 8), ranks=ranks, cwd=tmp_path).must_succeed()
     for text in (str(small_case.model), str(small_case.data), "multiclass", "7 classes", "13 of 8 samples",
-                 "  precision      model\n", "  form           TorchScript, ", "  output         a folder of its own, such as tally-"):  # fmt: skip
+                 "  precision      model\n", "  form           TorchScript", "  output         a folder of its own, such as tally-"):  # fmt: skip
         assert text in run.stdout
     named = tally("check", *arguments(small_case), "--output", "here", ranks=ranks, cwd=tmp_path).must_succeed()
     assert named.stdout.endswith("  output         here\n")
