@@ -75,6 +75,7 @@ std::string digest_class(const Job& job) {
     line("tf32 override", tf32 == nullptr ? "" : tf32);
   }
   const char* isa = std::getenv("ONEDNN_MAX_CPU_ISA");
+  if (isa == nullptr) isa = std::getenv("DNNL_MAX_CPU_ISA");  // its older name
   line("isa limit", isa == nullptr ? "" : isa);
   line("state", job.task->layout()->description());
   // Those that need an order of scores have no part in the State.

@@ -70,7 +70,7 @@ class ScriptMaster final : public SwappingMaster {
     return {module_->name(), tensors, card ? card->fixed_buffers : std::vector<std::string>()};
   }
 
-  // Weights before freezing: frozen ones are constants, some of them repacked.
+  // Weights before freezing: frozen ones are constants.
   std::unique_ptr<Predictor> finish(std::unique_ptr<ScriptModule> module) {
     const auto on_stream = scope();
     auto habits = habits_;
