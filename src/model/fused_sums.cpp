@@ -6,7 +6,6 @@
 
 #include "graph_edit.hpp"
 #include "narrow_convolution.hpp"
-#include "pool_without_indices.hpp"
 #include "profiled_graph.hpp"
 #include "winograd_convolution.hpp"
 
@@ -28,8 +27,7 @@ constexpr Kinds kMakers{"aten::_convolution",
                         "aten::avg_pool2d",
                         "aten::adaptive_avg_pool2d",
                         kWinograd,
-                        kNarrow,
-                        kMaxPool};
+                        kNarrow};
 constexpr Kinds kWriters{"aten::relu_", "aten::add_"};
 
 // Whether the value has memory of its own, made in this run, that no other living value shares.

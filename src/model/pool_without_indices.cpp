@@ -11,6 +11,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/library.h>
 
+#include "graph_edit.hpp"
 #include "max_pool.hpp"
 
 namespace tally::model {
@@ -100,18 +101,13 @@ void register_once() {
   }();
 }
 
-void collect(torch::jit::Block* block, std::vector<Node*>& pools) {
-  for (Node* node : block->nodes()) {
-    if (node->kind() == c10::Symbol::fromQualString("aten::max_pool2d")) pools.push_back(node);
-    for (auto* branch : node->blocks()) collect(branch, pools);
-  }
-}
-
 }  // namespace
 
 int pool_without_indices(Graph& graph) {
   std::vector<Node*> pools;
-  collect(graph.block(), pools);
+  for (Node* node : all_nodes(graph.block())) {
+    if (is_a(node, {"aten::max_pool2d"})) pools.push_back(node);
+  }
   if (!pools.empty()) register_once();
   for (Node* pool : pools) {
     const torch::jit::WithInsertPoint here(pool);

@@ -4,7 +4,6 @@
 #include "narrow.hpp"
 #include "narrow_convolution.hpp"
 #include "own_convolutions.hpp"
-#include "pool_without_indices.hpp"
 #include "profiled_graph.hpp"
 
 namespace tally::model {
@@ -20,7 +19,7 @@ constexpr std::int64_t kLeastPixels = 16;  // of the output of an image
 // The pool of 2x2 that alone reads `value`, if that is so.
 torch::jit::Node* pool_after(const torch::jit::Value* value) {
   auto* const user = only_reader(value);
-  const bool is_pool = user != nullptr && is_a(user, {kMaxPool, "aten::max_pool2d"});
+  const bool is_pool = user != nullptr && is_a(user, {"aten::max_pool2d"});
   if (!is_pool || !constant(user, "ceil_mode").isBool()) return nullptr;
   for (const char* name : {"kernel_size", "stride", "padding", "dilation"}) {
     if (!constant(user, name).isIntList()) return nullptr;
