@@ -178,16 +178,15 @@ void CpuModule::settle(const Tensors& inputs, std::optional<std::int64_t> batch_
   Tensors two;
   for (const auto& probe : probes) two.push_back(probe.narrow(0, 0, 2));
   const auto of_two = profile_shapes(graph(), stack_of(two));
-  compile(extrapolate(*of_two.graph, *profiled->graph, *batch_size), *way);
+  compile(extrapolate(*of_two, *profiled, *batch_size), *way);
 }
 
-// None where the graph can only run as it is.
-std::optional<ProfiledGraph> CpuModule::profile(const Tensors& inputs) {
+std::shared_ptr<torch::jit::Graph> CpuModule::profile(const Tensors& inputs) {
   try {
     return profile_shapes(graph(), stack_of(probes_like(inputs)));
   } catch (const std::exception& error) {
     note("its operators run as they are", error);
-    return std::nullopt;
+    return nullptr;
   }
 }
 
@@ -197,12 +196,12 @@ void CpuModule::note(const char* what, const std::exception& reason) {
 }
 
 // Only a batch shows what cannot be compiled.
-std::optional<CpuModule::Way> CpuModule::find_way(const ProfiledGraph& profiled,
+std::optional<CpuModule::Way> CpuModule::find_way(torch::jit::Graph& profiled,
                                                   const Tensors& inputs) {
   const auto plain = run_code(plain_, stack_of(probes_like(inputs)));
   for (const Way way : {Way::onednn_graph, Way::onednn_without_products, Way::own_alone}) {
     try {
-      compile(profiled.graph->copy(), way);
+      compile(profiled.copy(), way);
       check_close_enough(run_compiled(probes_like(inputs)), plain);
       return way;
     } catch (const std::exception& error) {

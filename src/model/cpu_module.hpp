@@ -56,10 +56,11 @@ class CpuModule {
   c10::IValue run_compiled(const Tensors& inputs) const;
   // For inputs of these shapes, or for as many samples.
   void settle(const Tensors& inputs, std::optional<std::int64_t> batch_size);
-  std::optional<ProfiledGraph> profile(const Tensors& inputs);
+  // Null where the graph can only run as it is.
+  std::shared_ptr<torch::jit::Graph> profile(const Tensors& inputs);
   // The first way that this network takes, which is then compiled for `inputs`; none where its
   // graph is to run as it is.
-  std::optional<Way> find_way(const ProfiledGraph& profiled, const Tensors& inputs);
+  std::optional<Way> find_way(torch::jit::Graph& profiled, const Tensors& inputs);
   void compile(std::shared_ptr<torch::jit::Graph> profiled, Way way);
   void note(const char* what, const std::exception& reason);
 

@@ -90,16 +90,17 @@ std::shared_ptr<torch::jit::Graph> extrapolate(torch::jit::Graph& of_two,
   return graph;
 }
 
-ProfiledGraph profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs) {
+std::shared_ptr<torch::jit::Graph> profile_shapes(torch::jit::Graph& graph,
+                                                  torch::jit::Stack inputs) {
   auto plain = graph.copy();
   torch::jit::RemoveTensorMutation(plain, [](const auto* node) { return is_a(node, kWriters); });
   torch::jit::RemoveListMutation(plain);
   const auto record = torch::jit::ProfilingRecord::instrumentGraph(plain);
-  auto result = run_code(torch::jit::Code(record->profiled_graph_, "forward"), std::move(inputs));
+  run_code(torch::jit::Code(record->profiled_graph_, "forward"), std::move(inputs));
   auto profiled = record->graph()->copy();
   torch::jit::ProfilingRecord::removeProfileCounter(profiled->block());
   torch::jit::RemoveProfileNodesAndSpecializeTypes(profiled);
-  return {std::move(profiled), std::move(result)};
+  return profiled;
 }
 
 std::optional<std::vector<std::int64_t>> sizes_of(const torch::jit::Value* value) {

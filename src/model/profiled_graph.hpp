@@ -13,14 +13,10 @@
 
 namespace tally::model {
 
-struct ProfiledGraph {
-  std::shared_ptr<torch::jit::Graph> graph;  // a copy, with types that hold for inputs of one shape
-  c10::IValue result;                        // of that run
-};
-
-// Runs a copy of the graph once. `inputs`: all of the graph's, self among them. Throws what running
-// it throws.
-ProfiledGraph profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs);
+// A copy with types that hold for inputs of one shape, which it runs once. `inputs`: all of the
+// graph's, self among them. Throws what running it throws.
+std::shared_ptr<torch::jit::Graph> profile_shapes(torch::jit::Graph& graph,
+                                                  torch::jit::Stack inputs);
 
 // The same graph for `batch_size` samples, by those of two profiles for 2 and 3: sizes and strides
 // grow with the number of samples by the same step. std::runtime_error where one visibly does not.
