@@ -1,5 +1,6 @@
 """The networks and data sets that are measured: real ones where they are at hand, else made from a seed."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -27,15 +28,25 @@ class Cases:
         self.real = Prepared(data_dir, cache) if data_dir else None
         self.squad = SquadFiles(data_dir, cache) if data_dir else None
 
-    def random_images(self, num_samples: int, checksums: bool = True) -> Path:
-        path = self.cache / f"random-{num_samples}{'' if checksums else '-unchecked'}.h5"
+    def random_images(self, num_samples: int, checksums: bool = True, side: int = SIZE) -> Path:
+        path = self.cache / f"random-{num_samples}-{side}{'' if checksums else '-unchecked'}.h5"
         if not path.exists():
             rng = np.random.default_rng(0)
             with DataSetWriter(path, task="multiclass", num_classes=CLASSES, num_samples=num_samples,
                                checksums=checksums, overwrite=True) as out:  # fmt: skip
-                images = rng.integers(0, 256, (num_samples, SIZE, SIZE, 3), dtype=np.uint8)
-                out.add_image("image", height=SIZE, width=SIZE, encoding=IMAGENET, data=images)
+                images = rng.integers(0, 256, (num_samples, side, side, 3), dtype=np.uint8)
+                out.add_image("image", height=side, width=side, encoding=IMAGENET, data=images)
                 out.add_target("label", rng.integers(0, CLASSES, num_samples))
+        return path
+
+    def random_texts(self, vocabulary: int, num_samples: int) -> Path:
+        path = self.cache / f"texts-{vocabulary}-{num_samples}.h5"
+        if not path.exists():
+            rng = np.random.default_rng(0)
+            tokens = rng.integers(0, vocabulary, (num_samples, networks.TOKENS))
+            with DataSetWriter(path, task="multiclass", num_classes=2, num_samples=num_samples, overwrite=True) as out:
+                out.add_input("input_ids", dtype="int64", shape=(networks.TOKENS,)).append(tokens)
+                out.add_target("label", rng.integers(0, 2, num_samples))
         return path
 
     def packed_images(self, num_samples: int, rows_per_chunk: int) -> Path:
@@ -62,6 +73,30 @@ class Cases:
         if not model.exists():
             self._export(model, f"{Path(__file__).parent / 'networks.py'}:resnet18")
         return Case("resnet18", model, self.random_images(num_samples), 32)
+
+    def network(self, name: str) -> Case:
+        """Of networks.py: with real data and weights where they are at hand."""
+        if self.real is not None and name in networks.models.ALL:
+            batch = 256 if name == "mnist_convnet" else 64
+            return Case(name, self.real.trained_model(name), self.real.data_of(name), batch, self.real.weights(name, ".pth"))
+        model = self.cache / f"{name}.pt"
+        if name in networks.VOCABULARY:
+            if not model.exists():
+                self._trace_texts(model, name)
+            return Case(name, model, self.random_texts(networks.VOCABULARY[name], 256), 16)
+        side = networks.side(name)
+        if not model.exists():
+            self._export(model, f"{Path(__file__).parent / 'networks.py'}:{name}", side)
+        return Case(name, model, self.random_images(1024, side=side), 32)
+
+    def onnx(self, case: Case) -> Path:
+        """For rivals; absent where the network cannot be written so."""
+        path = self.cache / f"{case.network}.onnx"
+        if not path.exists():
+            words = [sys.executable, Path(__file__).with_name("onnx_export.py"), case.network, case.data, path]
+            words += [case.weights] if case.weights else []
+            subprocess.run(list(map(str, words)), capture_output=True)
+        return path
 
     def a_million(self) -> Case:
         """10^6 samples of 64 numbers, and a network that takes no time."""
@@ -112,7 +147,17 @@ class Cases:
                 for name, batch in batches.items()] + [self.resnet18()]  # fmt: skip
 
     @staticmethod
-    def _export(path: Path, source: str) -> None:
+    def _trace_texts(path: Path, name: str) -> None:
+        network = networks.make(name).eval()
+        card = {"tally_card": 1, "fixed_batch": None, "weights": "swappable", "num_classes": 2, "source": {"model": name},
+                "inputs": [{"name": "input_ids", "dtype": "int64", "shape": ["batch", networks.TOKENS]}],
+                "outputs": [{"name": "logits", "kind": "logits", "dtype": "float32", "shape": ["batch", 2]}]}  # fmt: skip
+        with torch.no_grad():
+            traced = torch.jit.trace(network, torch.zeros((4, networks.TOKENS), dtype=torch.int64), check_trace=False)
+        torch.jit.save(traced, path, _extra_files={"tally.json": json.dumps(card)})
+
+    @staticmethod
+    def _export(path: Path, source: str, side: int = SIZE) -> None:
         tool = ROOT / "data_tools" / "export_model.py"
-        words = [sys.executable, tool, "--model", source, "--input-shape", f"3,{SIZE},{SIZE}", "--output", path]
+        words = [sys.executable, tool, "--model", source, "--input-shape", f"3,{side},{side}", "--output", path]
         subprocess.run(list(map(str, words)), check=True, capture_output=True)

@@ -94,22 +94,6 @@ def make_loader(file: h5py.File, first: int, end: int) -> DataLoader:
     return DataLoader(Samples(file, first, end), batch_size=OPTIONS.batch_size)
 
 
-def make_normaliser(file: h5py.AttributeManager) -> Callable[[torch.Tensor], torch.Tensor]:
-    """What the network was trained with, where that is known, else what the file says."""
-    attributes = networks.normalisation(OPTIONS.network) or file
-    swaps, order = attributes["channels"] != file["channels"], [2, 1, 0]
-    scale = float(attributes["scale"])
-    mean = torch.tensor(attributes["mean"], dtype=torch.float32).view(1, -1, 1, 1)
-    std = torch.tensor(attributes["std"], dtype=torch.float32).view(1, -1, 1, 1)
-    factor, shift = scale / std, mean / std
-
-    def normalise(images: torch.Tensor) -> torch.Tensor:
-        stored = (images[..., order] if swaps else images).permute(0, 3, 1, 2)
-        return stored.to(torch.float32, memory_format=FORMAT).mul_(factor).sub_(shift).to(DTYPE)
-
-    return normalise
-
-
 def make_network(example: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
     module = networks.make(OPTIONS.network)
     if OPTIONS.weights:
@@ -185,7 +169,7 @@ def main() -> None:
     with h5py.File(OPTIONS.data) as file, torch.inference_mode():
         total = len(file["/targets/label"])
         images = file["/inputs/image"]
-        normalise = make_normaliser(images.attrs)
+        normalise = networks.normaliser(OPTIONS.network, images.attrs, FORMAT, DTYPE)
         batches = make_loader(file, total * rank // world, total * (rank + 1) // world)
         zeros = torch.zeros((OPTIONS.batch_size, *images.shape[1:]), dtype=torch.uint8)
         network = make_network(normalise(zeros))

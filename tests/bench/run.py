@@ -4,7 +4,8 @@
     python tests/bench/run.py --build build --data-dir DIR --output FOLDER
 
 Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: loop, shares, forward,
-roofline, command, read, packed, metrics, memory, gather, texts, detection, documents, watch. Ratios are medians over rounds in which
+roofline, command, read, packed, metrics, memory, gather, texts, detection, documents, watch, known_networks, families,
+drawn_networks (the last three need tests/bench/requirements.txt). `--networks` takes only some of these. Ratios are medians over rounds in which
 both sides ran next to each other.
 """
 
@@ -20,11 +21,12 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 
 import machine  # noqa: E402
 from cases import Cases  # noqa: E402
+from network_tables import NETWORK_BENCHMARKS  # noqa: E402
 from tables import BENCHMARKS as OF_CLASSES  # noqa: E402
 from tables import Setup  # noqa: E402
 from task_tables import TASK_BENCHMARKS  # noqa: E402
 
-BENCHMARKS = OF_CLASSES | TASK_BENCHMARKS
+BENCHMARKS = OF_CLASSES | TASK_BENCHMARKS | NETWORK_BENCHMARKS
 
 
 def main() -> None:
@@ -35,6 +37,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join(BENCHMARKS))
+    parser.add_argument("--networks", help="of the tables of networks, only these")
+    parser.add_argument("--precisions", help="fp32, bf16; default: those that the processor computes in")
     options = parser.parse_args()
     names = options.only.split(",")
     for name in names:
@@ -45,7 +49,9 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         cases = Cases(options.data_dir, options.cache or Path(folder) / "cache")
-        setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, machine.precisions())
+        precisions = options.precisions.split(",") if options.precisions else machine.precisions()
+        wanted = options.networks.split(",") if options.networks else None
+        setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted)
         tables = [BENCHMARKS[name](setup) for name in names]
     facts = machine.facts(setup.build / "tally")
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}

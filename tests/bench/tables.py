@@ -37,6 +37,7 @@ class Setup:
     rounds: int
     cases: Cases
     precisions: list[str]
+    networks: list[str] | None = None  # of the tables of networks, only these
 
     @property
     def tally(self) -> Tally:

@@ -1,0 +1,113 @@
+"""Tally and its rivals over one network, ready to be run in turn: each gives seconds of a loop over the same samples."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from commands import Case, Layout, Tally, allocator, environment
+
+HERE = Path(__file__).resolve().parent
+PYTORCH = {"eager": "eager", "oneDNN Graph": "llga", "torch.compile": "compile"}
+OTHERS = {"ONNX Runtime": "onnxruntime", "OpenVINO": "openvino"}
+RIVALS = PYTORCH | OTHERS
+
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is evaluated: the first `samples` of the case's data set, in whole batches."""
+
+    case: Case
+    onnx: Path
+    samples: int
+    precision: str = "fp32"
+
+
+class Rival:
+    """Processes of a rival, which load once and then evaluate a share of the samples each whenever they are asked.
+
+    Raises RivalError where it cannot run the network.
+    """
+
+    def __init__(self, name: str, work: Work, layout: Layout) -> None:
+        form, self.samples = RIVALS[name], work.samples
+        # Not for the others: OpenVINO dies under a preloaded allocator, and brings what it needs.
+        preload = {"LD_PRELOAD": str(allocator())} if name in PYTORCH else {}
+        share = work.samples // layout.processes
+        self._workers = [
+            self._start(form, work, layout, i * share, (i + 1) * share, preload) for i in range(layout.processes)
+        ]
+        for worker in self._workers:
+            self._answer(worker)
+
+    def run(self) -> Figures:
+        for worker in self._workers:
+            worker.stdin.write("\n")
+            worker.stdin.flush()
+        answers = [json.loads(self._answer(worker)) for worker in self._workers]
+        return {"per_s": self.samples / max(one["loop_s"] for one in answers), "correct": sum(one["correct"] for one in answers)}
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.stdin.close()
+            worker.wait()
+
+    @staticmethod
+    def _start(form: str, work: Work, layout: Layout, first: int, end: int, preload: dict[str, str]) -> subprocess.Popen:
+        case = work.case
+        command = [sys.executable, HERE / "rival_worker.py", "--form", form, "--network", case.network, "--data", case.data,
+                   "--onnx", work.onnx, "--first", first, "--end", end, "--batch-size", case.batch_size,
+                   "--threads", layout.threads, "--precision", work.precision]  # fmt: skip
+        if case.weights is not None:
+            command += ["--weights", case.weights]
+        env = environment(OMP_NUM_THREADS=str(layout.threads), **preload)
+        return subprocess.Popen(list(map(str, command)), env=env, text=True, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+
+    def _answer(self, worker: subprocess.Popen) -> str:
+        line = worker.stdout.readline()
+        if not line:
+            for one in self._workers:
+                one.kill()
+            raise RivalError(worker.wait())
+        return line
+
+
+class RivalError(Exception):
+    """It ended instead of answering."""
+
+
+def tally(work: Work, tally: Tally, layout: Layout, *options: object) -> Callable[[], Figures]:
+    """The loop of a whole command, from its report."""
+    words = [*options, "--limit", work.samples]
+    if work.precision != "fp32":
+        words += ["--precision", work.precision]
+
+    def run() -> Figures:
+        found = tally.run(work.case, layout, *words)
+        return {"per_s": work.samples / found["loop_s"], "correct": found["correct"]}
+
+    return run
+
+
+class Started:
+    """The rivals that can run this network, until the end of the block."""
+
+    def __init__(self, work: Work, layout: Layout) -> None:
+        self.rivals: dict[str, Rival] = {}
+        for name in RIVALS:
+            with contextlib.suppress(RivalError):
+                self.rivals[name] = Rival(name, work, layout)
+
+    def __enter__(self) -> "Started":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for rival in self.rivals.values():
+            rival.close()
