@@ -10,6 +10,7 @@
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/runtime.hpp>
+#include <tally/model/amx.hpp>
 
 #include "commands.hpp"
 
@@ -83,6 +84,7 @@ int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv)
     print_once(*text);
     return 0;
   }
+  model::leave_out_broken_amx();  // before MPI, and before anything computes
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const auto evaluate = [&](EvaluateMode mode) {
     return run_job([&](const auto& comm) { return run_evaluate(comm, mode, rest); }, argc, argv);

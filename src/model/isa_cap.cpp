@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <string>
 
 namespace tally::model {
 namespace {
-
-// https://uxlfoundation.github.io/oneDNN/dev_guide_cpu_dispatcher_control.html; the second name is
-// the older one.
-std::string value_of_cap() {
-  for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
-    if (const char* value = std::getenv(name)) return value;
-  }
-  return {};
-}
 
 VectorSet parse(std::string cap) {
   std::ranges::transform(cap, cap.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -25,8 +15,18 @@ VectorSet parse(std::string cap) {
 
 }  // namespace
 
+// https://uxlfoundation.github.io/oneDNN/dev_guide_cpu_dispatcher_control.html; the second name is
+// the older one, and read where the first is empty.
+std::string onednn_cap() {
+  for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
 VectorSet allowed_vectors() {
-  static const auto kAllowed = parse(value_of_cap());
+  static const auto kAllowed = parse(onednn_cap());
   return kAllowed;
 }
 

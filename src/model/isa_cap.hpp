@@ -2,7 +2,12 @@
 // so that an older processor can be imitated.
 #pragma once
 
+#include <string>
+
 namespace tally::model {
+
+// The variable's value as it stands now; empty where it is not set.
+std::string onednn_cap();
 
 enum class VectorSet { none, avx2, avx512 };
 

@@ -1,0 +1,11 @@
+// Trying what may kill the process.
+#pragma once
+
+namespace tally::model {
+
+// Whether `attempt` returns true in a child of this process, which it may kill. True as well where
+// no child can be started: then nothing is known against it. `attempt` calls only what is safe
+// after a fork: no allocation, no locks.
+bool succeeds_in_child(bool (*attempt)());
+
+}  // namespace tally::model
