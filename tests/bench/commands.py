@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import amx
+
 HERE = Path(__file__).resolve().parent
 # Debian's libtcmalloc-minimal4 and libjemalloc2: what those preload who know that it doubles their speed.
 ALLOCATORS = ("libtcmalloc_minimal.so.4", "libjemalloc.so.2")
@@ -35,10 +37,10 @@ class Case:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """As a user has it: nothing set for Tally, nor for threads."""
+    """As a user has it: nothing set for Tally, nor for threads; but PyTorch does without AMX where it would die of it."""
     dropped = ("TALLY_", "OMP_", "MKL_", "MALLOC_", "LD_PRELOAD")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    return kept | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
+    return kept | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | amx.caps() | more
 
 
 def timed(command: list[object], env: dict[str, str]) -> tuple[str, float]:

@@ -6,6 +6,7 @@ import platform
 import subprocess
 from pathlib import Path
 
+import amx
 import torch
 import torchmetrics
 
@@ -14,6 +15,7 @@ def facts(tally: Path) -> dict[str, str]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores, {torch.backends.cpu.get_cpu_capability()}",
+        "amx": amx.fact(),
         "system": f"{platform.freedesktop_os_release()['PRETTY_NAME']}, glibc {platform.libc_ver()[1]}",
         "tally": _first_line(tally, "--version"),
         "torch": torch.__version__,

@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to_end", "data_tools")]
 
+import amx  # noqa: E402
 import machine  # noqa: E402
 from cases import Cases  # noqa: E402
 from network_tables import NETWORK_BENCHMARKS  # noqa: E402
@@ -47,6 +48,7 @@ def main() -> None:
     if not (options.build / "tests" / "bench" / "step_share").exists():
         parser.error(f"'{options.build}' has no benchmarks: build the target tally_bench")
     options.output.mkdir(parents=True, exist_ok=True)
+    amx.leave_out_broken_amx()
     with tempfile.TemporaryDirectory() as folder:
         cases = Cases(options.data_dir, options.cache or Path(folder) / "cache")
         precisions = options.precisions.split(",") if options.precisions else machine.precisions()

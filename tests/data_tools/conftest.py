@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "data_tools"
 SUPPORT = ROOT / "tests" / "support"
 sys.path[:0] = [str(TOOLS), str(SUPPORT)]
+importlib.import_module("amx").leave_out_broken_amx()
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: other tests may want the cores meanwhile
 
 # Tools that are slow to load, or run very often; the others are run as users do.

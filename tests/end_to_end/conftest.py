@@ -14,8 +14,11 @@ sys.path[:0] = [str(ROOT / "data_tools"), str(ROOT / "tests" / "support")]
 
 pytest.register_assert_rewrite("hostile_runs")  # a plugin of two test files
 
+import amx  # noqa: E402
 import small  # noqa: E402
 from launch import Program, Run  # noqa: E402
+
+amx.leave_out_broken_amx()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,6 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import amx
+
 LINE_LIMIT_S = 60
 # Open MPI's own lines about a job that failed: blocks between dashes, and counts of such blocks.
 _DASHES = re.compile(r"^-{20,}$")
@@ -114,8 +116,11 @@ def _launcher_folder() -> str:
 
 
 def environment() -> dict[str, str]:
-    """This process's, without settings of tally, and with what a launcher needs as root and on few cores."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TALLY_")}
+    """This process's, without settings of tally, and with what a launcher needs as root and on few cores.
+
+    Tally finds out for itself what PyTorch is told of AMX.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TALLY_") and name not in amx.caps()}
     return kept | {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

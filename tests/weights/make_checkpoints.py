@@ -47,10 +47,12 @@ def write_shards(folder: Path) -> None:
 
 
 def make(folder: Path) -> None:
+    import amx
     import odd_metadata
     import odd_states
     import torch
 
+    amx.leave_out_broken_amx()  # some are trained in bf16
     words = [sys.executable, SUPPORT / "ranked_checkpoints.py", folder, *RANKED]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL) as running:
         write_shards(folder)
