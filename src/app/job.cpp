@@ -285,6 +285,7 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
   check_stage_folder(comm, job);
   job.subgroups = find_subgroups(comm, job);
   if (has_model) note_balance(job, comm.world_size());
+  if (has_model) note_amx(comm, job);
   if (has_model) note_binding(comm, job);
   note_limit(job);
   note_idle_options(job);

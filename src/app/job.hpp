@@ -82,6 +82,8 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
 
 // Adds notes for what a model's card says, or its absence, that changes what figures mean.
 void note_model(Job& job);
+// Collective. What the networks go without on these processors.
+void note_amx(const comm::Communicator& comm, Job& job);
 
 // Adds a note for each option of metrics and their intervals that is given and changes nothing: a
 // user expects something of it.

@@ -1,3 +1,8 @@
+#include <algorithm>
+
+#include <tally/base/format.hpp>
+#include <tally/model/amx.hpp>
+
 #include "job.hpp"
 
 namespace tally::app {
@@ -14,6 +19,18 @@ void note_model(Job& job) {
     job.notes.emplace_back(
         "the model has no card: its outputs are taken as logits (--outputs says otherwise)");
   }
+}
+
+void note_amx(const comm::Communicator& comm, Job& job) {
+  const auto left_out = comm.all_gather(std::int64_t{model::leave_out_broken_amx()});
+  const auto count = std::ranges::count(left_out, 1);
+  if (count == 0 || job.device.kind != DeviceKind::cpu) return;
+  job.notes.push_back(
+      count == comm.world_size()
+          ? "this processor announces AMX but cannot run it: it is left out"
+          : format("the processors of {} of {} ranks announce AMX but cannot run it: there it is "
+                   "left out",
+                   count, comm.world_size()));
 }
 
 }  // namespace tally::app

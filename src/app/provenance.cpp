@@ -12,6 +12,7 @@
 #include <tally/comm/runtime.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/version.hpp>
+#include <tally/model/amx.hpp>
 
 #include "questions.hpp"
 
@@ -20,9 +21,11 @@ namespace {
 
 // Names that explain a run; never the whole environment, which may hold secrets.
 constexpr std::array kRecordedVariables{
-    "SLURM_JOB_ID", "SLURM_JOB_NAME",  "SLURM_JOB_PARTITION", "SLURM_NNODES",
-    "SLURM_NTASKS", "PBS_JOBID",       "OMP_NUM_THREADS",     "OMP_PROC_BIND",
-    "OMP_PLACES",   "MKL_NUM_THREADS", "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA"};
+    "SLURM_JOB_ID",           "SLURM_JOB_NAME",     "SLURM_JOB_PARTITION",
+    "SLURM_NNODES",           "SLURM_NTASKS",       "PBS_JOBID",
+    "OMP_NUM_THREADS",        "OMP_PROC_BIND",      "OMP_PLACES",
+    "MKL_NUM_THREADS",        "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
+    "MKL_ENABLE_INSTRUCTIONS"};
 
 // The command as it was typed, blanks between the words.
 std::string command_line() {
@@ -106,6 +109,9 @@ std::vector<std::pair<std::string, std::string>> environment_of(const comm::Comm
       {"backend", model::backend_description()},
       {"compiler", std::string(build.compiler)},
       {"build_type", std::string(build.build_type)}};
+  if (model::leave_out_broken_amx()) {
+    entries.emplace_back("amx", "left out: announced by the processor, which cannot run it");
+  }
   for (const char* name : kRecordedVariables) {
     if (const char* value = std::getenv(name)) entries.emplace_back(name, value);
   }

@@ -1,7 +1,9 @@
 """--precision: models cast at load, packages with their precision built in, and what is refused."""
 
+import os
 from pathlib import Path
 
+import amx
 import pytest
 from conftest import Evaluate, Small
 from launch import Program
@@ -84,3 +86,14 @@ def test_tf32_is_for_gpus(tally: Program, small_case: Small, tmp_path: Path) -> 
     arguments = ["--model", small_case.model, "--data", small_case.data, "--output", tmp_path / "run"]
     tally("evaluate", *arguments, "--precision", "tf32").must_fail(5, "tf32", "--precision fp32")
     tally("evaluate", *arguments, "--precision", "fp8").must_fail(2, "--precision", "fp8")
+
+
+def test_amx_is_left_out_only_where_it_cannot_run(tally: Program, evaluate: Evaluate, small_case: Small) -> None:
+    result = evaluate(small_case.model, small_case.data, ranks=2)
+    environment, must = result.report["environment"], bool(amx.caps())
+    checked = tally("check", "--model", small_case.model, "--data", small_case.data).must_succeed()
+    assert ("amx" in environment) == must
+    assert any("AMX" in note for note in result.report["notes"]) == must
+    assert ("AMX" in checked.stdout + checked.stderr) == must
+    if not must:
+        assert {name: environment.get(name) for name in amx.CAPS} == {name: os.environ.get(name) for name in amx.CAPS}
