@@ -13,6 +13,8 @@
 namespace tally::model {
 namespace {
 
+constexpr unsigned kLongestSeconds = 10;  // an attempt that does not end has failed
+
 // A child, not a handler of signals in this process: what is tried may change what the process may
 // do (permission for AMX also asks more of every alternate stack), leave state in registers, or end
 // in a signal that nobody can return from. vfork() would share the handlers and the memory.
@@ -23,12 +25,13 @@ namespace {
   for (const int fault : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGTRAP, SIGSYS}) {
     signal(fault, [](int) { _exit(1); });
   }
-  const bool is_told = attempt() && write(result, "+", 1) == 1;
-  _exit(is_told ? 0 : 1);
+  alarm(kLongestSeconds);
+  const bool is_reported = attempt() && write(result, "+", 1) == 1;
+  _exit(is_reported ? 0 : 1);
 }
 
-// By a pipe, because a process whose SIGCHLD is ignored, as some launchers leave it, is not told
-// how its child ended.
+// By a pipe, because a process whose SIGCHLD is ignored, as some launchers leave it, does not
+// learn how its child ended.
 bool says_success(int result) {
   char answer = 0;
   ssize_t count = 0;
