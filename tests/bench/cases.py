@@ -89,6 +89,21 @@ class Cases:
             self._export(model, f"{Path(__file__).parent / 'networks.py'}:{name}", side)
         return Case(name, model, self.random_images(1024, side=side), 32)
 
+    def package(self, case: Case) -> Path | None:
+        """The network as .pt2, compiled by Inductor for batches of this size; none where it cannot be."""
+        path = self.cache / f"{case.network}-{case.batch_size}.pt2"
+        failed = path.with_suffix(".failed")
+        if not path.exists() and not failed.exists() and case.network not in networks.VOCABULARY:
+            words = [sys.executable, ROOT / "data_tools" / "export_model.py", "--format", "pt2", "--model",
+                     f"{Path(__file__).parent / 'networks.py'}:{case.network}", "--batch-size", case.batch_size, "--output", path]  # fmt: skip
+            if case.weights:
+                words += ["--weights", case.weights]
+            else:
+                words += ["--input-shape", f"3,{networks.side(case.network)},{networks.side(case.network)}"]
+            if subprocess.run(list(map(str, words)), capture_output=True).returncode != 0:
+                failed.touch()
+        return path if path.exists() else None
+
     def onnx(self, case: Case) -> Path:
         """For rivals; absent where the network cannot be written so."""
         path = self.cache / f"{case.network}.onnx"

@@ -1,19 +1,23 @@
 """The engine on CPUs: Tally's loop beside those of its rivals, network by network."""
 
+import functools
 import itertools
 import math
 import random
 import statistics
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from commands import Case, Layout
-from contenders import PYTORCH, RIVALS, Figures, Started, Work, tally
+from contenders import PYTORCH, RIVALS, Figures, Rival, RivalError, Started, Work, tally
 from rounds import in_turn, median
 from tables import Setup, Table
 
+TALLY, PLAIN, PACKAGE = "Tally", "Tally, LibTorch's kernels", "Tally, .pt2"
+OURS = [PLAIN, PACKAGE, TALLY]
 LAYOUTS = [Layout(1, 2), Layout(2, 1)]
-SECONDS = 3.0  # of a loop, about
+SECONDS = 2.0  # of a loop, about
 # Those that decisions on the engine look at.
 KNOWN = ["resnet18", "resnet50", "squeezenet1_1", "mnist_convnet", "mobilenetv3_large_100", "efficientnet_b0", "convnext_atto",
          "vit_tiny_patch16_224", "swin_tiny_patch4_window7_224"]  # fmt: skip
@@ -63,21 +67,22 @@ def draw() -> list[str]:
 
 def _beside(name: str, title: str, setup: Setup, names: Iterable[str]) -> Table:
     """A row for each network, precision and layout; ratios are medians over the rounds, with the least and the most."""
-    columns = ["network", "precision", "processes x threads", *RIVALS, "Tally, LibTorch's kernels", "Tally",
-               "Tally / fastest of PyTorch", "Tally / fastest"]  # fmt: skip
+    columns = ["network", "precision", "processes x threads", *RIVALS, *OURS, "Tally / fastest of PyTorch",
+               "Tally / fastest"]  # fmt: skip
     table = Table(name, f"{title}: samples per second in the loop", columns)
     means: dict[tuple[str, str], list[list[float]]] = {}
     wanted = [one for one in names if setup.networks is None or one in setup.networks]
     for network, precision, layout in itertools.product(wanted, setup.precisions, LAYOUTS):
         found = _measure(setup, network, precision, layout)
         ratios = [_ratios(found, among) for among in (PYTORCH, RIVALS)]
-        rates = [median(found[one], "per_s") if one in found else "fails" for one in (*RIVALS, "torch", "tally")]
+        rates = [median(found[one], "per_s") if one in found else "-" for one in (*RIVALS, *OURS)]
         row = [network, precision, str(layout), *rates, *map(_spread, ratios)]
         print(" | ".join(map(str, row)), file=sys.stderr, flush=True)
         table.rows.append(row)
-        means.setdefault((precision, str(layout)), []).append([statistics.median(one) for one in ratios])
+        if all(ratios):
+            means.setdefault((precision, str(layout)), []).append([statistics.median(one) for one in ratios])
     for (precision, layout), pairs in means.items():
-        table.rows.append(["geometric mean", precision, layout, *[""] * (len(RIVALS) + 2),
+        table.rows.append(["geometric mean", precision, layout, *[""] * (len(RIVALS) + len(OURS)),
                            *(statistics.geometric_mean(column) for column in zip(*pairs, strict=True))])  # fmt: skip
     return table
 
@@ -86,10 +91,21 @@ def _measure(setup: Setup, network: str, precision: str, layout: Layout) -> dict
     case = setup.cases.network(network)
     work = Work(case, setup.cases.onnx(case), _num_samples(setup, case), precision)
     with Started(work, layout) as started:
-        ways: dict[str, Callable[[], Figures]] = {name: rival.run for name, rival in started.rivals.items()}
-        ways["torch"] = tally(work, setup.tally, layout, "--cpu-kernels", "torch")
-        ways["tally"] = tally(work, setup.tally, layout)
-        return in_turn(ways, setup.rounds)
+        ways = {name: functools.partial(_unless_it_dies, rival) for name, rival in started.rivals.items()}
+        ways[PLAIN] = tally(work, setup.tally, layout, "--cpu-kernels", "torch")
+        package = setup.cases.package(case) if setup.packages and precision == "fp32" else None
+        if package:
+            ways[PACKAGE] = tally(replace(work, case=replace(case, model=package)), setup.tally, layout)
+        ways[TALLY] = tally(work, setup.tally, layout)
+        found = in_turn(ways, setup.rounds)
+    return {name: rounds for name, rounds in found.items() if all(rounds)}
+
+
+def _unless_it_dies(rival: Rival) -> Figures:
+    try:
+        return rival.run()
+    except RivalError:
+        return {}
 
 
 def _num_samples(setup: Setup, case: Case) -> int:
@@ -101,11 +117,15 @@ def _num_samples(setup: Setup, case: Case) -> int:
 
 def _ratios(found: dict[str, list[Figures]], among: Iterable[str]) -> list[float]:
     """Of each round: Tally's rate over that of the rival that is the fastest in the median."""
-    best = max((name for name in among if name in found), key=lambda name: median(found[name], "per_s"))
-    return [ours["per_s"] / other["per_s"] for ours, other in zip(found["tally"], found[best], strict=True)]
+    best = max((name for name in among if name in found), key=lambda name: median(found[name], "per_s"), default=None)
+    if best is None:
+        return []
+    return [ours["per_s"] / other["per_s"] for ours, other in zip(found[TALLY], found[best], strict=True)]
 
 
 def _spread(ratios: list[float]) -> str:
+    if not ratios:
+        return "-"
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
 
 

@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join(BENCHMARKS))
     parser.add_argument("--networks", help="of the tables of networks, only these")
+    parser.add_argument("--packages", action="store_true", help="there, also networks compiled to .pt2, a minute each")
     parser.add_argument("--precisions", help="fp32, bf16; default: those that the processor computes in")
     options = parser.parse_args()
     names = options.only.split(",")
@@ -53,7 +54,7 @@ def main() -> None:
         cases = Cases(options.data_dir, options.cache or Path(folder) / "cache")
         precisions = options.precisions.split(",") if options.precisions else machine.precisions()
         wanted = options.networks.split(",") if options.networks else None
-        setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted)
+        setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted, options.packages)
         tables = [BENCHMARKS[name](setup) for name in names]
     facts = machine.facts(setup.build / "tally")
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}

@@ -38,6 +38,7 @@ class Setup:
     cases: Cases
     precisions: list[str]
     networks: list[str] | None = None  # of the tables of networks, only these
+    packages: bool = False  # there, also .pt2
 
     @property
     def tally(self) -> Tally:
