@@ -20,6 +20,9 @@ endfunction()
 
 tally_install_beside(${Isal_LIBRARY})
 tally_install_beside(${Unistring_LIBRARY})  # where it is no archive
+if(Tcmalloc_FOUND)
+  tally_install_beside(${Tcmalloc_LIBRARY})
+endif()
 foreach(name IN ITEMS fmt spdlog)
   find_library(TALLY_${name}_LIBRARY ${name})
   if(TALLY_${name}_LIBRARY)

@@ -108,7 +108,8 @@ std::vector<std::pair<std::string, std::string>> environment_of(const comm::Comm
       {"torch", model::torch_version()},
       {"backend", model::backend_description()},
       {"compiler", std::string(build.compiler)},
-      {"build_type", std::string(build.build_type)}};
+      {"build_type", std::string(build.build_type)},
+      {"allocator", std::string(build.allocator)}};
   if (model::leave_out_broken_amx()) {
     entries.emplace_back("amx", "left out: announced by the processor, which cannot run it");
   }

@@ -5,7 +5,8 @@
 namespace tally {
 
 const BuildInfo& build_info() {
-  static constexpr BuildInfo kInfo{TALLY_VERSION, kRevision, TALLY_BUILD_TYPE, TALLY_COMPILER};
+  static constexpr BuildInfo kInfo{TALLY_VERSION, kRevision, TALLY_BUILD_TYPE, TALLY_COMPILER,
+                                   TALLY_ALLOCATOR};
   return kInfo;
 }
 

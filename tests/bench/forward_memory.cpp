@@ -4,13 +4,12 @@
 //
 // One line of bytes: of the process with its libraries but without a model, and after some forward
 // passes. Freed memory stays with the process, so that this is the peak.
-#include <malloc.h>
-
 #include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include <tally/base/allocator.hpp>
 #include <tally/base/files.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
@@ -60,9 +59,7 @@ void measure(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // As the program does it.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, -1);
+  tally::keep_freed_memory();  // as the program does
   try {
     measure({argv + 1, argv + argc});
     return 0;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <tally/base/allocator.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
@@ -136,6 +137,7 @@ void run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_freed_memory();
   try {
     run({argv + 1, argv + argc});
     return 0;

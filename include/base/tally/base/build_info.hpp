@@ -10,6 +10,7 @@ struct BuildInfo {
   std::string_view revision;    // git commit, "+" if the tree had changes; "unknown" outside git
   std::string_view build_type;  // CMake's
   std::string_view compiler;    // "GNU 12.2.0"
+  std::string_view allocator;   // of the program: "tcmalloc" or "system"
 };
 
 const BuildInfo& build_info();

@@ -1,0 +1,9 @@
+#include <gperftools/malloc_extension.h>
+
+#include <tally/base/allocator.hpp>
+
+namespace tally {
+
+void keep_freed_memory() { MallocExtension::instance()->SetMemoryReleaseRate(0); }
+
+}  // namespace tally
