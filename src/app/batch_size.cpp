@@ -82,7 +82,7 @@ std::int64_t find_batch_size(Job& job, int world_size) {
 
 bool threads_share(const Job& job, std::int64_t size) {
   const int threads = job.device.kind == DeviceKind::cpu ? job.config.threads : 1;
-  return threads == 1 || model::num_pieces(size, threads) == threads;
+  return threads == 1 || size >= model::kLeastOfPiece * threads;
 }
 
 void settle_batch_size(const comm::Communicator& comm, Job& job) {

@@ -5,9 +5,20 @@
 
 namespace tally::model {
 
+// How far floating-point numbers may be from others, as a share of the largest of these.
+struct Tolerance {
+  double of_float32;
+  double of_16_bits;
+};
+// Of other kernels. What a check of them is to catch is wrong by about the scores themselves.
+inline constexpr Tolerance kOfKernels{1e-3, 0.1};
+// Of the same kernels for fewer samples.
+inline constexpr Tolerance kOfBatchSizes{1e-4, 0.02};
+
 // std::runtime_error with one line where floating-point numbers in `scores` are further from those
-// in `plain` than rounding explains, or finite where those are not. Looks into tuples, lists and
-// dicts.
-void check_close_enough(const c10::IValue& scores, const c10::IValue& plain);
+// in `plain` than that, or finite where those are not, or where more than one in a hundred of whole
+// numbers, which may stand for classes, differ. Looks into tuples, lists and dicts.
+void check_close_enough(const c10::IValue& scores, const c10::IValue& plain,
+                        Tolerance tolerance = kOfKernels);
 
 }  // namespace tally::model

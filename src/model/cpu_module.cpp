@@ -1,12 +1,11 @@
 #include "cpu_module.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/ops/arange.h>
 
 #include <tally/base/format.hpp>
 
@@ -16,11 +15,16 @@
 #include "onednn_fuser.hpp"
 #include "onednn_rewrites.hpp"
 #include "own_convolutions.hpp"
+#include "piece_size.hpp"
 #include "pool_without_indices.hpp"
+#include "probe_inputs.hpp"
 #include "torch_errors.hpp"
+#include "value_bounds.hpp"
 
 namespace tally::model {
 namespace {
+
+constexpr const char* kPlain = "LibTorch's operators alone";
 
 void append(std::string& list, const char* part) {
   if (!list.empty()) list += ", ";
@@ -43,53 +47,53 @@ std::string use_own_kernels(torch::jit::Graph& graph) {
 constexpr int kLeastLayers = 3;
 constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear",
                         "aten::addmm",        "aten::matmul", "aten::bmm"};
-// They stay with LibTorch: a network that has one after most of its layers is no faster.
-constexpr Kinds kClamps{"aten::relu6", "aten::hardtanh", "aten::clamp"};
 
-bool is_worth_compiling(const std::vector<torch::jit::Node*>& nodes) {
-  const auto count = [&](Kinds kinds) {
-    return std::ranges::count_if(nodes, [&](auto* node) { return is_a(node, kinds); });
-  };
-  const auto num_layers = count(kLayers);
-  return num_layers >= kLeastLayers && 2 * count(kClamps) < num_layers;
+// Hidden clamps stay with LibTorch: a network that has one after most of its layers is no faster.
+bool is_worth_compiling(const std::vector<torch::jit::Node*>& nodes, const Clamps& clamps) {
+  const auto num_layers =
+      std::ranges::count_if(nodes, [](const auto* node) { return is_a(node, kLayers); });
+  return num_layers >= kLeastLayers && 2 * clamps.num_hidden < num_layers;
+}
+
+// Of those it takes elements by their values; also where that is not known.
+bool has_boolean_index(const torch::jit::Node* index) {
+  const auto indices = index->input(1)->node()->inputs();
+  return std::ranges::any_of(indices, [](const torch::jit::Value* value) {
+    if (value->type()->kind() == c10::TypeKind::NoneType) return false;
+    const auto type = value->type()->cast<c10::TensorType>();
+    const auto scalar_type = type ? type->scalarType() : std::nullopt;
+    return !scalar_type || *scalar_type == at::kBool || *scalar_type == at::kByte;
+  });
 }
 
 // Of tensors whose shapes depend on what is in them, a partition takes only those of the profile.
 bool has_varying_shapes(const torch::jit::Node* node) {
   if (!node->blocks().empty()) return true;
+  if (is_a(node, {"aten::index"}) && !has_boolean_index(node)) return false;
   const auto* schema = node->maybeSchema();
   if (schema == nullptr) return false;
   const auto found = c10::Dispatcher::singleton().findSchema(schema->operator_name());
   return found && found->hasTag(at::Tag::dynamic_output_shape);
 }
 
-bool suits_onednn_graph(torch::jit::Graph& graph) {
+bool suits_onednn_graph(torch::jit::Graph& graph, const Clamps& clamps) {
   const auto nodes = all_nodes(graph.block());
-  return has_onednn_fuser() && is_worth_compiling(nodes) &&
+  return has_onednn_fuser() && is_worth_compiling(nodes, clamps) &&
          std::ranges::none_of(nodes, has_varying_shapes);
 }
 
-// As the inputs are, but for the values of floating-point ones, which the warm-up leaves at one
-// constant: a fixed pattern from -2 to 2, in which a wrong axis or mask shows.
-Tensors probes_like(const Tensors& inputs) {
-  constexpr double kStep = 0.6180339887498949;  // a golden section further each time
-  Tensors probes;
-  for (const auto& input : inputs) {
-    auto probe = input.clone(at::MemoryFormat::Preserve);
-    if (input.is_floating_point()) {
-      const auto steps = at::arange(input.numel(), at::kDouble).mul_(kStep);
-      probe.copy_(steps.sub_(steps.floor()).mul_(4).sub_(2).reshape(input.sizes()));
-    }
-    probes.push_back(std::move(probe));
-  }
-  return probes;
+const char* name(Hidden hidden) {
+  if (hidden == Hidden::nothing) return "oneDNN Graph";
+  return hidden == Hidden::products ? "oneDNN Graph without products"
+                                    : "oneDNN Graph without products and factors";
 }
 
 // Whether it took anything.
-bool use_onednn_graph(std::shared_ptr<torch::jit::Graph>& graph, Products products) {
-  if (!suits_onednn_graph(*graph)) return false;
+bool use_onednn_graph(std::shared_ptr<torch::jit::Graph>& graph, Hidden hidden) {
   auto fused = graph->copy();
-  rewrite_for_onednn(*fused, products);
+  const auto clamps = sort_clamps(*fused);
+  if (!suits_onednn_graph(*fused, clamps)) return false;
+  rewrite_for_onednn(*fused, hidden, clamps);
   fuse_by_onednn(fused);
   if (count_partitions(*fused) == 0) return false;
   protect_inputs_read_again(*fused);
@@ -108,8 +112,15 @@ CpuModule::CpuModule(torch::jit::Module frozen, Arguments arguments, std::string
       module_(std::move(frozen)),
       plain_(module_.get_method("forward").graph()->copy(), "forward") {}
 
+CpuModule::~CpuModule() {
+  try {
+    destroy_nodes(graph());
+  } catch (...) {  // then they stay
+  }
+}
+
 CpuModule::Use CpuModule::use_of(const Tensors& inputs) {
-  Use use{{}, at::get_num_threads(), false};
+  Use use{{}, at::get_num_threads()};
   for (const auto& input : inputs) {
     use.shapes.push_back(input.sizes().vec());
     use.shapes.push_back(input.strides().vec());
@@ -126,68 +137,69 @@ torch::jit::Stack CpuModule::stack_of(const Tensors& inputs) const {
 }
 
 c10::IValue CpuModule::rehearse(const Tensors& inputs) {
-  const auto use = use_of(inputs);
-  if (!use_ || *use_ != use) {
-    settle(inputs, std::nullopt);
-    use_ = use;
+  auto use = use_of(inputs);
+  if (use_ != use) {
+    settle(inputs);
+    use_ = std::move(use);
   }
   return run_compiled(inputs);
 }
 
-c10::IValue CpuModule::rehearse_few(const Tensors& inputs, std::int64_t batch_size) {
-  auto use = use_of(inputs);
-  for (std::size_t i = 0; i < use.shapes.size(); i += 2) use.shapes[i].at(0) = batch_size;
-  use.by_few = true;
-  auto scores = run_code(plain_, stack_of(inputs));  // if it does not take so few, all stays
-  if (!use_ || *use_ != use) {
-    settle(inputs, batch_size);
-    use_ = use;
-  }
-  return scores;
+CpuModule::Found CpuModule::try_samples(const Tensors& inputs) {
+  constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
+  auto stack = stack_of(inputs);
+  if (kernels_ == CpuKernels::torch) return {run_code(plain_, std::move(stack)), kAll};
+  auto [profiled, scores] = profile_shapes(graph(), std::move(stack));
+  return {std::move(scores), piece_size(*profiled, inputs.front().size(0)).value_or(kAll)};
+}
+
+// LibTorch leaves convolutions of one pixel to oneDNN from 16 samples on where it has one thread,
+// and its own way takes twice as long (use_mkldnn() in ATen/native/Convolution.cpp).
+std::int64_t CpuModule::least_rows() const {
+  constexpr std::int64_t kOfConvolutions = 16;
+  const auto nodes = all_nodes(graph().block());
+  const bool has_convolutions = std::ranges::any_of(nodes, [](auto* node) {
+    return is_a(node, {"aten::_convolution", "aten::conv2d"});
+  });
+  return has_convolutions && !has_partitions_ ? kOfConvolutions : 1;
 }
 
 c10::IValue CpuModule::run(const Tensors& inputs) {
   if (!use_) return rehearse(inputs);
-  auto use = use_of(inputs);
-  use.by_few = use_->by_few;
-  return *use_ == use ? run_compiled(inputs) : run_code(plain_, stack_of(inputs));
+  return use_ == use_of(inputs) ? run_compiled(inputs) : run_code(plain_, stack_of(inputs));
 }
 
-void CpuModule::run_plainly() {
-  kernels_ = CpuKernels::torch;
+void CpuModule::use_kernels(CpuKernels kernels) {
+  kernels_ = kernels;
   use_.reset();
 }
 
-c10::IValue CpuModule::run_compiled(const Tensors& inputs) const {
-  return run_code(compiled_ ? *compiled_ : plain_, stack_of(inputs));
+std::vector<CpuKernels> CpuModule::other_kernels() const {
+  if (kernels_ != CpuKernels::automatic || form_.empty()) return {};
+  return {CpuKernels::onednn_graph, CpuKernels::own, CpuKernels::torch};
 }
 
-void CpuModule::settle(const Tensors& inputs, std::optional<std::int64_t> batch_size) {
+c10::IValue CpuModule::run_compiled(const Tensors& inputs) const {
+  const bool is_for_them = compiled_ && (!hides_nan_ || are_within_bounds(inputs));
+  return run_code(is_for_them ? *compiled_ : plain_, stack_of(inputs));
+}
+
+void CpuModule::settle(const Tensors& inputs) {
   use_.reset();
   compiled_.reset();
   notes_.clear();
   form_.clear();
+  has_partitions_ = false;
   if (kernels_ == CpuKernels::torch) {
-    form_ = "LibTorch's operators alone";
+    form_ = kPlain;
     return;
   }
-  const auto probes = probes_like(inputs);
-  const auto profiled = profile(probes);
-  const auto way = profiled ? find_way(*profiled, probes) : std::nullopt;
-  if (!way || !batch_size) return;
-  Tensors two;
-  for (const auto& probe : probes) two.push_back(probe.narrow(0, 0, 2));
-  const auto of_two = profile_shapes(graph(), stack_of(two));
-  compile(extrapolate(*of_two, *profiled, *batch_size), *way);
-}
-
-std::shared_ptr<torch::jit::Graph> CpuModule::profile(const Tensors& inputs) {
   try {
-    return profile_shapes(graph(), stack_of(probes_like(inputs)));
+    find_way(inputs);
   } catch (const std::exception& error) {
     note("its operators run as they are", error);
-    return nullptr;
   }
+  if (form_.empty() && kernels_ != CpuKernels::automatic) form_ = kPlain;
 }
 
 void CpuModule::note(const char* what, const std::exception& reason) {
@@ -195,35 +207,33 @@ void CpuModule::note(const char* what, const std::exception& reason) {
       format("model '{}': {} ({})", name_, what, first_meaningful_line(reason.what())));
 }
 
-// Only a batch shows what cannot be compiled.
-std::optional<CpuModule::Way> CpuModule::find_way(torch::jit::Graph& profiled,
-                                                  const Tensors& inputs) {
-  const auto plain = run_code(plain_, stack_of(probes_like(inputs)));
-  for (const Way way : {Way::onednn_graph, Way::onednn_without_products, Way::own_alone}) {
+// Only a run shows what cannot be compiled. Networks may write over what they are given.
+void CpuModule::find_way(const Tensors& inputs) {
+  const auto probe = [&] { return stack_of(probe_inputs(inputs)); };
+  const auto plain = profile_shapes(graph(), probe());
+  for (const Way way :
+       {Way(Hidden::nothing), Way(Hidden::products), Way(Hidden::products_and_factors), Way()}) {
+    if (way && kernels_ == CpuKernels::own) continue;
     try {
-      compile(profiled.copy(), way);
-      check_close_enough(run_compiled(probes_like(inputs)), plain);
-      return way;
+      compile(plain.graph->copy(), way);
+      if (compiled_) check_close_enough(run_code(*compiled_, probe()), plain.scores, kOfKernels);
+      return;
     } catch (const std::exception& error) {
       compiled_.reset();
       form_.clear();
-      if (way == Way::onednn_without_products) note("oneDNN Graph is not used", error);
-      if (way == Way::own_alone) note("its operators run as they are", error);
+      if (way == Hidden::products_and_factors) note("oneDNN Graph is not used", error);
+      if (!way) throw;
     }
   }
-  return std::nullopt;
 }
 
 void CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {
   compiled_.reset();
-  form_ = use_own_kernels(*profiled);
-  if (way == Way::onednn_graph && use_onednn_graph(profiled, Products::fused)) {
-    append(form_, "oneDNN Graph");
-  }
-  if (way == Way::onednn_without_products && use_onednn_graph(profiled, Products::hidden)) {
-    append(form_, "oneDNN Graph without products");
-  }
+  form_ = kernels_ == CpuKernels::onednn_graph ? "" : use_own_kernels(*profiled);
+  has_partitions_ = way && use_onednn_graph(profiled, *way);
+  if (has_partitions_) append(form_, name(*way));
   if (form_.empty()) return;
+  hides_nan_ = has_fused_clamps(*profiled);
   compiled_ = std::make_unique<torch::jit::Code>(profiled, "forward");
 }
 

@@ -14,6 +14,7 @@
 
 #include "arguments.hpp"
 #include "network.hpp"
+#include "onednn_rewrites.hpp"
 #include "profiled_graph.hpp"
 
 namespace tally::model {
@@ -22,19 +23,32 @@ class CpuModule {
  public:
   // `name`: of the model, for notes.
   CpuModule(torch::jit::Module frozen, Arguments arguments, std::string name, CpuKernels kernels);
+  // LibTorch keeps the functions of a module as long as any that it was made from; their weights
+  // are freed here.
+  ~CpuModule();
+  CpuModule(const CpuModule&) = delete;
+  CpuModule& operator=(const CpuModule&) = delete;
 
   // Compiles the graph for inputs of these shapes, if it was for others before: with convolutions
   // of our own and oneDNN Graph, or what of it this network takes. The bits of what follows depend
   // on the last call alone.
   c10::IValue rehearse(const Tensors& inputs);
-  // The same for batches of `batch_size`, by three samples; the first of those batches then takes a
-  // little longer.
-  c10::IValue rehearse_few(const Tensors& inputs, std::int64_t batch_size);
-  // Inputs of the shapes that were rehearsed last run what was compiled, others the graph as it is.
+  // The scores as the graph gives them, and how many samples it runs best at a time.
+  struct Found {
+    c10::IValue scores;
+    std::int64_t piece_size = 0;
+  };
+  Found try_samples(const Tensors& inputs);
+  // See Network::least_rows().
+  std::int64_t least_rows() const;
+  // Inputs of the shapes that were rehearsed last run what was compiled, others the graph as it is,
+  // and so do those in which NaN or infinity is where the compiled form would hide it.
   // The first call compiles if nobody has rehearsed; afterwards several threads may run at once.
   c10::IValue run(const Tensors& inputs);
-  // From now on the graph runs as it is.
-  void run_plainly();
+  // From now on the graph is compiled for these kernels.
+  void use_kernels(CpuKernels kernels);
+  // See Predictor::other_kernels().
+  std::vector<CpuKernels> other_kernels() const;
 
   // What was done to the graph: "Winograd F(2x2, 3x3), oneDNN Graph", or empty.
   const std::string& form() const { return form_; }
@@ -45,22 +59,18 @@ class CpuModule {
   struct Use {
     std::vector<std::vector<std::int64_t>> shapes;  // sizes and strides of the inputs
     int threads;                                    // that share an operation
-    bool by_few;                                    // samples
     bool operator==(const Use&) const = default;
   };
-  enum class Way { onednn_graph, onednn_without_products, own_alone };
+  using Way = std::optional<Hidden>;  // from oneDNN Graph; none: own kernels alone
 
   static Use use_of(const Tensors& inputs);
   torch::jit::Graph& graph() const { return *module_.get_method("forward").graph(); }
   torch::jit::Stack stack_of(const Tensors& inputs) const;
   c10::IValue run_compiled(const Tensors& inputs) const;
-  // For inputs of these shapes, or for as many samples.
-  void settle(const Tensors& inputs, std::optional<std::int64_t> batch_size);
-  // Null where the graph can only run as it is.
-  std::shared_ptr<torch::jit::Graph> profile(const Tensors& inputs);
-  // The first way that this network takes, which is then compiled for `inputs`; none where its
-  // graph is to run as it is.
-  std::optional<Way> find_way(torch::jit::Graph& profiled, const Tensors& inputs);
+  // For inputs of these shapes.
+  void settle(const Tensors& inputs);
+  // Compiles the first way that this network takes; where there is none its graph runs as it is.
+  void find_way(const Tensors& inputs);
   void compile(std::shared_ptr<torch::jit::Graph> profiled, Way way);
   void note(const char* what, const std::exception& reason);
 
@@ -70,7 +80,9 @@ class CpuModule {
   torch::jit::Module module_;
   torch::jit::Code plain_;
   std::unique_ptr<torch::jit::Code> compiled_;
-  std::optional<Use> use_;  // that was rehearsed last
+  std::optional<Use> use_;       // that was rehearsed last
+  bool has_partitions_ = false;  // of oneDNN Graph
+  bool hides_nan_ = false;       // compiled_, unless inputs are within bounds (value_bounds.hpp)
   std::string form_;
   std::vector<std::string> notes_;
 };

@@ -62,4 +62,10 @@ void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node*
   last->destroy();
 }
 
+void destroy_nodes(torch::jit::Graph& graph) {
+  while (!graph.outputs().empty()) graph.eraseOutput(graph.outputs().size() - 1);
+  auto nodes = graph.nodes().reverse();
+  for (auto node = nodes.begin(); node != nodes.end(); ++node) node.destroyCurrent();
+}
+
 }  // namespace tally::model

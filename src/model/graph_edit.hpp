@@ -32,6 +32,9 @@ bool is_tensor_or_none(const torch::jit::Value* value);
 torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Node* convolution,
                                  const at::Tensor& weight);
 
+// Takes all nodes out of a graph, and with them its constants.
+void destroy_nodes(torch::jit::Graph& graph);
+
 // Puts `made` where the graph stands and its result in the place of `last`'s, which goes.
 void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node* last);
 

@@ -9,6 +9,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <tally/model/cpu_way.hpp>
+
 namespace tally::model {
 
 using Tensors = std::vector<at::Tensor>;
@@ -16,6 +18,12 @@ using Tensors = std::vector<at::Tensor>;
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
+};
+
+// What a few samples show of a network.
+struct Trial {
+  Tensors scores;
+  std::int64_t piece_size = 0;  // samples that it runs best at a time
 };
 
 class Network {
@@ -33,8 +41,14 @@ class Network {
   virtual std::optional<Tensors> rehearse_few(Tensors /*inputs*/, std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
-  // See Predictor::run_plainly().
-  virtual void run_plainly() {}
+  // Runs a few samples as the file says. Nothing where batches must stay whole.
+  virtual std::optional<Trial> try_samples(const Tensors& /*inputs*/) { return std::nullopt; }
+  // The fewest rows that it runs well in the form of its last rehearsal.
+  virtual std::int64_t least_rows() const { return 1; }
+  // See Predictor::use(), other_kernels() and other_sizes().
+  virtual void use(const CpuWay& /*way*/) {}
+  virtual std::vector<CpuKernels> other_kernels() const { return {}; }
+  virtual std::vector<std::int64_t> other_sizes() const { return {}; }
   // See Predictor::form().
   virtual std::string form() const { return {}; }
   // See Predictor::notes().

@@ -7,6 +7,7 @@
 #include <torch/csrc/jit/passes/utils/subgraph_utils.h>
 
 #include "graph_edit.hpp"
+#include "onednn_rewrites.hpp"
 
 namespace tally::model {
 namespace {
@@ -106,6 +107,14 @@ int count_partitions(torch::jit::Graph& graph) {
   const auto nodes = all_nodes(graph.block());
   return static_cast<int>(
       std::ranges::count_if(nodes, [](const Node* node) { return is_a(node, {kPartition}); }));
+}
+
+bool has_fused_clamps(torch::jit::Graph& graph) {
+  return std::ranges::any_of(all_nodes(graph.block()), [](const Node* node) {
+    if (!is_a(node, {kPartition})) return false;
+    const auto fused = all_nodes(node->g(c10::attr::Subgraph)->block());
+    return std::ranges::any_of(fused, [](const Node* inside) { return is_a(inside, kClamps); });
+  });
 }
 
 }  // namespace tally::model

@@ -18,4 +18,7 @@ void inline_fallbacks(torch::jit::Graph& graph);
 // The number of partitions.
 int count_partitions(torch::jit::Graph& graph);
 
+// Whether a partition computes a clamp, which hides NaN.
+bool has_fused_clamps(torch::jit::Graph& graph);
+
 }  // namespace tally::model

@@ -14,6 +14,7 @@
 #include "hidden_operators.hpp"
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
+#include "value_bounds.hpp"
 
 namespace tally::model {
 namespace {
@@ -21,8 +22,6 @@ namespace {
 using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
-
-constexpr Kinds kClamps{"aten::relu6", "aten::hardtanh", "aten::clamp"};
 
 c10::Symbol symbol(const char* name) { return c10::Symbol::fromQualString(name); }
 
@@ -72,7 +71,16 @@ void hide(Graph& graph, Node* node, const char* other_name) {
   node->destroy();
 }
 
-// oneDNN's makes its lower bound of NaN.
+// The fuser reads the limits of a clamp as constant numbers, and has no tensor without dimensions.
+bool has_plain_limits(const Node* clamp) {
+  const auto sizes = sizes_of(clamp->output());
+  if (!sizes || sizes->empty()) return false;
+  if (is_a(clamp, {"aten::relu6"})) return true;
+  const auto least = number(clamp->input(1));
+  const auto most = number(clamp->input(2));
+  return least && most && *least <= *most;
+}
+
 void hide_clamp(Graph& graph, Node* clamp) {
   if (!is_a(clamp, {"aten::relu6"})) return hide(graph, clamp, "aten::clip");
   const torch::jit::WithInsertPoint here(clamp);
@@ -202,14 +210,50 @@ void settle_numbers(Graph& graph, Node* node) {
   }
 }
 
+// oneDNN takes a product whose second matrix lies as linear() has it; GPT-2's are the other way
+// round.
+void rewrite_addmm(Graph& graph, Node* addmm) {
+  const auto bias = constant(addmm, "self");
+  const auto weight = constant(addmm, "mat2");
+  const bool is_linear = bias.isTensor() && bias.toTensor().dim() == 1 && weight.isTensor() &&
+                         weight.toTensor().dim() == 2 && is_one(addmm->namedInput("beta")) &&
+                         is_one(addmm->namedInput("alpha")) &&
+                         bias.toTensor().size(0) == weight.toTensor().size(1);
+  if (!is_linear) return widen_factors(graph, addmm);
+  const torch::jit::WithInsertPoint here(addmm);
+  const std::vector<Value*> inputs{addmm->namedInput("mat1"),
+                                   graph.insertConstant(weight.toTensor().t().contiguous()),
+                                   addmm->namedInput("self")};
+  take_place(addmm, insert(graph, "aten::linear", inputs, addmm->output()));
+}
+
+// oneDNN has only its reference code for most quotients of tensors.
+bool is_quotient_of_tensors(const Node* node) {
+  return is_a(node, {"aten::div"}) && !is_number(node->input(1));
+}
+
 }  // namespace
 
-void rewrite_for_onednn(Graph& graph, Products products) {
+Clamps sort_clamps(Graph& graph) {
+  Clamps clamps;
+  for (const Node* node : all_nodes(graph.block())) {
+    if (is_a(node, kClamps)) clamps.to_fuse.insert(node);
+  }
+  if (clamps.to_fuse.empty()) return clamps;
+  const ValueBounds bounds(graph);
+  clamps.num_hidden =
+      static_cast<std::int64_t>(std::erase_if(clamps.to_fuse, [&](const Node* clamp) {
+        return !bounds.knows(clamp->input(0)) || !has_plain_limits(clamp);
+      }));
+  return clamps;
+}
+
+void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
   for (Node* node : all_nodes(graph.block())) {
     if (is_a(node, {"aten::relu"})) {
       rewrite_relu(graph, node);
     } else if (is_a(node, kClamps)) {
-      hide_clamp(graph, node);
+      if (!clamps.to_fuse.contains(node)) hide_clamp(graph, node);
     } else if (has_unread_arguments(node)) {
       hide(graph, node, hidden_name(node));
     } else if (is_a(node, {"aten::exp"})) {
@@ -218,11 +262,17 @@ void rewrite_for_onednn(Graph& graph, Products products) {
       hide(graph, node, kMaxPoolWithIndices);
     } else if (is_a(node, {"aten::avg_pool2d"})) {
       hide(graph, node, kAveragePool);
-    } else if (products == Products::hidden && is_a(node, {"aten::matmul"})) {
+    } else if (hidden != Hidden::nothing && is_a(node, {"aten::matmul"})) {
       hide(graph, node, "aten::linalg_matmul");
+    } else if (hidden == Hidden::products_and_factors && is_a(node, {"aten::mul"})) {
+      hide(graph, node, "aten::multiply");
+    } else if (is_quotient_of_tensors(node)) {
+      hide(graph, node, "aten::divide");
     } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
       name_weights(graph, node);
-    } else if (is_a(node, {"aten::addmm", "aten::elu", "aten::leaky_relu"})) {
+    } else if (is_a(node, {"aten::addmm"})) {
+      rewrite_addmm(graph, node);
+    } else if (is_a(node, {"aten::elu", "aten::leaky_relu"})) {
       widen_factors(graph, node);
     } else if (is_a(node, {"aten::add", "aten::mul", "aten::div"})) {
       settle_numbers(graph, node);

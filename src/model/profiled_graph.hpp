@@ -13,16 +13,14 @@
 
 namespace tally::model {
 
-// A copy with types that hold for inputs of one shape, which it runs once. `inputs`: all of the
-// graph's, self among them. Throws what running it throws.
-std::shared_ptr<torch::jit::Graph> profile_shapes(torch::jit::Graph& graph,
-                                                  torch::jit::Stack inputs);
+struct Profile {
+  std::shared_ptr<torch::jit::Graph> graph;  // a copy with types that hold for inputs of one shape
+  c10::IValue scores;                        // of these inputs
+};
 
-// The same graph for `batch_size` samples, by those of two profiles for 2 and 3: sizes and strides
-// grow with the number of samples by the same step. std::runtime_error where one visibly does not.
-std::shared_ptr<torch::jit::Graph> extrapolate(torch::jit::Graph& of_two,
-                                               torch::jit::Graph& of_three,
-                                               std::int64_t batch_size);
+// Runs the graph once. `inputs`: all of the graph's, self among them. Throws what running it
+// throws.
+Profile profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs);
 
 // Of a tensor in a profiled graph; none where the run did not show them.
 std::optional<std::vector<std::int64_t>> sizes_of(const torch::jit::Value* value);

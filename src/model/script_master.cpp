@@ -83,17 +83,16 @@ class ScriptMaster final : public SwappingMaster {
       habits.notes.push_back(training_mode_note(module->name(), training));
     }
     const bool is_fixed = habits.card && habits.card->fixed_batch;
-    const bool shares_batches =
-        options().device.kind == DeviceKind::cpu && options().threads > 1 && !is_fixed;
+    const bool cuts_batches = options().device.kind == DeviceKind::cpu && !is_fixed;
     const bool keeps_state = module->keeps_state();
-    if (shares_batches && keeps_state) {
+    if (cuts_batches && keeps_state && options().threads > 1) {
       habits.notes.push_back(
           format("model '{}' keeps state or draws numbers: its threads share "
                  "operations instead of batches",
                  module->name()));
     }
     std::unique_ptr<Network> network = std::move(module);
-    if (shares_batches && !keeps_state) {
+    if (cuts_batches && !keeps_state) {
       network = std::make_unique<SplitNetwork>(std::move(network), options().threads);
     }
     return predictor_of(std::move(network), std::move(habits));

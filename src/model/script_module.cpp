@@ -120,14 +120,22 @@ std::unique_ptr<ScriptModule> ScriptModule::share() const {
   return std::unique_ptr<ScriptModule>(new ScriptModule(*this));
 }
 
+std::int64_t ScriptModule::least_rows() const {
+  return impl_->compiled ? impl_->compiled->least_rows() : 1;
+}
+
 std::string ScriptModule::form() const { return impl_->compiled ? impl_->compiled->form() : ""; }
 
 std::vector<std::string> ScriptModule::notes() const {
   return impl_->compiled ? impl_->compiled->notes() : std::vector<std::string>();
 }
 
-void ScriptModule::run_plainly() {
-  if (impl_->compiled) impl_->compiled->run_plainly();
+void ScriptModule::use(const CpuWay& way) {
+  if (impl_->compiled) impl_->compiled->use_kernels(way.kernels);
+}
+
+std::vector<CpuKernels> ScriptModule::other_kernels() const {
+  return impl_->compiled ? impl_->compiled->other_kernels() : std::vector<CpuKernels>();
 }
 
 std::vector<std::string> ScriptModule::argument_names() const {
@@ -217,9 +225,15 @@ Tensors ScriptModule::rehearse(Tensors inputs) {
   return guarded([&] { return impl_->compiled->rehearse(inputs); });
 }
 
-std::optional<Tensors> ScriptModule::rehearse_few(Tensors inputs, std::int64_t batch_size) {
+std::optional<Trial> ScriptModule::try_samples(const Tensors& inputs) {
   if (!impl_->compiled) return std::nullopt;
-  return guarded([&] { return impl_->compiled->rehearse_few(inputs, batch_size); });
+  std::int64_t piece_size = 0;
+  auto scores = guarded([&] {
+    auto found = impl_->compiled->try_samples(inputs);
+    piece_size = found.piece_size;
+    return std::move(found.scores);
+  });
+  return Trial{std::move(scores), piece_size};
 }
 
 Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {

@@ -63,10 +63,12 @@ class ScriptModule final : public Network {
 
   Tensors run(Tensors inputs) override;
   Tensors rehearse(Tensors inputs) override;
-  std::optional<Tensors> rehearse_few(Tensors inputs, std::int64_t batch_size) override;
+  std::optional<Trial> try_samples(const Tensors& inputs) override;
+  std::int64_t least_rows() const override;
   std::string form() const override;
   std::vector<std::string> notes() const override;
-  void run_plainly() override;
+  void use(const CpuWay& way) override;
+  std::vector<CpuKernels> other_kernels() const override;
 
  private:
   Tensors guarded(const std::function<c10::IValue()>& forward) const;

@@ -1,21 +1,25 @@
 #include "split_network.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <future>
 #include <utility>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/InferenceMode.h>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "close_enough.hpp"
+#include "probe_inputs.hpp"
+
 namespace tally::model {
 namespace {
 
-// With fewer, convolutions take longer for a sample (ResNet-18 in bf16, against pieces of 16: 6 %
-// with 8, 15 % with 4).
-constexpr std::int64_t kSamplesOfPiece = 8;
+constexpr std::int64_t kFew = 3;
 
 // Kernels may choose another way for data that are not aligned, and round otherwise.
 at::Tensor aligned(const at::Tensor& piece) {
@@ -24,15 +28,39 @@ at::Tensor aligned(const at::Tensor& piece) {
   return address % kAlignment == 0 ? piece : piece.clone();
 }
 
-std::vector<Tensors> split(const Tensors& inputs, int count) {
-  std::vector<Tensors> pieces(static_cast<std::size_t>(count));
+Tensors first_rows(const Tensors& inputs, std::int64_t rows) {
+  Tensors first;
+  for (const auto& input : inputs) first.push_back(input.narrow(0, 0, rows));
+  return first;
+}
+
+// The last two of three rows, the very last one first, in the same layout.
+Tensors last_two_reversed(const Tensors& inputs) {
+  Tensors reversed;
   for (const auto& input : inputs) {
-    const auto rows = input.size(0) / count;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      pieces[i].push_back(aligned(input.narrow(0, static_cast<std::int64_t>(i) * rows, rows)));
-    }
+    auto two = at::empty_strided(input.narrow(0, 0, 2).sizes(), input.strides(), input.options());
+    for (std::int64_t row = 0; row < 2; ++row) two.select(0, row).copy_(input.select(0, 2 - row));
+    reversed.push_back(std::move(two));
   }
-  return pieces;
+  return reversed;
+}
+
+// The same rows again and again until there are `rows`, in the same layout.
+at::Tensor repeated(const at::Tensor& input, std::int64_t rows) {
+  auto sizes = input.sizes().vec();
+  sizes.front() = rows;
+  auto full = at::empty_strided(sizes, input.strides(), input.options());
+  for (std::int64_t row = 0; row < rows; row += input.size(0)) {
+    const auto count = std::min(input.size(0), rows - row);
+    full.narrow(0, row, count).copy_(input.narrow(0, 0, count));
+  }
+  return full;
+}
+
+at::Tensor piece_of(const at::Tensor& input, std::int64_t first, std::int64_t rows) {
+  const auto there = std::min(rows, input.size(0) - first);
+  const auto piece = input.narrow(0, first, there);
+  return there == rows ? aligned(piece) : repeated(piece, rows);
 }
 
 // OpenMP's number holds for the thread that sets it. Setting it drops what oneDNN has prepared.
@@ -40,139 +68,215 @@ void use_threads(int threads) {
   if (at::get_num_threads() != threads) at::set_num_threads(threads);
 }
 
-// Waits for all in the end, however that comes: what they work on goes afterwards.
-class Results {
- public:
-  Results() = default;
-  ~Results() {
-    for (const auto& one : coming_) {
-      if (one.valid()) one.wait();
-    }
-  }
-  Results(const Results&) = delete;
-  Results& operator=(const Results&) = delete;
+bool has_rows(const at::Tensor& output, std::int64_t rows) {
+  return output.dim() > 0 && output.size(0) == rows;
+}
 
-  void expect(std::future<Tensors> one) { coming_.push_back(std::move(one)); }
-  // Each output of all pieces, one behind the other.
-  Tensors get() {
-    std::vector<Tensors> outputs;
-    for (auto& one : coming_) {
-      const Tensors piece = one.get();
-      outputs.resize(piece.size());  // a network returns as many for each
-      for (std::size_t i = 0; i < piece.size(); ++i) outputs[i].push_back(piece[i]);
-    }
-    Tensors joined;
-    for (const auto& pieces : outputs) joined.push_back(at::cat(pieces));
-    return joined;
+// Each output of all pieces, one behind the other, without what the last piece was filled up with.
+// None where pieces have outputs of other widths: a network that crops texts to the longest one.
+std::optional<Tensors> joined(const std::vector<Tensors>& pieces, std::int64_t rows) {
+  Tensors outputs;
+  for (std::size_t i = 0; i < pieces.front().size(); ++i) {
+    std::vector<at::Tensor> parts;
+    for (const auto& piece : pieces) parts.push_back(piece.at(i));
+    const auto fits = [&](const at::Tensor& part) { return part.sizes() == parts.front().sizes(); };
+    if (!std::ranges::all_of(parts, fits)) return std::nullopt;
+    outputs.push_back(at::cat(parts).narrow(0, 0, rows));
   }
+  return outputs;
+}
 
- private:
-  std::vector<std::future<Tensors>> coming_;
-};
+Error cannot_be_cut(const char* why) { return {ErrorKind::model, why}; }
+
+void check_rows(const Tensors& outputs, std::int64_t rows) {
+  for (const auto& output : outputs) {
+    if (!has_rows(output, rows)) throw cannot_be_cut("its scores have other rows than its inputs");
+  }
+}
+
+// A piece shows a network fewer samples than the batch that holds them. `scores`: of three samples;
+// `reversed`: of the last two of them, the very last one first, so that neither what came before
+// nor what the samples have in common is the same.
+bool are_independent(const Tensors& scores, const Tensors& reversed) {
+  try {
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      for (std::int64_t row = 0; row < 2; ++row) {
+        check_close_enough(reversed.at(i).select(0, row), scores[i].select(0, 2 - row),
+                           kOfBatchSizes);
+      }
+    }
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 }  // namespace
-
-int num_pieces(std::int64_t batch_size, int threads) {
-  for (int pieces = threads; pieces > 1; --pieces) {
-    const bool is_even = threads % pieces == 0 && batch_size % pieces == 0;
-    if (is_even && batch_size / pieces >= kSamplesOfPiece) return pieces;
-  }
-  return 1;
-}
 
 SplitNetwork::SplitNetwork(std::unique_ptr<Network> network, int threads)
     : network_(std::move(network)), threads_(threads) {}
 
 std::string SplitNetwork::form() const {
   auto form = network_->form();
-  if (num_pieces_ == 1) return form;
-  return format("{}{}batches in {} pieces", form, form.empty() ? "" : ", ", num_pieces_);
+  if (pieces_.count <= 1) return form;
+  return format("{}{}{} at a time", form, form.empty() ? "" : ", ", pieces_.size);
 }
 
 std::vector<std::string> SplitNetwork::notes() const {
   auto notes = network_->notes();
-  if (!refusal_.empty()) {
+  const auto enough = kLeastOfPiece * threads_;
+  if (mixes_samples_) {
+    notes.push_back(
+        format("model '{}': the scores of a sample depend on the others of its batch, and so on "
+               "--batch-size",
+               name()));
+  } else if (threads_ > 1 && !refusal_.empty()) {
     notes.push_back(
         format("model '{}': threads share operations instead of batches ({})", name(), refusal_));
-  } else if (batch_size_ > 0 && num_pieces_ < threads_) {
-    notes.push_back(format(
-        "batches of {} sample{} have pieces for {} of {} threads; the others share operations, "
-        "which is slower: a --batch-size that {} divides, from {} on, would do",
-        batch_size_, batch_size_ == 1 ? "" : "s", num_pieces_, threads_, threads_,
-        kSamplesOfPiece * threads_));
+  } else if (threads_ > 1 && settled_ && settled_->batch_size < enough) {
+    notes.push_back(
+        format("batches of {} leave {} threads fewer than {} samples each, which is slower: a "
+               "--batch-size of {} or more would do",
+               settled_->batch_size, threads_, kLeastOfPiece, enough));
   }
   return notes;
 }
 
+void SplitNetwork::use(const CpuWay& way) {
+  at_a_time_ = way.at_a_time;
+  network_->use(way);
+  settled_.reset();
+}
+
+std::vector<std::int64_t> SplitNetwork::other_sizes() const {
+  std::vector<std::int64_t> sizes;
+  if (!settled_ || !refusal_.empty()) return sizes;
+  if (pieces_.size > 1) sizes.push_back(pieces_.size / 2);
+  if (pieces_.count > threads_) sizes.push_back(pieces_.size * 2);
+  return sizes;
+}
+
 Tensors SplitNetwork::run(Tensors inputs) {
-  const auto batch_size = inputs.front().size(0);
-  if (batch_size_ < 0) return rehearse(std::move(inputs));
-  if (num_pieces_ == 1 || batch_size != batch_size_) {
-    use_threads(threads_);
-    return network_->run(std::move(inputs));
+  if (!settled_) return rehearse(std::move(inputs));
+  const bool is_rehearsed = inputs.front().size(0) == settled_->batch_size;
+  if (pieces_.count > 1 && is_rehearsed) {
+    if (auto scores = run_pieces(inputs)) return std::move(*scores);
   }
-  return run_pieces(&Network::run, split(inputs, num_pieces_));
+  use_threads(threads_);
+  return network_->run(std::move(inputs));
 }
 
 Tensors SplitNetwork::rehearse(Tensors inputs) {
   const auto batch_size = inputs.front().size(0);
-  expect(batch_size, num_pieces(batch_size, threads_));
-  if (num_pieces_ == 1) return network_->rehearse(std::move(inputs));
-  try {
-    return rehearse_pieces(inputs);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::model) throw;  // what befalls one rank must not change its bits
-    expect(batch_size, 1);
-    refusal_ = error.what();
-  }
+  const auto few = first_rows(inputs, std::min(batch_size, kFew));
+  if (settled_ != settings_of(few, batch_size)) settle(few, batch_size);
+  if (pieces_.count > 1) return run(std::move(inputs));
   return network_->rehearse(std::move(inputs));
 }
 
-// A network that takes a few samples takes pieces too.
 std::optional<Tensors> SplitNetwork::rehearse_few(Tensors inputs, std::int64_t batch_size) {
-  expect(batch_size, num_pieces(batch_size, threads_));
-  return network_->rehearse_few(std::move(inputs), batch_size / num_pieces_);
+  if (inputs.front().size(0) != kFew) return std::nullopt;
+  return settle(inputs, batch_size);
 }
 
-void SplitNetwork::expect(std::int64_t batch_size, int pieces) {
-  if (pieces > 1 && (!others_ || static_cast<int>(others_->size()) + 1 != pieces)) {
-    others_ = std::make_unique<c10::ThreadPool>(pieces - 1);
-  }
-  batch_size_ = batch_size;
-  num_pieces_ = pieces;
-  refusal_.clear();
-  use_threads(threads_ / pieces);
+SplitNetwork::Settled SplitNetwork::settings_of(const Tensors& few, std::int64_t batch_size) {
+  Settled settled{batch_size, {}};
+  for (const auto& input : few) settled.shapes.push_back(input.sizes().vec());
+  return settled;
 }
 
-Tensors SplitNetwork::rehearse_pieces(const Tensors& inputs) {
-  auto pieces = split(inputs, num_pieces_);
-  const auto rows = pieces.front().front().size(0);
-  for (const auto& output : network_->rehearse(pieces.front())) {
-    if (output.dim() == 0 || output.size(0) != rows) {
-      throw Error(ErrorKind::model, "its scores have other rows than its inputs");
+std::optional<Tensors> SplitNetwork::settle(const Tensors& few, std::int64_t batch_size) {
+  settled_ = settings_of(few, batch_size);
+  mixes_samples_ = false;
+  stay_whole("they have fewer than three samples");
+  if (few.front().size(0) < kFew) return std::nullopt;
+  use_threads(1);  // a team of OpenMP's would stay, beside the threads that run pieces
+  try {
+    const auto trial = trial_of(few);
+    if (!trial) {
+      stay_whole("it takes whole batches");
+      return std::nullopt;
     }
+    refusal_.clear();
+    rehearse_piece(few, at_a_time_ > 0 ? at_a_time_ : trial->piece_size, 1);
+    const auto least = network_->least_rows();
+    if (at_a_time_ == 0 && pieces_.size < least) rehearse_piece(few, least, least);
+    return trial->scores;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::model) throw;  // what befalls one rank must not change its bits
+    stay_whole(error.what());
+    return std::nullopt;
   }
-  return run_pieces(&Network::rehearse, std::move(pieces));
 }
 
-Tensors SplitNetwork::run_pieces(Method method, std::vector<Tensors> pieces) {
-  const int threads = threads_ / static_cast<int>(pieces.size());
-  Results results;
-  std::vector<std::shared_ptr<std::packaged_task<Tensors()>>> tasks;
-  for (auto& piece : pieces) {
-    tasks.push_back(std::make_shared<std::packaged_task<Tensors()>>(
-        [this, method, threads, piece = std::move(piece)]() mutable {
-          const c10::InferenceMode guard;
-          use_threads(threads);
-          return (*network_.*method)(std::move(piece));
-        }));
-    results.expect(tasks.back()->get_future());
+// Of three samples that differ, or as they are given where the network does not take those.
+std::optional<Trial> SplitNetwork::trial_of(const Tensors& few) {
+  std::optional<Trial> trial;
+  Tensors two;
+  try {
+    trial = network_->try_samples(probe_inputs(few));
+    two = last_two_reversed(probe_inputs(few));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::model) throw;
+    trial = network_->try_samples(few);
+    two = last_two_reversed(few);
   }
-  for (std::size_t i = 1; i < tasks.size(); ++i) {
-    others_->run([task = tasks[i]] { (*task)(); });
+  if (!trial) return std::nullopt;
+  check_rows(trial->scores, kFew);
+  const auto reversed = network_->try_samples(two);
+  check_rows(reversed->scores, kFew - 1);
+  mixes_samples_ = !are_independent(trial->scores, reversed->scores);
+  if (mixes_samples_) return std::nullopt;
+  return trial;
+}
+
+void SplitNetwork::rehearse_piece(const Tensors& few, std::int64_t wanted, std::int64_t least) {
+  pieces_ = cut(settled_->batch_size, threads_, wanted, least);
+  const auto busy = static_cast<int>(std::min<std::int64_t>(threads_, pieces_.count));
+  if (busy > 1 && (!others_ || static_cast<int>(others_->size()) + 1 != busy)) {
+    others_ = std::make_unique<c10::ThreadPool>(busy - 1);
   }
-  (*tasks.front())();
-  return results.get();
+  use_threads(threads_of_piece());
+  Tensors piece;
+  for (const auto& input : few) piece.push_back(repeated(input, pieces_.size));
+  check_rows(network_->rehearse(std::move(piece)), pieces_.size);
+}
+
+void SplitNetwork::stay_whole(std::string why) {
+  pieces_ = {settled_->batch_size, 1};
+  refusal_ = std::move(why);
+  use_threads(threads_);
+}
+
+// Returns or throws when all threads have ended: what they work on goes afterwards.
+std::optional<Tensors> SplitNetwork::run_pieces(const Tensors& inputs) {
+  std::vector<Tensors> scores(static_cast<std::size_t>(pieces_.count));
+  std::atomic<std::int64_t> next = 0;
+  const auto work = [&] {
+    const c10::InferenceMode guard;
+    use_threads(threads_of_piece());
+    for (std::int64_t i = next++; i < pieces_.count; i = next++) {
+      Tensors piece;
+      for (const auto& input : inputs) {
+        piece.push_back(piece_of(input, i * pieces_.size, pieces_.size));
+      }
+      auto& found = scores.at(static_cast<std::size_t>(i));
+      found = network_->run(std::move(piece));
+      check_rows(found, pieces_.size);
+    }
+  };
+  std::vector<std::future<void>> ends;
+  for (std::int64_t i = 1; i < std::min<std::int64_t>(threads_, pieces_.count); ++i) {
+    const auto task = std::make_shared<std::packaged_task<void()>>(work);
+    ends.push_back(task->get_future());
+    others_->run([task] { (*task)(); });
+  }
+  std::packaged_task<void()> own(work);
+  ends.push_back(own.get_future());
+  own();
+  for (auto& end : ends) end.wait();
+  for (auto& end : ends) end.get();
+  return joined(scores, inputs.front().size(0));
 }
 
 }  // namespace tally::model

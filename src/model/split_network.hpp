@@ -1,7 +1,9 @@
-// A network on several threads of the CPU, each of which takes a piece of the batch, where that is
-// possible: threads that share every single operation wait for each other after each of them.
+// A network on CPUs whose batches are cut into pieces, which its threads run one after the other:
+// the tensors of a piece stay in a core's cache, and threads that run whole pieces do not wait for
+// each other after every operation.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,33 +24,52 @@ class SplitNetwork final : public Network {
   SplitNetwork(std::unique_ptr<Network> network, int threads);
 
   const std::string& name() const override { return network_->name(); }
-  // That of the network, and into how many pieces batches like the last rehearsed one are split.
+  // That of the network, and how many samples it runs at a time.
   std::string form() const override;
   std::vector<std::string> notes() const override;
-  void run_plainly() override { network_->run_plainly(); }
+  void use(const CpuWay& way) override;
+  std::vector<CpuKernels> other_kernels() const override { return network_->other_kernels(); }
+  std::vector<std::int64_t> other_sizes() const override;
 
   // The bits of a score depend on the size of a piece, the same for all of a batch, and not on the
   // thread that runs it.
   Tensors run(Tensors inputs) override;
-  // Splits batches of this size from now on, if the network takes pieces of them; one that does not
-  // gets them whole, and notes() says why.
+  // Cuts batches of this size from now on, where the scores of a sample do not depend on those
+  // beside it; otherwise they stay whole, and notes() says so where it matters.
   Tensors rehearse(Tensors inputs) override;
   std::optional<Tensors> rehearse_few(Tensors inputs, std::int64_t batch_size) override;
 
  private:
-  using Method = Tensors (Network::*)(Tensors);
+  // What was rehearsed last.
+  struct Settled {
+    std::int64_t batch_size;
+    std::vector<std::vector<std::int64_t>> shapes;  // of a few samples
+    bool operator==(const Settled&) const = default;
+  };
 
-  // From now on batches of this size are split so, or left whole.
-  void expect(std::int64_t batch_size, int pieces);
-  Tensors rehearse_pieces(const Tensors& inputs);
-  // On as many threads as there are pieces; returns or throws when all have ended.
-  Tensors run_pieces(Method method, std::vector<Tensors> pieces);
+  static Settled settings_of(const Tensors& few, std::int64_t batch_size);
+  // Settles how batches of this size are cut, by a few of their samples, and rehearses a piece.
+  // Returns the scores of as many samples; none where batches stay whole.
+  std::optional<Tensors> settle(const Tensors& few, std::int64_t batch_size);
+  // None where batches must stay whole.
+  std::optional<Trial> trial_of(const Tensors& few);
+  void rehearse_piece(const Tensors& few, std::int64_t wanted, std::int64_t least);
+  void stay_whole(std::string why);
+  // A piece has one, or those that are left where there are fewer pieces.
+  int threads_of_piece() const {
+    return std::max(1,
+                    threads_ / static_cast<int>(std::min<std::int64_t>(pieces_.count, threads_)));
+  }
+  // None where pieces have scores of other widths than each other.
+  std::optional<Tensors> run_pieces(const Tensors& inputs);
 
   std::unique_ptr<Network> network_;
   int threads_;
-  std::int64_t batch_size_ = -1;             // that was rehearsed last
-  int num_pieces_ = 1;                       // of it
-  std::string refusal_;                      // why it is not split
+  std::int64_t at_a_time_ = 0;  // see CpuWay
+  std::optional<Settled> settled_;
+  Pieces pieces_;                            // of a batch
+  bool mixes_samples_ = false;               // scores depend on the other samples of a batch
+  std::string refusal_;                      // why batches are not cut
   std::unique_ptr<c10::ThreadPool> others_;  // beside the calling thread
 };
 

@@ -82,7 +82,9 @@ class TorchPredictor final : public Predictor {
     }
   }
 
-  void run_plainly() override { network_->run_plainly(); }
+  void use(const CpuWay& way) override { network_->use(way); }
+  std::vector<CpuKernels> other_kernels() const override { return network_->other_kernels(); }
+  std::vector<std::int64_t> other_sizes() const override { return network_->other_sizes(); }
 
   const std::optional<ModelCard>& card() const override { return habits_.card; }
 

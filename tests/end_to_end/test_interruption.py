@@ -22,7 +22,7 @@ Start = Callable[..., subprocess.Popen]
 @pytest.fixture(scope="module")
 def slow_model(small_case: Small) -> Path:
     """A batch takes about half a second."""
-    return small.save_model(odd_models.Slow(rounds=3_000), small_case.folder / "slow.pt")
+    return small.save_model(odd_models.Slow(rounds=15_000), small_case.folder / "slow.pt")
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen) -> None:

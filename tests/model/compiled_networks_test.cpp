@@ -17,6 +17,7 @@ using testing::FloatNear;
 using testing::Ge;
 using testing::Pointwise;
 using testing::ResultOf;
+using testing::StartsWith;
 
 std::unique_ptr<Predictor> load_compiled(const std::string& model) {
   return load_predictor(File(model), {});
@@ -77,14 +78,13 @@ TEST(RehearsalTest, BatchesRehearsedBeforeLeaveNoTrace) {
     predictor->rehearse({&all.view, 1});
     EXPECT_THAT(run(*predictor), ContainerEq(expected)) << network;
     EXPECT_EQ(predictor->form(), fresh->form()) << network;
-    EXPECT_EQ(predictor->notes().size(), 0U) << network;
+    EXPECT_EQ(predictor->notes(), fresh->notes()) << network;
   }
 }
 
 TEST(RehearsalTest, AFewSamplesSettleWhatABatchSettles) {
   for (const std::string network :
-       {"net", "Residual", "Concatenated", "BroadcastSum", "OverwrittenInput", "AddedTo",
-        "PooledSums", "Unbatched", "Wide"}) {
+       {"net", "Residual", "Concatenated", "OverwrittenInput", "AddedTo", "PooledSums", "Wide"}) {
     SCOPED_TRACE(network);
     const auto fresh = load_compiled(network + ".pt");
     const auto expected = run(*fresh);
@@ -101,12 +101,15 @@ TEST(RehearsalTest, AFewSamplesSettleWhatABatchSettles) {
   }
 }
 
-// It adds a weight with a row for each of 16 samples.
-TEST(RehearsalTest, ANetworkOfOneBatchSizeDeclinesAFew) {
-  const auto predictor = load_compiled("SharedSums.pt");
-  const auto few = channels_last_batch({2, 0, 1});
-  EXPECT_FALSE(predictor->rehearse_few({&few.view, 1}, 16));
-  EXPECT_THAT(run(*predictor), ContainerEq(run(*load_compiled("SharedSums.pt"))));
+// One adds a weight with a row for each of 16 samples, the others what they make of the first
+// sample.
+TEST(RehearsalTest, NetworksThatNeedWholeBatchesDeclineAFew) {
+  for (const auto* network : {"SharedSums.pt", "BroadcastSum.pt", "Unbatched.pt"}) {
+    const auto predictor = load_compiled(network);
+    const auto few = channels_last_batch({2, 0, 1});
+    EXPECT_FALSE(predictor->rehearse_few({&few.view, 1}, 16)) << network;
+    EXPECT_THAT(run(*predictor), ContainerEq(run(*load_compiled(network)))) << network;
+  }
 }
 
 // What became of it, once a batch has shown what can.
@@ -116,15 +119,15 @@ TEST(FormTest, SaysWhatWasDone) {
     run(*predictor);
     return predictor->form();
   };
-  EXPECT_EQ(form("Residual"), "oneDNN Graph");
-  EXPECT_EQ(form("PooledSums"), "pools without indices, oneDNN Graph");
+  EXPECT_THAT(form("Residual"), StartsWith("oneDNN Graph"));
+  EXPECT_THAT(form("PooledSums"), StartsWith("pools without indices, oneDNN Graph"));
   // What these have beside is too little to be worth it.
   if (has_narrow_convolution()) {
-    EXPECT_EQ(form("net"), "channels in eights");
-    EXPECT_EQ(form("NanInFirstMaxima"), "channels in eights");
+    EXPECT_THAT(form("net"), StartsWith("channels in eights"));
+    EXPECT_THAT(form("NanInFirstMaxima"), StartsWith("channels in eights"));
   }
   if (winograd_lanes() > 0) {
-    EXPECT_EQ(form("Wide"), "Winograd F(2x2, 3x3)");
+    EXPECT_THAT(form("Wide"), StartsWith("Winograd F(2x2, 3x3)"));
   }
 }
 

@@ -16,7 +16,9 @@
 namespace tally::model {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 thread_local std::map<std::string, int>* calls_here = nullptr;
@@ -117,7 +119,7 @@ TEST_F(CpuModuleTest, RunsTheOperatorsOfItsFileIfAsked) {
   CpuModule asked(net, {}, "net.pt", CpuKernels::torch);
   CpuModule later(net, {}, "net.pt", CpuKernels::automatic);
   run(later, x);
-  later.run_plainly();
+  later.use_kernels(CpuKernels::torch);
   const c10::InferenceMode guard;
   const auto plain = torch::jit::Module(net).forward({x}).toTensor();
   for (auto* module : {&asked, &later}) {
@@ -129,6 +131,29 @@ TEST_F(CpuModuleTest, RunsTheOperatorsOfItsFileIfAsked) {
   }
 }
 
+TEST_F(CpuModuleTest, RunsTheKernelsThatItIsTold) {
+  const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
+  const auto x = at::randn({3, 1, 28, 28});
+  CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
+  const auto usual = run(module, x);
+  const auto form = module.form();
+  EXPECT_THAT(form, HasSubstr("channels in eights"));
+  EXPECT_THAT(module.other_kernels(),
+              ElementsAre(CpuKernels::onednn_graph, CpuKernels::own, CpuKernels::torch));
+  module.use_kernels(CpuKernels::onednn_graph);
+  run(module, x);
+  EXPECT_EQ(module.form(), "LibTorch's operators alone") << "two layers are too few for it";
+  module.use_kernels(CpuKernels::own);
+  run(module, x);
+  EXPECT_THAT(module.form(), Not(HasSubstr("oneDNN")));
+  EXPECT_THAT(module.form(), HasSubstr("channels in eights"));
+  module.use_kernels(CpuKernels::torch);
+  EXPECT_THAT(module.other_kernels(), IsEmpty()) << "the user's word, or what all ranks can";
+  module.use_kernels(CpuKernels::automatic);
+  EXPECT_TRUE(run(module, x).equal(usual));
+  EXPECT_EQ(module.form(), form);
+}
+
 TEST_F(CpuModuleTest, InputsOfOtherShapesRunTheGraphAsItIs) {
   const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
   CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
@@ -137,6 +162,26 @@ TEST_F(CpuModuleTest, InputsOfOtherShapesRunTheGraphAsItIs) {
   for (const auto& x : {at::randn({5, 1, 28, 28}), at::randn({3, 1, 20, 32})}) {
     EXPECT_TRUE(run(module, x).equal(torch::jit::Module(net).forward({x}).toTensor()));
   }
+}
+
+// Each checkpoint of a watch freezes the model anew.
+TEST_F(CpuModuleTest, WeightsGoWithIt) {
+  const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
+  const auto find_weight = [&] {
+    for (auto* node : net.get_method("forward").graph()->nodes()) {
+      const auto value = torch::jit::toIValue(node->output());
+      if (value && value->isTensor()) return value->toTensor();
+    }
+    return at::Tensor();
+  };
+  ASSERT_TRUE(find_weight().defined());
+  const c10::weak_intrusive_ptr<c10::TensorImpl> weight(find_weight().getIntrusivePtr());
+  {
+    CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
+    run(module, at::randn({3, 1, 28, 28}));
+    EXPECT_FALSE(weight.expired());
+  }
+  EXPECT_TRUE(weight.expired());
 }
 
 }  // namespace

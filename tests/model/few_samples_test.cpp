@@ -9,7 +9,6 @@
 
 #include <tally/base/error.hpp>
 
-#include "split_network.hpp"
 #include "torch_predictor.hpp"
 
 namespace tally::model {
@@ -89,15 +88,6 @@ TEST_F(FewSamplesTest, AFixedBatchSizeIsRespected) {
   EXPECT_TRUE(rehearse_few({card, {}}));
   card.fixed_batch = 64;
   EXPECT_FALSE(rehearse_few({card, {}}));
-}
-
-TEST_F(FewSamplesTest, SettleThePiecesOfABatch) {
-  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
-  ASSERT_TRUE(network.rehearse_few({at::zeros({3, 2})}, 64));
-  EXPECT_EQ(scene.batch_size, 32);
-  EXPECT_EQ(network.form(), "batches in 2 pieces");
-  network.run({at::zeros({64, 2})});
-  EXPECT_EQ(scene.num_whole, 2);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
@@ -19,6 +20,7 @@
 #include "onednn_fuser.hpp"
 #include "script_net.hpp"
 #include "target.hpp"
+#include "value_bounds.hpp"
 
 namespace tally::model {
 namespace {
@@ -57,6 +59,7 @@ class OnednnGraphTest : public testing::TestWithParam<at::ScalarType> {
     named.emplace_back("w", (at::randn({10, kChannels}) * 0.25).to(type()));
     named.emplace_back("b", (at::rand({10}) + 0.1).to(type()));
     named.emplace_back("ones", at::ones({kChannels}, type()));
+    named.emplace_back("depthwise", at::randn({kChannels, 1, 3, 3}).to(type()));
     return named;
   }
   // Rounding, as a share of the largest score.
@@ -185,6 +188,49 @@ TEST_P(OnednnGraphTest, NanInAWeightIsSeenInAllScores) {
     const auto x = images(4);
     module.rehearse({x});
     EXPECT_FALSE(at::isfinite(module.run({x}).toTensor()).any().item<bool>());
+  }
+}
+
+// As MobileNetV2 has them: a clamp after most layers.
+constexpr const char* kInvertedResidual = R"(
+def forward(self, x):
+    h = torch.hardtanh(torch.conv2d(x, self.w1, self.b1), 0., 6.)
+    h = torch.conv2d(h, self.depthwise, self.b2, [1, 1], [1, 1], [1, 1], 16)
+    x = torch.conv2d(torch.hardtanh(h, 0., 6.), self.w3, self.b3) + x
+    x = torch.hardtanh(torch.conv2d(x, self.w4, self.b4), 0., 6.)
+    return torch.linear(torch.mean(x, [2, 3]), self.w, self.b)
+)";
+
+TEST_P(OnednnGraphTest, ClampsOfFiniteNumbersAreTaken) {
+  const auto net = frozen_net(weights(), kInvertedResidual);
+  Compiled compiled(net, images(4));
+  const auto x = images(4);
+  const auto found = compiled(x);
+  EXPECT_LT(error_of(found, plain_scores(net, x)), rounding());
+  for (const double number : {std::nan(""), HUGE_VAL, -HUGE_VAL, 2 * kLargestInput}) {
+    SCOPED_TRACE(number);
+    auto other = x.clone();
+    other[2][3][4][4].fill_(number);
+    const auto plain = plain_scores(net, other);
+    EXPECT_TRUE(at::allclose(compiled(other), plain, 0, 0, /*equal_nan=*/true));
+    EXPECT_EQ(at::isfinite(plain[2]).all().item<bool>(), !std::isnan(number));
+    EXPECT_TRUE(compiled(x).equal(found));
+  }
+}
+
+// Of infinities of both signs comes NaN, for inputs as they should be.
+TEST_P(OnednnGraphTest, ClampsOfWhatMayOverflowAreNotTaken) {
+  const std::string overflow = "x = torch.conv2d(x, self.w1, self.b1)\n    x = ";
+  for (const std::string clamp : {"torch.relu6(x)", "torch.hardtanh(x, -1., 1.)",
+                                  "torch.clamp(x, 0., 6.)", "torch.hardtanh(x * 1e-30, 0., 6.)"}) {
+    SCOPED_TRACE(clamp);
+    auto named = weights();
+    for (const std::size_t layer : {0U, 2U}) named[layer].second.mul_(1e20);
+    const auto net = frozen_net(named, fill(kLayers, {overflow + clamp}));
+    Compiled compiled(net, images(4));
+    const auto x = images(4);
+    ASSERT_FALSE(at::isfinite(plain_scores(net, x)).any().item<bool>());
+    EXPECT_FALSE(at::isfinite(compiled(x)).any().item<bool>());
   }
 }
 

@@ -1,12 +1,24 @@
-// How threads of the CPU share a batch.
+// How CPUs cut a batch: a piece is small enough for its tensors to stay in a core's cache, and each
+// thread runs one after the other.
 #pragma once
 
 #include <cstdint>
 
 namespace tally::model {
 
-// The largest number of equal pieces, among the divisors of `threads`, that have enough samples
-// each; 1 if there is none. The rest of the threads share the operations of a piece.
-int num_pieces(std::int64_t batch_size, int threads);
+struct Pieces {
+  std::int64_t size =
+      0;  // samples in each; the last one is filled up where they do not divide the batch
+  std::int64_t count = 0;  // of them
+  bool operator==(const Pieces&) const = default;
+};
+
+// Pieces of about `wanted` samples, from half to twice as many and not less than `least`: those for
+// which the threads compute the fewest samples each, then those nearest to `wanted`. Smaller ones
+// where threads would have nothing to do.
+Pieces cut(std::int64_t batch_size, int threads, std::int64_t wanted, std::int64_t least = 1);
+
+// With fewer samples a network takes longer for each of them.
+constexpr std::int64_t kLeastOfPiece = 4;
 
 }  // namespace tally::model

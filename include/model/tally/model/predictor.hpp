@@ -13,6 +13,7 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
 #include <tally/model/card.hpp>
+#include <tally/model/cpu_way.hpp>
 
 namespace tally::model {
 
@@ -29,10 +30,6 @@ enum class Precision { model, fp32, tf32, bf16, fp16 };
 std::string_view name(Precision precision);
 // Inverse of name(); throws Error(usage) for a word that is none.
 Precision precision_from_name(std::string_view word);
-
-// Which kernels a TorchScript network runs on CPUs. `automatic`: LibTorch's, oneDNN Graph's and our
-// own, whatever suits each operation; `torch`: nothing but the operators that its file names.
-enum class CpuKernels { automatic, torch };
 
 // What is known of a network's operators, on one device.
 struct Determinism {
@@ -63,15 +60,19 @@ class Predictor {
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
   // shapes are tried. predict() then gives the same bits, whichever was found best.
   virtual Outputs rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
-  // Settles the same for batches of `batch_size` by the few samples of `inputs`, for less time, and
-  // returns the scores of these; nothing where only rehearse() can tell.
+  // Settles the same for batches of `batch_size` by three samples in the shapes of `inputs`, for
+  // less time, and returns scores of so many; nothing where only rehearse() can tell.
   virtual std::optional<Outputs> rehearse_few(std::span<const TensorView> /*inputs*/,
                                               std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
-  // From the next warm-up batch on a TorchScript network runs the operators of its file, on CPUs:
-  // for ranks of which one can compile it and another cannot.
-  virtual void run_plainly() {}
+  // From the next warm-up batch on. Changes nothing but TorchScript networks on CPUs. What cannot
+  // be compiled so is compiled in a lesser way: form() says how.
+  virtual void use(const CpuWay& /*way*/) {}
+  // What may be faster than how the last warm-up batch ran: other kernels, or, with the same, fewer
+  // or more samples at a time. Empty where there is nothing else to try.
+  virtual std::vector<CpuKernels> other_kernels() const { return {}; }
+  virtual std::vector<std::int64_t> other_sizes() const { return {}; }
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
   // What forward() calls what it is given, in order; empty where that is not known.
