@@ -7,6 +7,7 @@
 #include "job.hpp"
 #include "questions.hpp"
 #include "saved_predictions.hpp"
+#include "tune.hpp"
 
 namespace tally::app {
 namespace {
@@ -58,7 +59,8 @@ void note_idle_options(Job& job) {
   note(given.bucket_batches != defaults.bucket_batches && given.predictions.empty(),
        job.grid->batches_per_block() > 1 || given.bucket_batches == 1, "bucket-batches",
        "samples are sorted by length");
-  note(given.tune, job.device.kind == DeviceKind::cuda, "tune", "GPU computes");
+  note(given.tune, job.device.kind == DeviceKind::cuda || has_several_ways(job), "tune",
+       "GPU computes, and no TorchScript model runs on a CPU with --cpu-kernels auto");
   note(given.cuda_graphs != defaults.cuda_graphs, job.device.kind == DeviceKind::cuda,
        "cuda-graphs", "GPU computes");
   const auto& predictor = job.model.predictor;

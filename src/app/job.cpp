@@ -1,6 +1,5 @@
 #include "job.hpp"
 
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +29,7 @@
 #include "reduction.hpp"
 #include "saved_predictions.hpp"
 #include "staging.hpp"
+#include "tune.hpp"
 #include "units.hpp"
 #include "warm_up.hpp"
 
@@ -37,11 +37,6 @@ namespace tally::app {
 namespace {
 
 constexpr std::int64_t kMaxStateBytes = std::int64_t{1} << 30;
-
-// Of glibc's allocator, the arenas of other threads keep nothing larger than 64 MiB.
-void let_threads_share_memory(const Job& job) {
-  if (job.device.kind == DeviceKind::cpu && job.config.threads > 1) mallopt(M_ARENA_MAX, 1);
-}
 
 std::vector<std::string> environment_entries() {
   std::vector<std::string> entries;
@@ -230,6 +225,7 @@ void fit_together(const comm::Communicator& comm, Job& job) {
   if (scores_units(job) || job.saved_detections) return;
   settle_batch_size(comm, job);
   warm_up(comm, job);
+  tune(comm, job);
   for (const auto& notes :
        {job.routes.notes, predictor.notes(), job.task->notes(), comparability_notes(job)}) {
     job.notes.insert(job.notes.end(), notes.begin(), notes.end());
@@ -254,7 +250,6 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
   if (!job.config.trace.empty()) job.tracing = std::make_unique<Tracing>(comm);
   job.output = choose_output(comm, job.config);
   place_ranks(comm, job);
-  let_threads_share_memory(job);
   comm::agree_on(comm, [&] { job.stream.emplace(job.device); });
   phases.done("settings");
   job.data = open_data(comm, job.config);

@@ -19,6 +19,7 @@
 #include <tally/evaluate/routes.hpp>
 #include <tally/exact/state.hpp>
 #include <tally/exchange/answer_thresholds.hpp>
+#include <tally/model/cpu_way.hpp>
 #include <tally/plan/batch_grid.hpp>
 #include <tally/predictions/log.hpp>
 #include <tally/predictions/saved_rows.hpp>
@@ -58,6 +59,8 @@ struct Job {
   std::string task_name;                                      // in force
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;
+  // How predictors are to run; none: as each finds out by itself. Once set the same to the end.
+  std::optional<model::CpuWay> way;
   bool varies = false;  // the model gives other scores for the same batch, which was allowed
   std::unique_ptr<comm::Reducer> reducer;
   std::optional<plan::BatchGrid> grid;

@@ -33,7 +33,8 @@ void agree_on_form(const comm::Communicator& comm, Job& job) {
   const auto form = predictor.form();
   const bool differs = comm.broadcast(form) != form;
   if (comm.max(std::int64_t{differs}) == 0) return;
-  predictor.run_plainly();
+  job.way = {model::CpuKernels::torch, 0};
+  predictor.use(*job.way);
   run_zeros(comm, job);
   job.notes.emplace_back(
       "the ranks cannot compile the model alike: all run LibTorch's operators alone, which is "
@@ -60,6 +61,7 @@ void build_predictor(const comm::Communicator& comm, Job& job) {
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
     job.model.predictor = job.model.master->make_predictor();
+    if (job.way) job.model.predictor->use(*job.way);
   });
   warm_up(comm, job);
 }

@@ -107,8 +107,9 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
        "of weights and inputs: model (the model's own), fp32, tf32 (GPUs only), bf16 or fp16", "",
        one_of(run.precision, {"model", "fp32", "tf32", "bf16", "fp16"})},
       {kHow, "tune", "BOOL",
-       "GPUs: cuDNN times its algorithms; faster, but the digests are not comparable then", "",
-       flag(run.tune)},
+       "try ways of running the model and take the fastest; CPUs: kernels of a TorchScript model, "
+       "and samples at a time; GPUs: cuDNN's algorithms, and the digests are not comparable then",
+       "", flag(run.tune)},
       {kHow, "cuda-graphs", "WHEN",
        "GPUs: auto replays a forward pass of many small kernels where that is faster; or off", "",
        one_of(run.cuda_graphs, {"auto", "off"})},

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/device/buffer.hpp>
@@ -187,6 +188,10 @@ namespace {
 // Enough to tell a batch from a single sample and from a pair.
 constexpr std::int64_t kFew = 3;
 
+// At least so many, and those that begin within this time.
+constexpr int kTimedBatches = 3;
+constexpr double kTimedSeconds = 0.2;
+
 // `rows` samples of zeros, prepared for the model.
 class Zeros {
  public:
@@ -245,6 +250,24 @@ void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<I
     }
   }
   rehearse(info, batch_size, routes, predictor, task, stream);
+}
+
+double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
+                        std::span<InputRoute> routes, model::Predictor& predictor,
+                        const device::Stream& stream) {
+  const Zeros batch(info, batch_size, routes, stream);
+  const auto run = [&] {
+    const Stopwatch watch;
+    predictor.predict(batch.inputs());
+    stream.synchronize();
+    return watch.elapsed_s();
+  };
+  const Stopwatch all;
+  double shortest = run();
+  for (int i = 1; i < kTimedBatches || all.elapsed_s() < kTimedSeconds; ++i) {
+    shortest = std::min(shortest, run());
+  }
+  return shortest;
 }
 
 }  // namespace tally::evaluate

@@ -4,13 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import Evaluate, Result
+from conftest import Evaluate, Result, Small
 from launch import Program
 from prepared import Prepared
 from small import report
 from test_known_results import check_known, check_same_digests
+from watch_runs import Watch, model_and_data, write_checkpoint
 
 NETWORK = "mnist_convnet"
+TUNE = "--tune=true"  # Open MPI's mpirun takes --tune, also behind the program's name, for its own
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +68,56 @@ def test_packages_have_no_use_for_it(prepared: Prepared, evaluate: Evaluate) -> 
     package, data = prepared.package("cifar_resnet20", "fp32"), prepared.data_of("cifar_resnet20")
     result = evaluate(package, data, "--cpu-kernels", "torch")
     assert any("--cpu-kernels changes nothing" in note for note in result.report["notes"])
+
+
+def tuned(result: Result) -> str:
+    """The form that --tune says it chose."""
+    notes = [note for note in result.report["notes"] if note.startswith("--tune: ")]
+    assert len(notes) == 1, result.report["notes"]
+    chosen, took, _ = notes[0].removeprefix("--tune: '").partition("' takes ")
+    assert took and " a batch; others: '" in notes[0]
+    return chosen if chosen == "TorchScript" else f"TorchScript, {chosen}"
+
+
+@pytest.mark.parametrize("options", [(), ("--batch-size", "auto")])
+def test_ranks_tune_alike(prepared: Prepared, evaluate: Evaluate, options: tuple) -> None:
+    model, data = prepared.trained_model(NETWORK), prepared.data_of(NETWORK)
+    found = [evaluate(model, data, TUNE, "--device", "cpu", *options, ranks=ranks) for ranks in (1, 2)]
+    classes: dict[str, Result] = {}
+    for result in found:
+        assert tuned(result) == form(result)
+        assert result.report["digests"]["comparable"]
+        check_known(result, NETWORK)
+        same = classes.setdefault(result.report["digests"]["class"], result)
+        assert same.digests == result.digests
+    if len({(form(result), result.report["plan"]["batch_size"]) for result in found}) == 1:
+        assert len(classes) == 1
+
+
+def test_a_plan_shows_what_tuning_chose(prepared: Prepared, tally: Program) -> None:
+    model, data = prepared.trained_model(NETWORK), prepared.data_of(NETWORK)
+    run = tally("check", "--model", model, "--data", data, "--device", "cpu", TUNE, "--progress", "off", ranks=2)
+    run.must_succeed()
+    chosen = run.stderr.partition("--tune: '")[2].partition("' takes")[0]
+    assert chosen
+    assert any(line.split()[:1] == ["form"] and line.endswith(chosen) for line in run.stdout.splitlines()), run.stdout
+
+
+def test_checkpoints_of_a_watch_run_in_one_way(tally: Program, small_case: Small, folder: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    with Watch(tally, folder, output, *model_and_data(small_case), TUNE, "--device", "cpu", ranks=2) as watch:
+        for step in (1, 2, 3):
+            write_checkpoint(folder, step)
+        (folder / "done").touch()
+        run = watch.end()
+    assert run.stderr.count("note: --tune") == 1, run.stderr
+    results = [report(path) for path in (output / "results").iterdir()]
+    assert len(results) == 3
+    assert len({found["environment"]["model_form"] for found in results}) == 1
+
+
+def test_there_is_nothing_to_tune_in_what_the_file_names(prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model(NETWORK), prepared.data_of(NETWORK)
+    result = evaluate(model, data, TUNE, "--device", "cpu", "--cpu-kernels", "torch")
+    assert any("--tune changes nothing" in note for note in result.report["notes"])
+    assert form(result) == "TorchScript, LibTorch's operators alone"

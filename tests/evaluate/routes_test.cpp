@@ -208,6 +208,8 @@ class Rehearsing : public CardOnly {
     return scores_of(inputs);
   }
 
+  model::Outputs predict(std::span<const TensorView> inputs) override { return scores_of(inputs); }
+
   std::int64_t told_batch_size = 0;
   std::vector<std::int64_t> rows;  // of each call
 
@@ -240,6 +242,16 @@ TEST(WarmUp, TakesAFewSamplesWhereTheyDo) {
   EXPECT_THAT(rows_of_warm_up(false, 64), ElementsAre(64));
   EXPECT_THAT(rows_of_warm_up(true, 3), ElementsAre(3));
   EXPECT_THAT(rows_of_warm_up(true, 1), ElementsAre(1));
+}
+
+TEST(SecondsOfBatch, AreThoseOfSeveralWholeBatches) {
+  Rehearsing predictor(true);
+  auto made = make_routes(image_set(), predictor, 64, device::Device{});
+  EXPECT_GE(
+      seconds_of_batch(image_set(), 64, made.routes, predictor, device::Stream(device::Device{})),
+      0);
+  EXPECT_GE(predictor.rows.size(), 3U);
+  EXPECT_THAT(predictor.rows, testing::Each(64));
 }
 
 }  // namespace

@@ -54,4 +54,10 @@ void rehearse(const data::DataSetInfo& info, std::int64_t batch_size, std::span<
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream);
 
+// What a batch of zeros takes from the model alone, which is warm for batches of that size: the
+// shortest of a few.
+double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
+                        std::span<InputRoute> routes, model::Predictor& predictor,
+                        const device::Stream& stream);
+
 }  // namespace tally::evaluate

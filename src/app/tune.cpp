@@ -1,0 +1,135 @@
+#include "tune.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+#include <tally/base/format.hpp>
+#include <tally/evaluate/routes.hpp>
+#include <tally/trace/span.hpp>
+
+#include "warm_up.hpp"
+
+namespace tally::app {
+namespace {
+
+// Below is noise, and what a network does without being asked should win.
+constexpr double kWorthwhile = 0.97;
+
+class Trials {
+ public:
+  Trials(const comm::Communicator& comm, model::Predictor& predictor, const Trial& trial)
+      : comm_(comm), predictor_(predictor), trial_(trial) {}
+
+  // Collective.
+  void try_way(const model::CpuWay& way) {
+    predictor_.use(way);
+    if (!works_on_all(trial_.settle)) return;
+    auto form = predictor_.form();
+    const bool differs = comm_.broadcast(form) != form;
+    if (comm_.max(std::int64_t{differs}) != 0) return;
+    if (std::ranges::count(tuning_.tried, form, &TriedWay::form) > 0) return;
+    double seconds = 0;  // all ranks begin together: the last collective was all of theirs
+    if (!works_on_all([&] { seconds = trial_.seconds_of_batch(); })) return;
+    const auto slowest_ns = comm_.max(std::llround(seconds * 1e9));
+    tuning_.tried.push_back({way, std::move(form), slowest_ns, predictor_.other_sizes()});
+  }
+
+  // Whether another is chosen than until now. Of those that were tried, at least one.
+  bool finds_better() {
+    const auto fastest = std::ranges::min_element(tuning_.tried, {}, &TriedWay::slowest_ns);
+    const auto most = kWorthwhile * static_cast<double>(chosen().slowest_ns);
+    if (static_cast<double>(fastest->slowest_ns) >= most) return false;
+    tuning_.chosen = static_cast<std::size_t>(fastest - tuning_.tried.begin());
+    return true;
+  }
+
+  const TriedWay& chosen() const { return tuning_.tried.at(tuning_.chosen); }
+  const Tuning& tuning() const { return tuning_; }
+
+ private:
+  // Collective.
+  bool works_on_all(const std::function<void()>& step) const {
+    bool fails = false;
+    try {
+      step();
+    } catch (const std::exception&) {  // the usual way needs no reason to be taken
+      fails = true;
+    }
+    return comm_.max(std::int64_t{fails}) == 0;
+  }
+
+  const comm::Communicator& comm_;
+  model::Predictor& predictor_;
+  const Trial& trial_;
+  Tuning tuning_;
+};
+
+std::string quoted(const std::string& form) {
+  return format("'{}'", form.empty() ? "TorchScript" : form);
+}
+
+std::string milliseconds(const TriedWay& way) {
+  return format("{:.3g} ms", static_cast<double>(way.slowest_ns) / 1e6);
+}
+
+std::string note_of(const Tuning& tuning) {
+  const auto& [tried, chosen] = tuning;
+  if (tried.size() < 2) {
+    return "--tune found nothing to choose from: the model runs in one way only";
+  }
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    if (i == chosen) continue;
+    others.push_back(format("{} {}", quoted(tried[i].form), milliseconds(tried[i])));
+  }
+  return format("--tune: {} takes {} a batch; others: {}", quoted(tried.at(chosen).form),
+                milliseconds(tried[chosen]), fmt::join(others, ", "));
+}
+
+}  // namespace
+
+Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor, const Trial& trial,
+                   const model::CpuWay& usual) {
+  Trials trials(comm, predictor, trial);
+  const auto others = predictor.other_kernels();  // of how it runs before anything is tried
+  trials.try_way(usual);
+  if (trials.tuning().tried.empty()) return {};  // the loop will tell why
+  for (const auto kernels : others) trials.try_way({kernels, usual.at_a_time});
+  trials.finds_better();
+  do {
+    const auto best = trials.chosen();  // a copy: trying adds to what it lies in
+    for (const auto size : best.next) trials.try_way({best.way.kernels, size});
+  } while (trials.finds_better());
+  return trials.tuning();
+}
+
+bool has_several_ways(const Job& job) {
+  const auto& predictor = job.model.predictor;
+  const bool is_script = predictor && !(predictor->card() && predictor->card()->package);
+  return is_script && job.device.kind == DeviceKind::cpu && job.config.cpu_kernels == "auto";
+}
+
+void tune(const comm::Communicator& comm, Job& job) {
+  if (!job.config.tune || !has_several_ways(job)) return;
+  const trace::Span span(trace::Kind::step, "tune");
+  const auto& info = job.data.set->info();
+  const auto size = job.config.batch_size;
+  auto& predictor = *job.model.predictor;
+  const auto settle = [&] {
+    evaluate::warm_up(info, size, job.routes.routes, predictor, *job.task, *job.stream);
+  };
+  const auto seconds_of_batch = [&] {
+    return evaluate::seconds_of_batch(info, size, job.routes.routes, predictor, *job.stream);
+  };
+  const auto usual = job.way.value_or(model::CpuWay{});
+  const auto tuning = fastest_way(comm, predictor, {settle, seconds_of_batch}, usual);
+  job.way = tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way;
+  predictor.use(*job.way);
+  warm_up(comm, job);
+  job.notes.push_back(note_of(tuning));
+}
+
+}  // namespace tally::app
