@@ -119,7 +119,7 @@ ensure_packages() {
   fi
   if [[ -n $obstacle ]]; then
     if [[ -n $rows ]]; then explain_missing "$rows" "$obstacle"; fi
-    say "without $(column 1 "$wishes") builds take longer; going on"
+    say "without $(column 1 "$wishes") builds or networks take longer; going on"
     return 0
   fi
   if [[ -z $rows ]]; then
