@@ -15,7 +15,7 @@
 
 namespace tally::app {
 
-// What a rank does to try the way that its predictor was just told to use. Neither communicates;
+// What a rank does to try the way that its predictor has just been given. Neither communicates;
 // what they throw leaves that way out.
 struct Trial {
   std::function<void()> settle;              // runs a warm-up batch
@@ -36,7 +36,7 @@ struct Tuning {
 
 // Collective. Tries `usual` and what else the predictor may run: first other kernels, then, for the
 // fastest, other numbers of samples at a time for as long as they pay. Each form once, and only
-// where all ranks have it. What saves too little to be told from noise is not chosen. The
+// where all ranks have it. What saves no more than noise is not chosen. The
 // predictor is left with any of them.
 Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor, const Trial& trial,
                    const model::CpuWay& usual);

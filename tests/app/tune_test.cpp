@@ -20,7 +20,7 @@ using model::CpuWay;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A network of 16 samples a batch. What it was told to use is what it does.
+// A network of 16 samples a batch. It runs in the way that it was given.
 class PlayedPredictor final : public model::Predictor {
  public:
   model::Outputs predict(std::span<const TensorView>) override { return {}; }

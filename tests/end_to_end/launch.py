@@ -118,7 +118,7 @@ def _launcher_folder() -> str:
 def environment() -> dict[str, str]:
     """This process's, without settings of tally, and with what a launcher needs as root and on few cores.
 
-    Tally finds out for itself what PyTorch is told of AMX.
+    Tally finds out by itself what this process was given for PyTorch: the caps of AMX.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TALLY_") and name not in amx.caps()}
     return kept | {

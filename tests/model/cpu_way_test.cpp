@@ -1,4 +1,4 @@
-// Networks that are told how to run on CPUs, and what they offer.
+// Networks that are given a way to run on CPUs, and what they offer.
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>

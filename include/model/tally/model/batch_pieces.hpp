@@ -7,8 +7,7 @@
 namespace tally::model {
 
 struct Pieces {
-  std::int64_t size =
-      0;  // samples in each; the last one is filled up where they do not divide the batch
+  std::int64_t size = 0;   // samples in each; the last one is filled up where needed
   std::int64_t count = 0;  // of them
   bool operator==(const Pieces&) const = default;
 };
