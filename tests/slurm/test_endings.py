@@ -20,7 +20,7 @@ LAUNCHERS = pytest.mark.parametrize("launcher", ["", "mpirun"], ids=["srun", "mp
 @pytest.fixture(scope="module")
 def slow_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A batch takes about half a second."""
-    return small.save_model(odd_models.Slow(rounds=3_000), tmp_path_factory.mktemp("slow") / "slow.pt")
+    return small.save_model(odd_models.Slow(rounds=15_000), tmp_path_factory.mktemp("slow") / "slow.pt")
 
 
 def evaluate(cluster: Cluster, model: Path, data: Path, folder: Path, *options: str, launcher: str = "") -> str:
