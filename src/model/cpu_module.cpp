@@ -14,11 +14,11 @@
 #include "onednn_fixes.hpp"
 #include "onednn_fuser.hpp"
 #include "onednn_rewrites.hpp"
-#include "own_convolutions.hpp"
 #include "piece_size.hpp"
 #include "pool_without_indices.hpp"
 #include "probe_inputs.hpp"
 #include "torch_errors.hpp"
+#include "use_winograd.hpp"
 #include "value_bounds.hpp"
 
 namespace tally::model {
@@ -31,15 +31,14 @@ void append(std::string& list, const char* part) {
   list += part;
 }
 
-// Several threads that share operations share LibTorch's.
-std::string use_own_kernels(torch::jit::Graph& graph) {
+// Several threads that share operations share LibTorch's. oneDNN Graph's pools make numbers of NaN,
+// and it has none without strides: ours always take their place.
+std::string use_own_kernels(torch::jit::Graph& graph, CpuKernels kernels) {
   std::string form;
-  if (at::get_num_threads() == 1) {
-    const auto own = use_own_convolutions(graph);
-    if (own.winograd > 0) append(form, "Winograd F(2x2, 3x3)");
-    if (own.narrow > 0) append(form, "channels in eights");
-  }
-  if (pool_without_indices(graph) > 0) append(form, "pools without indices");
+  const bool has_convolutions =
+      kernels != CpuKernels::onednn_graph && at::get_num_threads() == 1 && use_winograd(graph) > 0;
+  if (has_convolutions) append(form, "Winograd F(2x2, 3x3)");
+  if (pool_without_indices(graph) > 0 && has_own_pools()) append(form, "pools without indices");
   return form;
 }
 
@@ -229,7 +228,7 @@ void CpuModule::find_way(const Tensors& inputs) {
 
 void CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {
   compiled_.reset();
-  form_ = kernels_ == CpuKernels::onednn_graph ? "" : use_own_kernels(*profiled);
+  form_ = use_own_kernels(*profiled, kernels_);
   has_partitions_ = way && use_onednn_graph(profiled, *way);
   if (has_partitions_) append(form_, name(*way));
   if (form_.empty()) return;

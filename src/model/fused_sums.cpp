@@ -5,7 +5,6 @@
 #include <torch/csrc/jit/ir/alias_analysis.h>
 
 #include "graph_edit.hpp"
-#include "narrow_convolution.hpp"
 #include "profiled_graph.hpp"
 #include "winograd_convolution.hpp"
 
@@ -26,8 +25,7 @@ constexpr Kinds kMakers{"aten::_convolution",
                         "aten::max_pool2d",
                         "aten::avg_pool2d",
                         "aten::adaptive_avg_pool2d",
-                        kWinograd,
-                        kNarrow};
+                        kWinograd};
 constexpr Kinds kWriters{"aten::relu_", "aten::add_"};
 
 // Whether the value has memory of its own, made in this run, that no other living value shares.

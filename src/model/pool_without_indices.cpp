@@ -12,6 +12,7 @@
 #include <torch/library.h>
 
 #include "graph_edit.hpp"
+#include "isa_cap.hpp"
 #include "max_pool.hpp"
 
 namespace tally::model {
@@ -75,8 +76,7 @@ at::Tensor pool(const at::Tensor& x, at::IntArrayRef kernel_size, at::IntArrayRe
   const auto image = as_pooled_image(x, {kernel_size, stride, padding});
   const bool is_dense =
       is_pair(dilation) && std::ranges::all_of(dilation, [](auto step) { return step == 1; });
-  // Several threads share LibTorch's.
-  if (!image || !is_dense || ceil_mode || at::get_num_threads() > 1) {
+  if (!image || !is_dense || ceil_mode || !has_own_pools()) {
     return at::max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode);
   }
   auto pooled = at::empty({x.size(0), x.size(1), image->pooled_height(), image->pooled_width()},
@@ -102,6 +102,11 @@ void register_once() {
 }
 
 }  // namespace
+
+bool has_own_pools() {
+  static const bool is_allowed = allowed_vectors() != VectorSet::none;
+  return is_allowed && at::get_num_threads() == 1;
+}
 
 int pool_without_indices(Graph& graph) {
   std::vector<Node*> pools;

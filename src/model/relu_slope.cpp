@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "graph_edit.hpp"
-#include "narrow_convolution.hpp"
 #include "pool_without_indices.hpp"
 #include "winograd_convolution.hpp"
 
@@ -15,9 +14,8 @@ using torch::jit::Node;
 using torch::jit::Value;
 using Seen = std::unordered_set<const Value*>;
 
-constexpr Kinds kLayers{
-    "aten::_convolution", "aten::conv2d", "aten::linear", "aten::addmm", kWinograd,
-    kWinogradSum,         kNarrow};
+constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear",
+                        "aten::addmm",        kWinograd,      kWinogradSum};
 constexpr Kinds kNorms{"aten::batch_norm", "aten::layer_norm"};
 // Beside what they give for 0, a tiny number changes nothing.
 constexpr Kinds kGates{"aten::sigmoid", "aten::hardsigmoid"};

@@ -1,10 +1,12 @@
 #include "use_winograd.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "fused_sums.hpp"
 #include "graph_edit.hpp"
-#include "own_convolutions.hpp"
 #include "profiled_graph.hpp"
 #include "winograd.hpp"
 #include "winograd_convolution.hpp"
@@ -28,6 +30,27 @@ bool pays(const WinogradShape& shape) {
   return shape.num_tiles() >= kLeastTiles && computed <= kMostWaste * static_cast<double>(pixels);
 }
 
+// In two dimensions and float32, of which weights and settings are constants.
+bool is_float_convolution(const Node* node) {
+  if (!is_a(node, {"aten::_convolution", "aten::conv2d"})) return false;
+  const bool is_settled =
+      constant(node, "stride").isIntList() && constant(node, "padding").isIntList() &&
+      constant(node, "dilation").isIntList() && constant(node, "groups").isInt();
+  const auto weight = constant(node, "weight");
+  if (!is_settled || !weight.isTensor()) return false;
+  const bool is_transposed = is_a(node, {"aten::_convolution"}) &&
+                             !constant(node, "transposed").equals(at::IValue(false)).toBool();
+  const auto& tensor = weight.toTensor();
+  return !is_transposed && tensor.dim() == 4 && tensor.layout() == at::kStrided &&
+         tensor.scalar_type() == at::kFloat && is_tensor_or_none(node->namedInput("bias"));
+}
+
+// The ReLU that alone reads `value`, if that is so.
+Node* relu_after(const Value* value) {
+  Node* const user = only_reader(value);
+  return user != nullptr && is_a(user, {"aten::relu", "aten::relu_"}) ? user : nullptr;
+}
+
 bool suits(const Node* convolution, const at::Tensor& weight) {
   if (weight.size(2) != 3 || weight.size(3) != 3) return false;
   if (constant(convolution, "groups").toInt() != 1) return false;
@@ -36,9 +59,8 @@ bool suits(const Node* convolution, const at::Tensor& weight) {
          weight.size(0) % kChannelGroup == 0 && weight.size(1) >= kLeastChannels;
 }
 
-}  // namespace
-
-bool use_winograd(Graph& graph, Node* convolution) {
+// Whether it took the convolution's place.
+bool replace_convolution(Graph& graph, Node* convolution) {
   const auto weight = constant(convolution, "weight").toTensor();
   const auto input_size = sizes_of(convolution->namedInput("input"));
   if (!suits(convolution, weight) || !input_size || input_size->size() != 4) return false;
@@ -63,6 +85,17 @@ bool use_winograd(Graph& graph, Node* convolution) {
   if (last != with_sum) with_sum->destroy();
   if (with_sum != convolution) convolution->destroy();
   return true;
+}
+
+}  // namespace
+
+int use_winograd(Graph& graph) {
+  std::vector<Node*> convolutions;
+  for (Node* node : graph.nodes()) {
+    if (is_float_convolution(node)) convolutions.push_back(node);
+  }
+  return static_cast<int>(std::ranges::count_if(
+      convolutions, [&](Node* node) { return replace_convolution(graph, node); }));
 }
 
 }  // namespace tally::model

@@ -12,7 +12,6 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "graph_edit.hpp"
-#include "narrow_convolution.hpp"
 #include "pool_without_indices.hpp"
 #include "profiled_graph.hpp"
 #include "winograd_convolution.hpp"
@@ -122,12 +121,6 @@ double of_winograd(const Node* node, const ValueBounds& bounds) {
          of_bias(node, bounds);
 }
 
-// [groups, height, width, in, 8] are the weights.
-double of_narrow(const Node* node, const ValueBounds& bounds) {
-  return bounds.of(node->namedInput("input")) * largest_sum(node->namedInput("weight"), {1, 2, 3}) +
-         of_bias(node, bounds);
-}
-
 at::Tensor magnitudes_or(double missing, const Value* value) {
   return is_none(value) ? at::scalar_tensor(missing, at::kDouble) : magnitudes(value);
 }
@@ -199,7 +192,6 @@ double of_list(const Node* node, const ValueBounds& bounds) {
 double bound_of(const Node* node, const ValueBounds& bounds) {
   if (is_a(node, kLayers)) return of_layer(node, bounds);
   if (is_a(node, {"aten::addmm"})) return of_addmm(node, bounds);
-  if (is_a(node, {kNarrow})) return of_narrow(node, bounds);
   if (is_a(node, {kWinograd})) return of_winograd(node, bounds);
   if (is_a(node, {kWinogradSum})) {
     return bounds.of(node->namedInput("other")) + of_winograd(node, bounds);

@@ -3,11 +3,37 @@
 #include <vector>
 
 #include "isa_cap.hpp"
-#include "lanes_x86.hpp"
 #include "winograd.hpp"
 
 namespace tally::model {
 namespace {
+
+// So many floats in one register.
+using EightLanes [[gnu::vector_size(32)]] = float;
+using SixteenLanes [[gnu::vector_size(64)]] = float;
+
+template <class Lanes>
+constexpr std::int64_t kLanes = sizeof(Lanes) / sizeof(float);
+
+// Anywhere in an array of floats. (Copied bytewise they would take twice the instructions.)
+template <class Lanes>
+[[gnu::always_inline]] inline void load(const float* from, Lanes& to) {
+  using Anywhere [[gnu::aligned(alignof(float)), gnu::may_alias]] = Lanes;
+  to = *reinterpret_cast<const Anywhere*>(from);
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline void store(const Lanes& from, float* to) {
+  using Anywhere [[gnu::aligned(alignof(float)), gnu::may_alias]] = Lanes;
+  *reinterpret_cast<Anywhere*>(to) = from;
+}
+
+// Keeps NaN.
+template <class Lanes>
+[[gnu::always_inline]] inline Lanes relu(const Lanes& x) {
+  const Lanes zero = {};
+  return x < zero ? zero : x;
+}
 
 constexpr std::int64_t kSide = 4;     // of a tile's input
 constexpr std::int64_t kOutSide = 2;  // of a tile's output

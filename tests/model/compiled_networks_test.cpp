@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "model_fixture.hpp"
-#include "narrow.hpp"
 #include "winograd.hpp"
 
 namespace tally::model {
@@ -121,11 +120,6 @@ TEST(FormTest, SaysWhatWasDone) {
   };
   EXPECT_THAT(form("Residual"), StartsWith("oneDNN Graph"));
   EXPECT_THAT(form("PooledSums"), StartsWith("pools without indices, oneDNN Graph"));
-  // What these have beside is too little to be worth it.
-  if (has_narrow_convolution()) {
-    EXPECT_THAT(form("net"), StartsWith("channels in eights"));
-    EXPECT_THAT(form("NanInFirstMaxima"), StartsWith("channels in eights"));
-  }
   if (winograd_lanes() > 0) {
     EXPECT_THAT(form("Wide"), StartsWith("Winograd F(2x2, 3x3)"));
   }

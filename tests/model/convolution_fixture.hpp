@@ -16,9 +16,8 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "narrow.hpp"
-#include "own_convolutions.hpp"
 #include "profiled_graph.hpp"
+#include "use_winograd.hpp"
 #include "winograd.hpp"
 
 namespace tally::model {
@@ -56,21 +55,11 @@ struct Layer {
   }
 };
 
-// aten::max_pool2d's.
-struct Pool {
-  Numbers size{2, 2};
-  Numbers stride{2, 2};
-  Numbers padding{0, 0};
-  Numbers dilation{1, 1};
-  bool ceil_mode = false;
-};
-
 struct Around {
   bool sum = false;    // over the graph's first input
   std::string relu{};  // in the end, by this name
   bool is_read_twice = false;
   bool bias_is_input = false;  // the last one
-  std::optional<Pool> pool{};
 };
 
 // A profiled graph of one convolution, which one of ours is to take the place of.
@@ -85,11 +74,9 @@ class Convolved {
     auto* result = around.sum ? append_sum(convolved, other) : convolved;
     auto* const twice = result;
     if (!around.relu.empty()) result = append(around.relu, {result});
-    if (around.pool) result = append_pool(*around.pool, result);
     graph_->registerOutput(result);
     if (around.is_read_twice) graph_->registerOutput(append("aten::neg", {twice}));
-    const auto own = use_own_convolutions(*graph_);
-    is_replaced_ = own.winograd + own.narrow > 0;
+    is_replaced_ = use_winograd(*graph_) > 0;
     code_.emplace(graph_, "f");
   }
 
@@ -135,11 +122,6 @@ class Convolved {
     return append("aten::add", {left, right}, {at::IValue(1)});
   }
 
-  Value* append_pool(const Pool& pool, Value* value) {
-    return append("aten::max_pool2d", {value},
-                  {pool.size, pool.stride, pool.padding, pool.dilation, pool.ceil_mode});
-  }
-
   std::shared_ptr<torch::jit::Graph> graph_;
   c10::TensorTypePtr type_;
   std::optional<torch::jit::Code> code_;
@@ -161,14 +143,6 @@ class Winograd : public testing::Test {
  protected:
   void SetUp() override {
     if (winograd_lanes() == 0) GTEST_SKIP() << "this processor has no AVX2";
-    at::manual_seed(kSeed);
-  }
-};
-
-class Narrow : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_narrow_convolution()) GTEST_SKIP() << "this processor has no AVX2";
     at::manual_seed(kSeed);
   }
 };

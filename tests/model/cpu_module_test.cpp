@@ -1,4 +1,5 @@
 // What becomes of whole networks: what runs in them, and what is left alone.
+#include <limits>
 #include <map>
 
 #include <ATen/Parallel.h>
@@ -69,6 +70,8 @@ at::Tensor run(CpuModule& module, const at::Tensor& x) {
   return module.run({x}).toTensor();
 }
 
+at::Tensor images(std::int64_t count = 3) { return at::randn({count, 64, 28, 28}); }
+
 constexpr const char* kTwoLayers = R"(
 def forward(self, x):
     x = torch.relu(torch.conv2d(x, self.w1, self.b1, [1, 1], [1, 1]))
@@ -77,10 +80,10 @@ def forward(self, x):
     return torch.max_pool2d(x, [2, 2], [2, 2], [0, 0], [1, 1], False)
 )";
 
-class CpuModuleTest : public Narrow {
+class CpuModuleTest : public Winograd {
  protected:
   void SetUp() override {
-    Narrow::SetUp();
+    Winograd::SetUp();
     at::set_num_threads(1);
   }
   void TearDown() override { at::set_num_threads(threads_); }
@@ -89,33 +92,33 @@ class CpuModuleTest : public Narrow {
   int threads_ = at::get_num_threads();
 };
 
-TEST_F(CpuModuleTest, PoolsGoWithTheConvolutionsBeforeThem) {
-  const Layer first(1, 20, {5, 5});
-  const Layer second(20, 50, {5, 5});
+TEST_F(CpuModuleTest, RunsOwnKernels) {
+  const Layer first(64, 64), second(64, 64);
   CpuModule module(frozen(first, second, kTwoLayers), {}, "net.pt", CpuKernels::automatic);
-  const auto x = at::randn({3, 1, 28, 28});
+  const auto x = images();
   run(module, x);
-  EXPECT_THAT(module.form(), HasSubstr("channels in eights"));
+  EXPECT_EQ(module.form(), "Winograd F(2x2, 3x3), pools without indices");
   Calls calls;
   const auto found = run(module, x);
-  EXPECT_EQ(calls.of("tally::narrow_convolution"), 2);
-  EXPECT_EQ(calls.of("tally::max_pool2d"), 0);
+  EXPECT_EQ(calls.of("tally::winograd_convolution"), 2);
+  EXPECT_EQ(calls.of("tally::max_pool2d"), 2);
+  EXPECT_EQ(calls.of("aten::relu"), 0);
   const auto between = at::max_pool2d(at::relu(first.exact(x)), {2, 2});
-  EXPECT_LT(largest_error(found, at::max_pool2d(second.exact(between), {2, 2})), 1e-5);
+  EXPECT_LT(largest_error(found, at::max_pool2d(second.exact(between), {2, 2})), 1e-4);
 }
 
 // Where several threads share operations, they share LibTorch's.
 TEST_F(CpuModuleTest, OwnConvolutionsAreForOneThread) {
   at::set_num_threads(2);
-  CpuModule module(frozen(Layer(1, 20), Layer(20, 50), kTwoLayers), {}, "net.pt",
+  CpuModule module(frozen(Layer(64, 64), Layer(64, 64), kTwoLayers), {}, "net.pt",
                    CpuKernels::automatic);
-  run(module, at::randn({3, 1, 28, 28}));
-  EXPECT_THAT(module.form(), Not(HasSubstr("channels in eights")));
+  run(module, images());
+  EXPECT_THAT(module.form(), Not(HasSubstr("Winograd")));
 }
 
 TEST_F(CpuModuleTest, RunsTheOperatorsOfItsFileIfAsked) {
-  const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
-  const auto x = at::randn({3, 1, 28, 28});
+  const auto net = frozen(Layer(64, 64), Layer(64, 64), kTwoLayers);
+  const auto x = images();
   CpuModule asked(net, {}, "net.pt", CpuKernels::torch);
   CpuModule later(net, {}, "net.pt", CpuKernels::automatic);
   run(later, x);
@@ -125,28 +128,28 @@ TEST_F(CpuModuleTest, RunsTheOperatorsOfItsFileIfAsked) {
   for (auto* module : {&asked, &later}) {
     Calls calls;
     EXPECT_TRUE(run(*module, x).equal(plain));
-    EXPECT_EQ(calls.of("tally::narrow_convolution"), 0);
+    EXPECT_EQ(calls.of("tally::winograd_convolution"), 0);
     EXPECT_EQ(calls.of("aten::max_pool2d"), 2);
     EXPECT_EQ(module->form(), "LibTorch's operators alone");
   }
 }
 
 TEST_F(CpuModuleTest, RunsTheKernelsThatItIsTold) {
-  const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
-  const auto x = at::randn({3, 1, 28, 28});
+  const auto net = frozen(Layer(64, 64), Layer(64, 64), kTwoLayers);
+  const auto x = images();
   CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
   const auto usual = run(module, x);
   const auto form = module.form();
-  EXPECT_THAT(form, HasSubstr("channels in eights"));
+  EXPECT_THAT(form, HasSubstr("Winograd"));
   EXPECT_THAT(module.other_kernels(),
               ElementsAre(CpuKernels::onednn_graph, CpuKernels::own, CpuKernels::torch));
   module.use_kernels(CpuKernels::onednn_graph);
   run(module, x);
-  EXPECT_EQ(module.form(), "LibTorch's operators alone") << "two layers are too few for it";
+  EXPECT_EQ(module.form(), "pools without indices") << "two layers are too few for oneDNN Graph";
   module.use_kernels(CpuKernels::own);
   run(module, x);
   EXPECT_THAT(module.form(), Not(HasSubstr("oneDNN")));
-  EXPECT_THAT(module.form(), HasSubstr("channels in eights"));
+  EXPECT_THAT(module.form(), HasSubstr("Winograd"));
   module.use_kernels(CpuKernels::torch);
   EXPECT_THAT(module.other_kernels(), IsEmpty()) << "the user's word, or what all ranks can";
   module.use_kernels(CpuKernels::automatic);
@@ -154,19 +157,39 @@ TEST_F(CpuModuleTest, RunsTheKernelsThatItIsTold) {
   EXPECT_EQ(module.form(), form);
 }
 
-TEST_F(CpuModuleTest, InputsOfOtherShapesRunTheGraphAsItIs) {
-  const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
-  CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
-  run(module, at::randn({3, 1, 28, 28}));
+// oneDNN Graph's own pool would make a number of it.
+TEST_F(CpuModuleTest, PoolsKeepNanWhereOwnConvolutionsAreOff) {
+  const auto net = frozen(Layer(64, 64), Layer(64, 64), R"(
+def forward(self, x):
+    x = torch.max_pool2d(torch.conv2d(x, self.w1, self.b1, [1, 1], [1, 1]), [2, 2])
+    x = torch.max_pool2d(torch.conv2d(x, self.w2, self.b2, [1, 1], [1, 1]), [2, 2])
+    return torch.conv2d(x, self.w2, self.b2, [1, 1], [1, 1])
+)");
+  CpuModule module(net, {}, "net.pt", CpuKernels::onednn_graph);
+  const auto x = images();
+  run(module, x);
+  EXPECT_EQ(module.form(), "pools without indices, oneDNN Graph");
+  x[1][0][3][3] = std::numeric_limits<float>::quiet_NaN();
+  const auto is_nan = run(module, x).isnan();
   const c10::InferenceMode guard;
-  for (const auto& x : {at::randn({5, 1, 28, 28}), at::randn({3, 1, 20, 32})}) {
+  const auto plain = torch::jit::Module(net).forward({x}).toTensor();
+  EXPECT_TRUE(plain.isnan().any().item<bool>());
+  EXPECT_TRUE(is_nan.equal(plain.isnan()));
+}
+
+TEST_F(CpuModuleTest, InputsOfOtherShapesRunTheGraphAsItIs) {
+  const auto net = frozen(Layer(64, 64), Layer(64, 64), kTwoLayers);
+  CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
+  run(module, images());
+  const c10::InferenceMode guard;
+  for (const auto& x : {images(5), at::randn({3, 64, 20, 32})}) {
     EXPECT_TRUE(run(module, x).equal(torch::jit::Module(net).forward({x}).toTensor()));
   }
 }
 
 // Each checkpoint of a watch freezes the model anew.
 TEST_F(CpuModuleTest, WeightsGoWithIt) {
-  const auto net = frozen(Layer(1, 20), Layer(20, 50), kTwoLayers);
+  const auto net = frozen(Layer(64, 64), Layer(64, 64), kTwoLayers);
   const auto find_weight = [&] {
     for (auto* node : net.get_method("forward").graph()->nodes()) {
       const auto value = torch::jit::toIValue(node->output());
@@ -178,7 +201,7 @@ TEST_F(CpuModuleTest, WeightsGoWithIt) {
   const c10::weak_intrusive_ptr<c10::TensorImpl> weight(find_weight().getIntrusivePtr());
   {
     CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
-    run(module, at::randn({3, 1, 28, 28}));
+    run(module, images());
     EXPECT_FALSE(weight.expired());
   }
   EXPECT_TRUE(weight.expired());

@@ -12,10 +12,9 @@
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
-#include "narrow.hpp"
-#include "own_convolutions.hpp"
 #include "profiled_graph.hpp"
 #include "script_net.hpp"
+#include "use_winograd.hpp"
 #include "value_bounds.hpp"
 #include "winograd.hpp"
 
@@ -197,7 +196,7 @@ TEST(ValueBoundsTest, WinogradsConvolutionsKeepTheirBounds) {
       frozen_net({{"w", at::randn({32, 32, 3, 3}).abs()}, {"b", at::ones({32})}}, kThree);
   const auto graph = profiled(net, x);
   const auto plain = ValueBounds(*graph).of(graph->outputs().front());
-  ASSERT_EQ(use_own_convolutions(*graph).winograd, 3);
+  ASSERT_EQ(use_winograd(*graph), 3);
   const auto bound = ValueBounds(*graph).of(graph->outputs().front());
   const auto largest = run_code(torch::jit::Code(graph, "forward"), {net._ivalue(), x})
                            .toTensor()
@@ -206,17 +205,6 @@ TEST(ValueBoundsTest, WinogradsConvolutionsKeepTheirBounds) {
   EXPECT_GT(plain, largest);
   EXPECT_GT(bound, plain);
   EXPECT_LT(bound, 1e5 * plain);
-}
-
-TEST(ValueBoundsTest, ConvolutionsOfFewChannelsKeepTheirBounds) {
-  if (!has_narrow_convolution()) GTEST_SKIP() << "no convolution of few channels here";
-  const auto net =
-      frozen_net({{"w", at::randn({20, 1, 5, 5})}, {"b", at::ones({20})}},
-                 "def forward(self, x):\n    return torch.conv2d(x, self.w, self.b)\n");
-  const auto graph = profiled(net, at::ones({2, 1, 28, 28}));
-  const auto plain = ValueBounds(*graph).of(graph->outputs().front());
-  ASSERT_EQ(use_own_convolutions(*graph).narrow, 1);
-  EXPECT_DOUBLE_EQ(ValueBounds(*graph).of(graph->outputs().front()), plain);
 }
 
 TEST(InputsTest, AreWithinBoundsWhereAllNumbersAre) {

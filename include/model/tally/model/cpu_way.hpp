@@ -6,8 +6,8 @@
 namespace tally::model {
 
 // Which kernels. `automatic`: LibTorch's, oneDNN Graph's and our own, whatever suits each
-// operation; `onednn_graph`: without our own; `own`: without oneDNN Graph; `torch`: nothing but the
-// operators that the model's file names.
+// operation; `onednn_graph`: without our own convolutions; `own`: without oneDNN Graph; `torch`:
+// nothing but the operators that the model's file names.
 enum class CpuKernels { automatic, onednn_graph, own, torch };
 
 struct CpuWay {
