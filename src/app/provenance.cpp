@@ -77,9 +77,10 @@ std::string digest_class(const Job& job) {
     const char* tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
     line("tf32 override", tf32 == nullptr ? "" : tf32);
   }
-  const char* isa = std::getenv("ONEDNN_MAX_CPU_ISA");
-  if (isa == nullptr) isa = std::getenv("DNNL_MAX_CPU_ISA");  // its older name
-  line("isa limit", isa == nullptr ? "" : isa);
+  for (const char* limit : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS"}) {
+    const char* isa = std::getenv(limit);
+    line(limit, isa == nullptr ? "" : isa);
+  }
   line("state", job.task->layout()->description());
   // Those that need an order of scores have no part in the State.
   for (const auto& metric : job.task->metrics()) line("metric", metric);

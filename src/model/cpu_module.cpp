@@ -11,6 +11,7 @@
 
 #include "close_enough.hpp"
 #include "graph_edit.hpp"
+#include "linear_layers.hpp"
 #include "onednn_fixes.hpp"
 #include "onednn_fuser.hpp"
 #include "onednn_rewrites.hpp"
@@ -40,6 +41,12 @@ std::string use_own_kernels(torch::jit::Graph& graph, CpuKernels kernels) {
   if (has_convolutions) append(form, "Winograd F(2x2, 3x3)");
   if (pool_without_indices(graph) > 0 && has_own_pools()) append(form, "pools without indices");
   return form;
+}
+
+std::shared_ptr<torch::jit::Graph> with_onednn_linear(torch::jit::Graph& graph) {
+  auto copy = graph.copy();
+  use_onednn_linear(*copy);
+  return copy;
 }
 
 // Setting it up takes some 50 ms, which fewer layers do not bring back.
@@ -109,7 +116,8 @@ CpuModule::CpuModule(torch::jit::Module frozen, Arguments arguments, std::string
       name_(std::move(name)),
       kernels_(kernels),
       module_(std::move(frozen)),
-      plain_(module_.get_method("forward").graph()->copy(), "forward") {}
+      plain_(graph().copy(), "forward"),
+      for_all_shapes_(with_onednn_linear(graph()), "forward") {}
 
 CpuModule::~CpuModule() {
   try {
@@ -165,7 +173,8 @@ std::int64_t CpuModule::least_rows() const {
 
 c10::IValue CpuModule::run(const Tensors& inputs) {
   if (!use_) return rehearse(inputs);
-  return use_ == use_of(inputs) ? run_compiled(inputs) : run_code(plain_, stack_of(inputs));
+  if (use_ == use_of(inputs)) return run_compiled(inputs);
+  return run_code(kernels_ == CpuKernels::torch ? plain_ : for_all_shapes_, stack_of(inputs));
 }
 
 void CpuModule::use_kernels(CpuKernels kernels) {
@@ -231,6 +240,8 @@ void CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {
   form_ = use_own_kernels(*profiled, kernels_);
   has_partitions_ = way && use_onednn_graph(profiled, *way);
   if (has_partitions_) append(form_, name(*way));
+  if (!has_partitions_ && use_onednn_linear(*profiled) > 0)
+    append(form_, "linear layers by oneDNN");
   if (form_.empty()) return;
   hides_nan_ = has_fused_clamps(*profiled);
   compiled_ = std::make_unique<torch::jit::Code>(profiled, "forward");

@@ -41,8 +41,9 @@ class CpuModule {
   Found try_samples(const Tensors& inputs);
   // See Network::least_rows().
   std::int64_t least_rows() const;
-  // Inputs of the shapes that were rehearsed last run what was compiled, others the graph as it is,
-  // and so do those in which NaN or infinity is where the compiled form would hide it.
+  // Inputs of the shapes that were rehearsed last run what was compiled; others run the graph as it
+  // is, apart from linear layers (linear_layers.hpp), and those with NaN or infinity where the
+  // compiled form would hide it run the graph as it is.
   // The first call compiles if nobody has rehearsed; afterwards several threads may run at once.
   c10::IValue run(const Tensors& inputs);
   // From now on the graph is compiled for these kernels.
@@ -79,6 +80,7 @@ class CpuModule {
   CpuKernels kernels_;
   torch::jit::Module module_;
   torch::jit::Code plain_;
+  torch::jit::Code for_all_shapes_;
   std::unique_ptr<torch::jit::Code> compiled_;
   std::optional<Use> use_;       // that was rehearsed last
   bool has_partitions_ = false;  // of oneDNN Graph

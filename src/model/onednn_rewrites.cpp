@@ -12,6 +12,7 @@
 
 #include "graph_edit.hpp"
 #include "hidden_operators.hpp"
+#include "linear_layers.hpp"
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
 #include "value_bounds.hpp"
@@ -213,18 +214,10 @@ void settle_numbers(Graph& graph, Node* node) {
 // oneDNN takes a product whose second matrix lies as linear() has it; GPT-2's are the other way
 // round.
 void rewrite_addmm(Graph& graph, Node* addmm) {
-  const auto bias = constant(addmm, "self");
-  const auto weight = constant(addmm, "mat2");
-  const bool is_linear = bias.isTensor() && bias.toTensor().dim() == 1 && weight.isTensor() &&
-                         weight.toTensor().dim() == 2 && is_one(addmm->namedInput("beta")) &&
-                         is_one(addmm->namedInput("alpha")) &&
-                         bias.toTensor().size(0) == weight.toTensor().size(1);
-  if (!is_linear) return widen_factors(graph, addmm);
-  const torch::jit::WithInsertPoint here(addmm);
-  const std::vector<Value*> inputs{addmm->namedInput("mat1"),
-                                   graph.insertConstant(weight.toTensor().t().contiguous()),
-                                   addmm->namedInput("self")};
-  take_place(addmm, insert(graph, "aten::linear", inputs, addmm->output()));
+  if (is_linear(addmm)) {
+    return replace_by_linear(graph, addmm, linear_weight(addmm).contiguous());
+  }
+  widen_factors(graph, addmm);
 }
 
 // oneDNN has only its reference code for most quotients of tensors.

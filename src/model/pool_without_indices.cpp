@@ -103,10 +103,7 @@ void register_once() {
 
 }  // namespace
 
-bool has_own_pools() {
-  static const bool is_allowed = allowed_vectors() != VectorSet::none;
-  return is_allowed && at::get_num_threads() == 1;
-}
+bool has_own_pools() { return allowed_vectors() != VectorSet::none && at::get_num_threads() == 1; }
 
 int pool_without_indices(Graph& graph) {
   std::vector<Node*> pools;

@@ -1,0 +1,26 @@
+// Linear layers of a frozen graph on the CPU.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/jit/ir/ir.h>
+
+namespace tally::model {
+
+// Whether an aten::addmm is one: a constant matrix of weights, and a constant bias for each column.
+bool is_linear(const torch::jit::Node* addmm);
+
+// Its weights as aten::linear has them, [out, in], without a copy.
+at::Tensor linear_weight(const torch::jit::Node* addmm);
+
+// Puts an aten::linear with these weights in its place.
+void replace_by_linear(torch::jit::Graph& graph, torch::jit::Node* addmm, const at::Tensor& weight);
+
+// What they become.
+inline constexpr const char* kLinear = "tally::linear";
+
+// Those in float32 whose weights are constant and large enough for it to pay become products by
+// oneDNN, for any number of rows. How many there are. LibTorch's own are MKL's, which take twice as
+// long on processors of AMD (decision 40).
+int use_onednn_linear(torch::jit::Graph& graph);
+
+}  // namespace tally::model
