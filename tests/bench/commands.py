@@ -108,11 +108,18 @@ def watch_memory(command: list[object], env: dict[str, str]) -> list[tuple[float
     return [one for one in seen if one[1]]
 
 
-def allocator() -> Path:
+def find_allocator() -> Path | None:
     for name in ALLOCATORS:
         for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"):
             if (Path(folder) / name).exists():
                 return Path(folder) / name
+    return None
+
+
+def allocator() -> Path:
+    found = find_allocator()
+    if found is not None:
+        return found
     sys.exit(f"tuned rivals preload one of {', '.join(ALLOCATORS)}; none is here (Debian: libtcmalloc-minimal4)")
 
 

@@ -32,7 +32,7 @@ class Work:
 class Rival:
     """Processes of a rival, which load once and then evaluate a share of the samples each whenever they are asked.
 
-    Raises RivalError where it cannot run the network.
+    Methods raise RivalError where it cannot run the network.
     """
 
     def __init__(self, name: str, work: Work, layout: Layout) -> None:
@@ -43,6 +43,8 @@ class Rival:
         self._workers = [
             self._start(form, work, layout, i * share, (i + 1) * share, preload) for i in range(layout.processes)
         ]
+
+    def wait_until_ready(self) -> None:
         for worker in self._workers:
             self._answer(worker)
 
@@ -101,12 +103,14 @@ class Started:
     """The rivals that can run this network in this precision, until the end of the block."""
 
     def __init__(self, work: Work, layout: Layout) -> None:
-        self.rivals: dict[str, Rival] = {}
-        for name in RIVALS:
-            if name == "ONNX Runtime" and work.precision != "fp32":
-                continue  # it computes in what the file holds
-            with contextlib.suppress(RivalError):
-                self.rivals[name] = Rival(name, work, layout)
+        # ONNX Runtime computes in what the file holds.
+        names = [name for name in RIVALS if name != "ONNX Runtime" or work.precision == "fp32"]
+        self.rivals = {name: Rival(name, work, layout) for name in names}
+        for name in names:
+            try:
+                self.rivals[name].wait_until_ready()
+            except RivalError:
+                del self.rivals[name]
 
     def __enter__(self) -> "Started":
         return self

@@ -1,6 +1,7 @@
 """What a benchmark ran on, for its table."""
 
 import datetime
+import importlib.metadata
 import os
 import platform
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import amx
 import torch
 import torchmetrics
+from commands import find_allocator
 
 
 def facts(tally: Path) -> dict[str, str]:
@@ -21,12 +23,25 @@ def facts(tally: Path) -> dict[str, str]:
         "torch": torch.__version__,
         "torchmetrics": torchmetrics.__version__,
         "mpi": _first_line("mpirun", "--version"),
+        "rivals": ", ".join(f"{name} {_version(name)}" for name in ("timm", "onnxruntime", "openvino")) + f", {_tcmalloc()}",
     }
 
 
 def precisions() -> list[str]:
     """bf16 only where the processor multiplies in it: elsewhere it is slower for everybody."""
     return ["fp32", "bf16"] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else ["fp32"]
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
+
+
+def _tcmalloc() -> str:
+    found = find_allocator()
+    return found.resolve().name if found else "no allocator to preload"
 
 
 def _processor() -> str:

@@ -66,14 +66,19 @@ def draw() -> list[str]:
 
 
 def _beside(name: str, title: str, setup: Setup, names: Iterable[str]) -> Table:
-    """A row for each network, precision and layout; ratios are medians over the rounds, with the least and the most."""
+    """A row for each network, precision and layout; ratios are medians over the rounds, with the least and the most.
+
+    Rows that are in the folder of results already are not measured again.
+    """
     columns = ["network", "precision", "processes x threads", *RIVALS, *OURS, "Tally / fastest of PyTorch",
                "Tally / fastest"]  # fmt: skip
     table = Table(name, f"{title}: samples per second in the loop", columns)
     means: dict[tuple[str, str], list[list[float]]] = {}
     wanted = [one for one in names if setup.networks is None or one in setup.networks]
     for network, precision, layout in itertools.product(wanted, setup.precisions, LAYOUTS):
-        found = _measure(setup, network, precision, layout)
+        found = setup.measured.get_or_run(
+            [network, precision, str(layout), f"{setup.rounds} rounds", *(["with .pt2"] if setup.packages else [])],
+            functools.partial(_measure, setup, network, precision, layout))
         ratios = [_ratios(found, among) for among in (PYTORCH, RIVALS)]
         rates = [median(found[one], "per_s") if one in found else "-" for one in (*RIVALS, *OURS)]
         row = [network, precision, str(layout), *rates, *map(_spread, ratios)]

@@ -5,8 +5,9 @@
 
 Without --data-dir those that need real data are left out. `--only NAME[,NAME…]` picks some: loop, shares, forward,
 roofline, command, read, packed, metrics, memory, gather, texts, detection, documents, watch, known_networks, families,
-drawn_networks (the last three need tests/bench/requirements.txt). `--networks` takes only some of these. Ratios are medians over rounds in which
-both sides ran next to each other.
+drawn_networks (the last three need tests/bench/requirements.txt). `--networks` takes only some of these. Tables of networks take hours: what is measured is
+kept in FOLDER/measured.jsonl, and a second run of the same program on the same machine goes on from there. Ratios are
+medians over rounds in which both sides ran next to each other.
 """
 
 import argparse
@@ -22,6 +23,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 import amx  # noqa: E402
 import machine  # noqa: E402
 from cases import Cases  # noqa: E402
+from measured import Measured  # noqa: E402
 from network_tables import NETWORK_BENCHMARKS  # noqa: E402
 from tables import BENCHMARKS as OF_CLASSES  # noqa: E402
 from tables import Setup  # noqa: E402
@@ -54,9 +56,10 @@ def main() -> None:
         cases = Cases(options.data_dir, options.cache or Path(folder) / "cache")
         precisions = options.precisions.split(",") if options.precisions else machine.precisions()
         wanted = options.networks.split(",") if options.networks else None
-        setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted, options.packages)
+        facts = machine.facts(options.build / "tally")
+        measured = Measured(options.output / "measured.jsonl", facts)
+        setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted, options.packages, measured)
         tables = [BENCHMARKS[name](setup) for name in names]
-    facts = machine.facts(setup.build / "tally")
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
     (options.output / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")
     head = "".join(f"- {name}: {text}\n" for name, text in facts.items())

@@ -9,6 +9,7 @@ from pathlib import Path
 import programs
 from cases import Cases
 from commands import COMMON, EAGER, KEEPING, SCRIPTED, TUNED, UNTUNED, Case, Layout, Rival, Tally
+from measured import Measured
 from rounds import in_turn, median, median_ratio
 
 TEXTS = 256
@@ -39,6 +40,7 @@ class Setup:
     precisions: list[str]
     networks: list[str] | None = None  # of the tables of networks, only these
     packages: bool = False  # there, also .pt2
+    measured: Measured = field(default_factory=Measured)  # there, rows of this run and of earlier ones
 
     @property
     def tally(self) -> Tally:
