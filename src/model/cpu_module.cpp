@@ -43,12 +43,6 @@ std::string use_own_kernels(torch::jit::Graph& graph, CpuKernels kernels) {
   return form;
 }
 
-Tensors copies(const Tensors& tensors) {
-  Tensors copied;
-  for (const auto& tensor : tensors) copied.push_back(tensor.clone());
-  return copied;
-}
-
 std::shared_ptr<torch::jit::Graph> with_onednn_linear(torch::jit::Graph& graph) {
   auto copy = graph.copy();
   use_onednn_linear(*copy);
@@ -221,22 +215,10 @@ void CpuModule::note(const char* what, const std::exception& reason) {
       format("model '{}': {} ({})", name_, what, first_meaningful_line(reason.what())));
 }
 
-// A network may write over what it is given, and may refuse the numbers of probes.
-CpuModule::Plain CpuModule::run_plain(const Tensors& inputs) const {
-  const auto run_with = [&](const Tensors& probes) {
-    return Plain{probes, profile_shapes(graph(), stack_of(copies(probes)))};
-  };
-  try {
-    return run_with(probe_inputs(inputs));
-  } catch (const std::exception&) {
-    return run_with(inputs);
-  }
-}
-
-// Only a run shows what cannot be compiled.
+// Only a run shows what cannot be compiled. Networks may write over what they are given.
 void CpuModule::find_way(const Tensors& inputs) {
-  const auto [probes, plain] = run_plain(inputs);
-  const auto probe = [&] { return stack_of(copies(probes)); };
+  const auto probe = [&] { return stack_of(probe_inputs(inputs)); };
+  const auto plain = profile_shapes(graph(), probe());
   for (const Way way :
        {Way(Hidden::nothing), Way(Hidden::products), Way(Hidden::products_and_factors), Way()}) {
     if (way && kernels_ == CpuKernels::own) continue;

@@ -70,12 +70,6 @@ class CpuModule {
   c10::IValue run_compiled(const Tensors& inputs) const;
   // For inputs of these shapes.
   void settle(const Tensors& inputs);
-  // As the graph is, with inputs to try other ways with.
-  struct Plain {
-    Tensors probes;
-    Profile profile;
-  };
-  Plain run_plain(const Tensors& inputs) const;
   // Compiles the first way that this network takes; where there is none its graph runs as it is.
   void find_way(const Tensors& inputs);
   void compile(std::shared_ptr<torch::jit::Graph> profiled, Way way);

@@ -6,7 +6,6 @@
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 #include <gmock/gmock.h>
 #include <torch/csrc/jit/api/module.h>
@@ -14,7 +13,6 @@
 
 #include "convolution_fixture.hpp"
 #include "cpu_module.hpp"
-#include "script_net.hpp"
 
 namespace tally::model {
 namespace {
@@ -187,23 +185,6 @@ TEST_F(CpuModuleTest, InputsOfOtherShapesRunTheGraphAsItIs) {
   for (const auto& x : {images(5), at::randn({3, 64, 20, 32})}) {
     EXPECT_TRUE(run(module, x).equal(torch::jit::Module(net).forward({x}).toTensor()));
   }
-}
-
-TEST_F(CpuModuleTest, ANetworkThatRefusesProbesIsTriedWithWhatItIsGiven) {
-  const NamedWeights weights{{"table", at::randn({1, 64})}, {"w", at::randn({64, 64})}};
-  const auto net = frozen_net(weights, R"(
-def forward(self, x):
-    x = torch.embedding(self.table, x)
-    x = torch.sigmoid(torch.linear(x, self.w))
-    return torch.linear(torch.sigmoid(torch.linear(x, self.w)), self.w)
-)");
-  CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
-  const auto tokens = at::zeros({3, 5}, at::kLong);
-  const auto found = run(module, tokens);
-  EXPECT_THAT(module.form(), HasSubstr("oneDNN Graph"));
-  EXPECT_THAT(module.notes(), IsEmpty());
-  const c10::InferenceMode guard;
-  EXPECT_LT(largest_error(found, torch::jit::Module(net).forward({tokens}).toTensor()), 1e-4);
 }
 
 // Each checkpoint of a watch freezes the model anew.
