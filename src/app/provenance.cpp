@@ -20,12 +20,26 @@ namespace tally::app {
 namespace {
 
 // Names that explain a run; never the whole environment, which may hold secrets.
-constexpr std::array kRecordedVariables{
-    "SLURM_JOB_ID",           "SLURM_JOB_NAME",     "SLURM_JOB_PARTITION",
-    "SLURM_NNODES",           "SLURM_NTASKS",       "PBS_JOBID",
-    "OMP_NUM_THREADS",        "OMP_PROC_BIND",      "OMP_PLACES",
-    "MKL_NUM_THREADS",        "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
-    "MKL_ENABLE_INSTRUCTIONS"};
+constexpr std::array kRecordedVariables{"SLURM_JOB_ID",
+                                        "SLURM_JOB_NAME",
+                                        "SLURM_JOB_PARTITION",
+                                        "SLURM_NNODES",
+                                        "SLURM_NTASKS",
+                                        "PBS_JOBID",
+                                        "OMP_NUM_THREADS",
+                                        "OMP_PROC_BIND",
+                                        "OMP_PLACES",
+                                        "MKL_NUM_THREADS",
+                                        "ONEDNN_MAX_CPU_ISA",
+                                        "DNNL_MAX_CPU_ISA",
+                                        "MKL_ENABLE_INSTRUCTIONS",
+                                        "ONEDNN_DEFAULT_FPMATH_MODE",
+                                        "DNNL_DEFAULT_FPMATH_MODE"};
+
+// Those that decide which kernels compute, and with which rounding.
+constexpr std::array kKernelVariables{"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
+                                      "ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE",
+                                      "MKL_ENABLE_INSTRUCTIONS"};
 
 // The command as it was typed, blanks between the words.
 std::string command_line() {
@@ -77,9 +91,9 @@ std::string digest_class(const Job& job) {
     const char* tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
     line("tf32 override", tf32 == nullptr ? "" : tf32);
   }
-  for (const char* limit : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS"}) {
-    const char* isa = std::getenv(limit);
-    line(limit, isa == nullptr ? "" : isa);
+  for (const char* variable : kKernelVariables) {
+    const char* value = std::getenv(variable);
+    line(variable, value == nullptr ? "" : value);
   }
   line("state", job.task->layout()->description());
   // Those that need an order of scores have no part in the State.

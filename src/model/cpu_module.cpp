@@ -43,10 +43,8 @@ std::string use_own_kernels(torch::jit::Graph& graph, CpuKernels kernels) {
   return form;
 }
 
-std::shared_ptr<torch::jit::Graph> with_onednn_linear(torch::jit::Graph& graph) {
-  auto copy = graph.copy();
-  use_onednn_linear(*copy);
-  return copy;
+bool holds_tokens(const Tensors& inputs) {
+  return std::ranges::none_of(inputs, [](const auto& input) { return input.is_floating_point(); });
 }
 
 // Setting it up takes some 50 ms, which fewer layers do not bring back.
@@ -116,8 +114,7 @@ CpuModule::CpuModule(torch::jit::Module frozen, Arguments arguments, std::string
       name_(std::move(name)),
       kernels_(kernels),
       module_(std::move(frozen)),
-      plain_(graph().copy(), "forward"),
-      for_all_shapes_(with_onednn_linear(graph()), "forward") {}
+      plain_(graph().copy(), "forward") {}
 
 CpuModule::~CpuModule() {
   try {
@@ -174,7 +171,7 @@ std::int64_t CpuModule::least_rows() const {
 c10::IValue CpuModule::run(const Tensors& inputs) {
   if (!use_) return rehearse(inputs);
   if (use_ == use_of(inputs)) return run_compiled(inputs);
-  return run_code(kernels_ == CpuKernels::torch ? plain_ : for_all_shapes_, stack_of(inputs));
+  return run_code(for_texts_ ? *for_texts_ : plain_, stack_of(inputs));
 }
 
 void CpuModule::use_kernels(CpuKernels kernels) {
@@ -195,6 +192,7 @@ c10::IValue CpuModule::run_compiled(const Tensors& inputs) const {
 void CpuModule::settle(const Tensors& inputs) {
   use_.reset();
   compiled_.reset();
+  for_texts_.reset();
   notes_.clear();
   form_.clear();
   has_partitions_ = false;
@@ -219,6 +217,7 @@ void CpuModule::note(const char* what, const std::exception& reason) {
 void CpuModule::find_way(const Tensors& inputs) {
   const auto probe = [&] { return stack_of(probe_inputs(inputs)); };
   const auto plain = profile_shapes(graph(), probe());
+  if (holds_tokens(inputs)) prepare_for_texts(probe(), plain.scores);
   for (const Way way :
        {Way(Hidden::nothing), Way(Hidden::products), Way(Hidden::products_and_factors), Way()}) {
     if (way && kernels_ == CpuKernels::own) continue;
@@ -233,6 +232,15 @@ void CpuModule::find_way(const Tensors& inputs) {
       if (!way) throw;
     }
   }
+}
+
+// Texts come in batches of many lengths, which are too many to compile for each.
+void CpuModule::prepare_for_texts(torch::jit::Stack probe, const c10::IValue& plain_scores) {
+  auto fit = graph().copy();
+  if (use_onednn_linear(*fit) == 0) return;
+  auto code = std::make_unique<torch::jit::Code>(std::move(fit), "forward");
+  check_close_enough(run_code(*code, std::move(probe)), plain_scores, kOfKernels);
+  for_texts_ = std::move(code);
 }
 
 void CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {

@@ -30,8 +30,8 @@ class CpuModule {
   CpuModule& operator=(const CpuModule&) = delete;
 
   // Compiles the graph for inputs of these shapes, if it was for others before: with convolutions
-  // of our own and oneDNN Graph, or what of it this network takes. The bits of what follows depend
-  // on the last call alone.
+  // and pools of our own, oneDNN Graph and oneDNN's linear layers, or what of it this network
+  // takes. The bits of what follows depend on the last call alone.
   c10::IValue rehearse(const Tensors& inputs);
   // The scores as the graph gives them, and how many samples it runs best at a time.
   struct Found {
@@ -41,9 +41,9 @@ class CpuModule {
   Found try_samples(const Tensors& inputs);
   // See Network::least_rows().
   std::int64_t least_rows() const;
-  // Inputs of the shapes that were rehearsed last run what was compiled; others run the graph as it
-  // is, apart from linear layers (linear_layers.hpp), and those with NaN or infinity where the
-  // compiled form would hide it run the graph as it is.
+  // Inputs of the shapes that were rehearsed last run what was compiled. Others run the graph as it
+  // is, and so do those in which NaN or infinity is where the compiled form would hide it; texts of
+  // other lengths do so with linear layers by oneDNN (linear_layers.hpp).
   // The first call compiles if nobody has rehearsed; afterwards several threads may run at once.
   c10::IValue run(const Tensors& inputs);
   // From now on the graph is compiled for these kernels.
@@ -72,6 +72,7 @@ class CpuModule {
   void settle(const Tensors& inputs);
   // Compiles the first way that this network takes; where there is none its graph runs as it is.
   void find_way(const Tensors& inputs);
+  void prepare_for_texts(torch::jit::Stack probe, const c10::IValue& plain_scores);
   void compile(std::shared_ptr<torch::jit::Graph> profiled, Way way);
   void note(const char* what, const std::exception& reason);
 
@@ -80,11 +81,11 @@ class CpuModule {
   CpuKernels kernels_;
   torch::jit::Module module_;
   torch::jit::Code plain_;
-  torch::jit::Code for_all_shapes_;
   std::unique_ptr<torch::jit::Code> compiled_;
-  std::optional<Use> use_;       // that was rehearsed last
-  bool has_partitions_ = false;  // of oneDNN Graph
-  bool hides_nan_ = false;       // compiled_, unless inputs are within bounds (value_bounds.hpp)
+  std::unique_ptr<torch::jit::Code> for_texts_;  // of any length
+  std::optional<Use> use_;                       // that was rehearsed last
+  bool has_partitions_ = false;                  // of oneDNN Graph
+  bool hides_nan_ = false;  // compiled_, unless inputs are within bounds (value_bounds.hpp)
   std::string form_;
   std::vector<std::string> notes_;
 };

@@ -1,4 +1,4 @@
-// The instruction set that ONEDNN_MAX_CPU_ISA allows: our own convolutions obey it as oneDNN's do,
+// The instruction set that ONEDNN_MAX_CPU_ISA allows: our own kernels obey it as oneDNN's do,
 // so that an older processor can be imitated.
 #pragma once
 

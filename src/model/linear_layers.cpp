@@ -21,6 +21,13 @@ using Scalars = c10::List<std::optional<at::Scalar>>;
 
 constexpr std::int64_t kLeastWeights = 1 << 16;  // a call of oneDNN costs 10 us
 
+bool fits(const at::Tensor& input, const at::Tensor& weight, const Bias& bias) {
+  const bool has_plain_bias = !bias || (bias->dim() == 1 && bias->size(0) == weight.size(0) &&
+                                        bias->is_contiguous() && bias->scalar_type() == at::kFloat);
+  return has_plain_bias && input.numel() > 0 && input.scalar_type() == at::kFloat &&
+         input.dim() >= 2 && input.size(-1) == weight.size(1);
+}
+
 // aten::linear's arguments.
 at::Tensor linear_by_onednn(const at::Tensor& input, const at::Tensor& weight, const Bias& bias) {
   using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const Bias&, c10::string_view,
@@ -28,11 +35,9 @@ at::Tensor linear_by_onednn(const at::Tensor& input, const at::Tensor& weight, c
   static const auto kOperator = c10::Dispatcher::singleton()
                                     .findSchemaOrThrow("mkldnn::_linear_pointwise", "")
                                     .typed<Signature>();
-  const bool fits = input.numel() > 0 && input.scalar_type() == at::kFloat && input.dim() >= 2 &&
-                    input.size(-1) == weight.size(1);
-  // What does not, and what is wrong with it, is LibTorch's to say.
-  return fits ? kOperator.call(input, weight, bias, "none", Scalars(), {})
-              : at::linear(input, weight, bias);
+  // What does not fit, and what is wrong with it, is LibTorch's to compute and to say.
+  return fits(input, weight, bias) ? kOperator.call(input, weight, bias, "none", Scalars(), {})
+                                   : at::linear(input, weight, bias);
 }
 
 // The first call makes the operator known, until the process ends.
@@ -48,20 +53,22 @@ bool is_one(const at::IValue& factor) {
   return factor.isScalar() && factor.toScalar().toDouble() == 1;
 }
 
-// One that pays.
-bool suits(const Node* node) {
-  if (!at::hasMKLDNN() || !is_a(node, {"aten::linear"})) return false;
-  const auto weight = constant(node, "weight");
-  if (!weight.isTensor()) return false;
-  const auto& tensor = weight.toTensor();
-  return is_tensor_or_none(node->namedInput("bias")) && tensor.dim() == 2 &&
-         tensor.scalar_type() == at::kFloat && tensor.layout() == at::kStrided &&
-         tensor.numel() >= kLeastWeights;
+bool pays(const at::Tensor& weight) {
+  return weight.dim() == 2 && weight.scalar_type() == at::kFloat &&
+         weight.layout() == at::kStrided && weight.is_non_overlapping_and_dense() &&
+         weight.numel() >= kLeastWeights;
+}
+
+bool suits(const Node* linear) {
+  const auto weight = constant(linear, "weight");
+  return weight.isTensor() && pays(weight.toTensor()) &&
+         is_tensor_or_none(linear->namedInput("bias"));
 }
 
 }  // namespace
 
 bool is_linear(const Node* addmm) {
+  if (!is_a(addmm, {"aten::addmm"}) || addmm->inputs().size() != 5) return false;  // its overloads
   const auto bias = constant(addmm, "self");
   const auto weight = constant(addmm, "mat2");
   return bias.isTensor() && bias.toTensor().dim() == 1 && weight.isTensor() &&
@@ -79,14 +86,15 @@ void replace_by_linear(Graph& graph, Node* addmm, const at::Tensor& weight) {
 }
 
 int use_onednn_linear(Graph& graph) {
+  if (!at::hasMKLDNN()) return 0;
+  for (Node* node : all_nodes(graph.block())) {
+    if (!is_linear(node)) continue;
+    const auto weight = linear_weight(node);
+    if (pays(weight)) replace_by_linear(graph, node, weight);
+  }
   int count = 0;
   for (Node* node : all_nodes(graph.block())) {
-    if (is_a(node, {"aten::addmm"}) && is_linear(node)) {
-      replace_by_linear(graph, node, linear_weight(node));
-    }
-  }
-  for (Node* node : all_nodes(graph.block())) {
-    if (!suits(node)) continue;
+    if (!is_a(node, {"aten::linear"}) || node->inputs().size() != 3 || !suits(node)) continue;
     register_once();
     ++count;
     const torch::jit::WithInsertPoint here(node);

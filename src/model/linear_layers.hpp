@@ -6,8 +6,9 @@
 
 namespace tally::model {
 
-// Whether an aten::addmm is one: a constant matrix of weights, and a constant bias for each column.
-bool is_linear(const torch::jit::Node* addmm);
+// Whether a node is an aten::addmm that is one: a constant matrix of weights, and a constant bias
+// for each column.
+bool is_linear(const torch::jit::Node* node);
 
 // Its weights as aten::linear has them, [out, in], without a copy.
 at::Tensor linear_weight(const torch::jit::Node* addmm);

@@ -52,6 +52,15 @@ def test_own_kernels_obey_the_cap_of_onednn(prepared: Prepared, evaluate: Evalua
 
 
 @AVX2
+def test_own_pools_obey_it_too(prepared: Prepared, evaluate: Evaluate) -> None:
+    model, data = prepared.trained_model("mnist_convnet"), prepared.data_of("mnist_convnet")
+    assert "pools without indices" in form(evaluate(model, data))
+    capped = evaluate(model, data, env={"ONEDNN_MAX_CPU_ISA": "SSE41"})
+    assert "pools" not in form(capped)
+    check_known(capped, "mnist_convnet")
+
+
+@AVX2
 def test_ranks_that_differ_run_the_model_as_it_is(prepared: Prepared, tally: Program, tmp_path: Path) -> None:
     """A rank with the kernels of an older processor, beside one without."""
     model, data = prepared.trained_model(NETWORK), prepared.data_of(NETWORK)

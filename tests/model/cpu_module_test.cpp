@@ -1,18 +1,19 @@
 // What becomes of whole networks: what runs in them, and what is left alone.
 #include <limits>
-#include <map>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
-#include <ATen/record_function.h>
 #include <gmock/gmock.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/passes/freeze_module.h>
 
+#include "calls.hpp"
 #include "convolution_fixture.hpp"
 #include "cpu_module.hpp"
+#include "script_net.hpp"
 
 namespace tally::model {
 namespace {
@@ -21,35 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-thread_local std::map<std::string, int>* calls_here = nullptr;
-
-std::unique_ptr<at::ObserverContext> note_call(const at::RecordFunction& call) {
-  ++(*calls_here)[call.name()];
-  return nullptr;
-}
-
-// How often this thread calls each operator, to the end of the scope.
-class Calls {
- public:
-  Calls()
-      : callback_(at::addThreadLocalCallback(
-            at::RecordFunctionCallback(note_call).scopes({at::RecordScope::FUNCTION}))) {
-    calls_here = &counts_;
-  }
-  ~Calls() {
-    at::removeCallback(callback_);
-    calls_here = nullptr;
-  }
-  Calls(const Calls&) = delete;
-  Calls& operator=(const Calls&) = delete;
-
-  int of(const char* name) { return counts_[name]; }
-
- private:
-  std::map<std::string, int> counts_;
-  at::CallbackHandle callback_;
-};
 
 // A frozen network of two layers.
 torch::jit::Module frozen(const Layer& first, const Layer& second, const std::string& forward) {
@@ -185,6 +157,44 @@ TEST_F(CpuModuleTest, InputsOfOtherShapesRunTheGraphAsItIs) {
   for (const auto& x : {images(5), at::randn({3, 64, 20, 32})}) {
     EXPECT_TRUE(run(module, x).equal(torch::jit::Module(net).forward({x}).toTensor()));
   }
+}
+
+constexpr const char* kTextNet = R"(
+def forward(self, x):
+    x = torch.sigmoid(torch.linear(torch.embedding(self.table, x), self.w))
+    return torch.linear(torch.sigmoid(torch.linear(x, self.w)), self.w)
+)";
+
+torch::jit::Module text_net() {
+  return frozen_net({{"table", at::randn({2, 256})}, {"w", at::randn({256, 256}) / 16}}, kTextNet);
+}
+
+at::Tensor tokens(std::int64_t length) { return at::ones({3, length}, at::kLong); }
+
+TEST_F(CpuModuleTest, TextsOfOtherLengthsHaveLinearLayersByOnednn) {
+  const auto net = text_net();
+  CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
+  CpuModule plain(net, {}, "net.pt", CpuKernels::torch);
+  run(module, tokens(7));
+  run(plain, tokens(7));
+  EXPECT_EQ(module.form(), "oneDNN Graph");
+  for (const std::int64_t length : {1, 5, 12}) {
+    Calls calls;
+    const auto found = run(module, tokens(length));
+    EXPECT_EQ(calls.of("mkldnn::_linear_pointwise"), 3);
+    const auto exact = run(plain, tokens(length));
+    EXPECT_EQ(calls.of("mkldnn::_linear_pointwise"), 3) << "none of the plain one's";
+    EXPECT_LT(largest_error(found, exact.to(at::kDouble)), 1e-5);
+  }
+}
+
+TEST_F(CpuModuleTest, WithoutOnednnGraphLinearLayersAreOnednns) {
+  CpuModule module(text_net(), {}, "net.pt", CpuKernels::own);
+  run(module, tokens(7));
+  EXPECT_EQ(module.form(), "linear layers by oneDNN");
+  Calls calls;
+  run(module, tokens(7));
+  EXPECT_EQ(calls.of("mkldnn::_linear_pointwise"), 3);
 }
 
 // Each checkpoint of a watch freezes the model anew.

@@ -2,6 +2,7 @@
 #include "linear_layers.hpp"
 
 #include <limits>
+#include <utility>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
@@ -10,6 +11,7 @@
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
+#include "calls.hpp"
 #include "profiled_graph.hpp"
 #include "script_net.hpp"
 
@@ -23,7 +25,8 @@ NamedWeights weights(at::ScalarType type = at::kFloat) {
   return {{"w", at::randn({kOut, kIn}).to(type)},
           {"wt", at::randn({kIn, kOut}).to(type)},
           {"few", at::randn({10, kOut}).to(type)},
-          {"b", at::randn({kOut}).to(type)}};
+          {"b", at::randn({kOut}).to(type)},
+          {"row", at::randn({1, kOut}).to(type)}};
 }
 
 // A network in both forms.
@@ -54,7 +57,8 @@ class Both {
 };
 
 TEST(LinearLayersTest, GiveTheSameWhateverTheRows) {
-  for (const char* layer : {"torch.linear(x, self.w, self.b)", "torch.linear(x, self.w, None)"}) {
+  for (const char* layer : {"torch.linear(x, self.w, self.b)", "torch.linear(x, self.w, None)",
+                            "torch.linear(x, self.w, self.row)"}) {
     const Both net(std::string("    return torch.relu(") + layer + ")\n");
     ASSERT_EQ(net.num_layers(), 1) << layer;
     for (const auto& x : {at::randn({3, kIn}), at::randn({1, kIn}), at::randn({2, 7, kIn}),
@@ -75,6 +79,28 @@ TEST(LinearLayersTest, ProductsWithTransposedWeightsAreSuch) {
   for (const char* other : {"torch.addmm(self.b, x, self.wt, beta=2)",
                             "torch.addmm(self.b, x, self.wt, alpha=2)", "torch.mm(x, self.wt)"}) {
     EXPECT_EQ(Both(std::string("    return ") + other + "\n").num_layers(), 0) << other;
+  }
+}
+
+TEST(LinearLayersTest, RunInOnednnWhereItTakesThem) {
+  const Both net("    return torch.linear(x, self.w, self.b)\n");
+  for (const auto& [x, count] : {std::pair{at::randn({3, kIn}), 1},
+                                 {at::randn({2, 7, kIn}), 1},
+                                 {at::randn({kIn}), 0},
+                                 {at::randn({0, kIn}), 0}}) {
+    Calls calls;
+    net(x);
+    EXPECT_EQ(calls.of("mkldnn::_linear_pointwise"), count) << x.sizes();
+  }
+}
+
+TEST(LinearLayersTest, WhatWritesToATensorThatIsGivenStays) {
+  for (const char* layer :
+       {"torch.linear(x, self.w, self.b, out=y)", "torch.addmm(self.b, x, self.wt, out=y)"}) {
+    const Both net("    y = torch.empty([0])\n    return " + std::string(layer) + " + y\n");
+    EXPECT_EQ(net.num_layers(), 0) << layer;
+    const auto x = at::randn({3, kIn});
+    EXPECT_TRUE(net(x).equal(net.plain(x))) << layer;
   }
 }
 
