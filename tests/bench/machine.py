@@ -1,6 +1,7 @@
 """What a benchmark ran on, for its table."""
 
 import datetime
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -11,6 +12,12 @@ import amx
 import torch
 import torchmetrics
 from commands import find_allocator
+
+RIVALS = ("onnxruntime", "openvino", "timm", "torchvision", "transformers")
+HERE = Path(__file__).resolve().parent
+# What decides the work of those who are compared.
+SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "contenders", "networks", "onnx_export", "rival_worker")),
+           HERE.parent / "support" / "models.py"]  # fmt: skip
 
 
 def facts(tally: Path) -> dict[str, str]:
@@ -23,13 +30,18 @@ def facts(tally: Path) -> dict[str, str]:
         "torch": torch.__version__,
         "torchmetrics": torchmetrics.__version__,
         "mpi": _first_line("mpirun", "--version"),
-        "rivals": ", ".join(f"{name} {_version(name)}" for name in ("timm", "onnxruntime", "openvino")) + f", {_tcmalloc()}",
+        "rivals": ", ".join(f"{name} {_version(name)}" for name in RIVALS) + f", {_tcmalloc()}",
+        "bench": _digest(),
     }
 
 
 def precisions() -> list[str]:
     """bf16 only where the processor multiplies in it: elsewhere it is slower for everybody."""
     return ["fp32", "bf16"] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else ["fp32"]
+
+
+def _digest() -> str:
+    return hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:12]
 
 
 def _version(package: str) -> str:

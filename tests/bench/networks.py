@@ -51,7 +51,7 @@ def normaliser(
     """From images as they are stored, [batch, height, width, channels] bytes, to what the network takes; it normalises as
     the network was trained, where that is known, else as the attributes of the data set say."""
     trained = normalisation(name) or attributes
-    swaps, order = trained["channels"] != attributes["channels"], [2, 1, 0]
+    swaps, order = swaps_channels(trained, attributes), [2, 1, 0]
     mean = torch.tensor(trained["mean"], dtype=torch.float32).view(1, -1, 1, 1)
     std = torch.tensor(trained["std"], dtype=torch.float32).view(1, -1, 1, 1)
     factor, shift = float(trained["scale"]) / std, mean / std
@@ -61,6 +61,16 @@ def normaliser(
         return stored.to(torch.float32, memory_format=layout).mul_(factor).sub_(shift).to(dtype)
 
     return normalise
+
+
+def swaps_channels(trained: Mapping, attributes: Mapping) -> bool:
+    """Whether a network wants them in the other order than they are stored in."""
+    wanted, stored = (one["channels"] for one in (trained, attributes))
+    return _text(wanted) != _text(stored)
+
+
+def _text(attribute: bytes | str) -> str:
+    return attribute.decode() if isinstance(attribute, bytes) else attribute
 
 
 def side(name: str) -> int:

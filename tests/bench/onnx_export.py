@@ -16,7 +16,7 @@ class FromStored(torch.nn.Module):
         super().__init__()
         trained = networks.normalisation(name) or attributes
         self.network = networks.make(name)
-        self.swaps = trained["channels"] != attributes["channels"]
+        self.swaps = networks.swaps_channels(trained, attributes)
         std = torch.tensor(trained["std"], dtype=torch.float64)
         self.register_buffer("factor", (float(trained["scale"]) / std).float().view(1, -1, 1, 1))
         self.register_buffer("shift", (torch.tensor(trained["mean"]) / std).float().view(1, -1, 1, 1))

@@ -2,8 +2,8 @@
 
     python rival_worker.py --form llga --network resnet50 --data set.h5 --first 0 --end 256 --threads 2
 
-Prints a line when it is ready; then answers each line on standard input with the seconds of one pass and how many samples
-were right. Forms: eager (channels-last), compile (torch.compile with freezing), llga (TorchScript with oneDNN Graph),
+Prints a line when it is ready; then answers each line on standard input with the seconds of one pass and the class of each
+sample. Forms: eager (channels-last), compile (torch.compile with freezing), llga (TorchScript with oneDNN Graph),
 onnxruntime and openvino (of --onnx, which takes what the data set stores and normalises it itself). What is counted, the
 best class alone, is less than Tally counts.
 """
@@ -98,13 +98,15 @@ def openvino_infer(given: argparse.Namespace, stored: h5py.Dataset) -> Infer:
 MAKERS = {"onnxruntime": onnxruntime_infer, "openvino": openvino_infer}
 
 
-def one_pass(given: argparse.Namespace, file: h5py.File, stored: h5py.Dataset, infer: Infer) -> dict[str, float]:
+def one_pass(given: argparse.Namespace, file: h5py.File, stored: h5py.Dataset, infer: Infer) -> dict[str, object]:
     labels = file["/targets/label"]
-    begin, correct = time.perf_counter(), 0
+    begin, correct, classes = time.perf_counter(), 0, []
     for first in range(given.first, given.end, given.batch_size):
         rows = slice(first, min(first + given.batch_size, given.end))
-        correct += int((infer(stored[rows]) == labels[rows]).sum())
-    return {"loop_s": time.perf_counter() - begin, "correct": correct}
+        classes.append(infer(stored[rows]))
+        correct += int((classes[-1] == labels[rows]).sum())
+    loop_s = time.perf_counter() - begin
+    return {"loop_s": loop_s, "correct": correct, "classes": np.concatenate(classes).tolist()}
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from cases import Cases  # noqa: E402
 from measured import Measured  # noqa: E402
 from network_tables import NETWORK_BENCHMARKS  # noqa: E402
 from tables import BENCHMARKS as OF_CLASSES  # noqa: E402
-from tables import Setup  # noqa: E402
+from tables import Setup, Table  # noqa: E402
 from task_tables import TASK_BENCHMARKS  # noqa: E402
 
 BENCHMARKS = OF_CLASSES | TASK_BENCHMARKS | NETWORK_BENCHMARKS
@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, help="real data sets and weights")
     parser.add_argument("--cache", type=Path, help="where prepared files are kept; else a temporary folder")
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--document", type=Path, help="docs/benchmarks.md: tables between marks of their names are replaced")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join(BENCHMARKS))
     parser.add_argument("--networks", help="of the tables of networks, only these")
@@ -50,6 +51,10 @@ def main() -> None:
             parser.error(f"'{name}' is no benchmark; there are {', '.join(BENCHMARKS)}")
     if not (options.build / "tests" / "bench" / "step_share").exists():
         parser.error(f"'{options.build}' has no benchmarks: build the target tally_bench")
+    if options.document:
+        missing = [name for name in names if not has_place(options.document.read_text(), name)]
+        if missing:
+            parser.error(f"{options.document} has no marks for {', '.join(missing)}: expected {marks(missing[0])}")
     options.output.mkdir(parents=True, exist_ok=True)
     amx.leave_out_broken_amx()
     with tempfile.TemporaryDirectory() as folder:
@@ -62,9 +67,41 @@ def main() -> None:
         tables = [BENCHMARKS[name](setup) for name in names]
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
     (options.output / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")
+    facts["date"] = ", ".join(sorted(measured.days))
     head = "".join(f"- {name}: {text}\n" for name, text in facts.items())
     (options.output / "benchmarks.md").write_text(head + "\n" + "\n".join(table.markdown() for table in tables))
+    if options.document:
+        write_into(options.document, tables, f"`{_words(options)}`; {'; '.join(map(': '.join, facts.items()))}.")
     print((options.output / "benchmarks.md").read_text())
+
+
+def _words(options: argparse.Namespace) -> str:
+    """Those that decide what is measured."""
+    words = ["--only", options.only, "--rounds", str(options.rounds)]
+    for name in ("networks", "precisions"):
+        words += [f"--{name}", getattr(options, name)] if getattr(options, name) else []
+    return " ".join(words + ["--packages"] * options.packages)
+
+
+def marks(name: str) -> tuple[str, str]:
+    """Between which a document has a table."""
+    return f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+
+
+def has_place(document: str, name: str) -> bool:
+    begin, end = marks(name)
+    return begin in document and end in document.split(begin, 1)[1]
+
+
+def write_into(document: Path, tables: list[Table], head: str) -> None:
+    """Puts each table, under `head`, between its marks."""
+    text = document.read_text()
+    for table in tables:
+        begin, end = marks(table.name)
+        before, rest = text.split(begin, 1)
+        after = rest.split(end, 1)[1]
+        text = f"{before}{begin}{head}\n\n{table.grid()}{end}{after}"
+    document.write_text(text)
 
 
 main()

@@ -23,7 +23,10 @@ class Table:
     rows: list[list[object]] = field(default_factory=list)
 
     def markdown(self) -> str:
-        lines = [f"## {self.title}", "", "| " + " | ".join(self.columns) + " |", "|---" * len(self.columns) + "|"]
+        return f"## {self.title}\n\n{self.grid()}"
+
+    def grid(self) -> str:
+        lines = ["| " + " | ".join(self.columns) + " |", "|---" * len(self.columns) + "|"]
         return "\n".join(lines + ["| " + " | ".join(map(_text, row)) + " |" for row in self.rows]) + "\n"
 
 
