@@ -1,5 +1,6 @@
 #include "provenance.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -20,23 +21,11 @@ namespace tally::app {
 namespace {
 
 // Names that explain a run; never the whole environment, which may hold secrets.
-constexpr std::array kRecordedVariables{"SLURM_JOB_ID",
-                                        "SLURM_JOB_NAME",
-                                        "SLURM_JOB_PARTITION",
-                                        "SLURM_NNODES",
-                                        "SLURM_NTASKS",
-                                        "PBS_JOBID",
-                                        "OMP_NUM_THREADS",
-                                        "OMP_PROC_BIND",
-                                        "OMP_PLACES",
-                                        "MKL_NUM_THREADS",
-                                        "ONEDNN_MAX_CPU_ISA",
-                                        "DNNL_MAX_CPU_ISA",
-                                        "MKL_ENABLE_INSTRUCTIONS",
-                                        "ONEDNN_DEFAULT_FPMATH_MODE",
-                                        "DNNL_DEFAULT_FPMATH_MODE"};
+constexpr std::array kRecordedVariables{
+    "SLURM_JOB_ID", "SLURM_JOB_NAME",  "SLURM_JOB_PARTITION", "SLURM_NNODES", "SLURM_NTASKS",
+    "PBS_JOBID",    "OMP_NUM_THREADS", "OMP_PROC_BIND",       "OMP_PLACES",   "MKL_NUM_THREADS"};
 
-// Those that decide which kernels compute, and with which rounding.
+// Recorded too: they decide which kernels compute, and with which rounding.
 constexpr std::array kKernelVariables{"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
                                       "ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE",
                                       "MKL_ENABLE_INSTRUCTIONS"};
@@ -128,9 +117,11 @@ std::vector<std::pair<std::string, std::string>> environment_of(const comm::Comm
   if (model::leave_out_broken_amx()) {
     entries.emplace_back("amx", "left out: announced by the processor, which cannot run it");
   }
-  for (const char* name : kRecordedVariables) {
+  const auto record = [&](const char* name) {
     if (const char* value = std::getenv(name)) entries.emplace_back(name, value);
-  }
+  };
+  std::ranges::for_each(kRecordedVariables, record);
+  std::ranges::for_each(kKernelVariables, record);
   return entries;
 }
 

@@ -248,8 +248,8 @@ void CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {
   form_ = use_own_kernels(*profiled, kernels_);
   has_partitions_ = way && use_onednn_graph(profiled, *way);
   if (has_partitions_) append(form_, name(*way));
-  if (!has_partitions_ && use_onednn_linear(*profiled) > 0)
-    append(form_, "linear layers by oneDNN");
+  const bool has_linear = !has_partitions_ && use_onednn_linear(*profiled) > 0;
+  if (has_linear) append(form_, "linear layers by oneDNN");
   if (form_.empty()) return;
   hides_nan_ = has_fused_clamps(*profiled);
   compiled_ = std::make_unique<torch::jit::Code>(profiled, "forward");

@@ -41,10 +41,11 @@ class CpuModule {
   Found try_samples(const Tensors& inputs);
   // See Network::least_rows().
   std::int64_t least_rows() const;
-  // Inputs of the shapes that were rehearsed last run what was compiled. Others run the graph as it
-  // is, and so do those in which NaN or infinity is where the compiled form would hide it; texts of
-  // other lengths do so with linear layers by oneDNN (linear_layers.hpp).
-  // The first call compiles if nobody has rehearsed; afterwards several threads may run at once.
+  // Inputs of the shapes that the graph was last compiled for run the compiled graph. Others run
+  // the graph as it is, and so do those with NaN or infinity that the compiled graph would hide.
+  // Texts of other lengths run the graph with linear layers by oneDNN (linear_layers.hpp). The
+  // first call compiles the graph if rehearse() was not called; afterwards several threads may run
+  // at once.
   c10::IValue run(const Tensors& inputs);
   // From now on the graph is compiled for these kernels.
   void use_kernels(CpuKernels kernels);
@@ -83,7 +84,7 @@ class CpuModule {
   torch::jit::Code plain_;
   std::unique_ptr<torch::jit::Code> compiled_;
   std::unique_ptr<torch::jit::Code> for_texts_;  // of any length
-  std::optional<Use> use_;                       // that was rehearsed last
+  std::optional<Use> use_;                       // what the graph was last compiled for
   bool has_partitions_ = false;                  // of oneDNN Graph
   bool hides_nan_ = false;  // compiled_, unless inputs are within bounds (value_bounds.hpp)
   std::string form_;

@@ -19,6 +19,7 @@ using torch::jit::Node;
 using Bias = std::optional<at::Tensor>;
 using Scalars = c10::List<std::optional<at::Scalar>>;
 
+constexpr const char* kLinear = "tally::linear";
 constexpr std::int64_t kLeastWeights = 1 << 16;  // a call of oneDNN costs 10 us
 
 bool fits(const at::Tensor& input, const at::Tensor& weight, const Bias& bias) {

@@ -16,12 +16,9 @@ at::Tensor linear_weight(const torch::jit::Node* addmm);
 // Puts an aten::linear with these weights in its place.
 void replace_by_linear(torch::jit::Graph& graph, torch::jit::Node* addmm, const at::Tensor& weight);
 
-// What they become.
-inline constexpr const char* kLinear = "tally::linear";
-
-// Those in float32 whose weights are constant and large enough for it to pay become products by
-// oneDNN, for any number of rows. How many there are. LibTorch's own are MKL's, which take twice as
-// long on processors of AMD (decision 40).
+// Layers in float32 whose weights are constant, and large enough for it to pay, become products by
+// oneDNN for any number of rows; returns how many. LibTorch's own are MKL's, which took twice as
+// long on a processor of AMD (decision 40).
 int use_onednn_linear(torch::jit::Graph& graph);
 
 }  // namespace tally::model

@@ -31,7 +31,7 @@ def facts(tally: Path) -> dict[str, str]:
         "torchmetrics": torchmetrics.__version__,
         "mpi": _first_line("mpirun", "--version"),
         "rivals": ", ".join(f"{name} {_version(name)}" for name in RIVALS) + f", {_tcmalloc()}",
-        "bench": _digest(),
+        "digest": _digest(tally),
     }
 
 
@@ -40,8 +40,9 @@ def precisions() -> list[str]:
     return ["fp32", "bf16"] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else ["fp32"]
 
 
-def _digest() -> str:
-    return hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:12]
+def _digest(tally: Path) -> str:
+    """Of the program and the bench: revisions do not tell trees apart that have changes."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in [tally, *SOURCES])).hexdigest()[:12]
 
 
 def _version(package: str) -> str:

@@ -9,29 +9,41 @@ Rounds = dict[str, list[dict[str, float]]]  # by contender
 
 
 class Measured:
-    """Lines of `file`: what was measured, where, and its rounds. Without a file nothing is kept."""
+    """Lines of `file`: what was measured, where, and its rounds. Without a file nothing is kept.
+
+    Lines of another machine, or of other programs, are not used.
+    """
 
     def __init__(self, file: Path | None = None, facts: dict[str, str] | None = None) -> None:
         self._file, self._facts = file, facts or {}
-        self.days = {self._facts.get("date", "")}  # on which anything was measured
-        self._known: dict[tuple[str, ...], Rounds] = {}
+        self._known: dict[tuple[str, ...], tuple[Rounds, str]] = {}
+        self.days = {self._today}  # of the rows that were asked for
         if file is not None and file.exists():
             for text in file.read_text().splitlines():
-                with contextlib.suppress(json.JSONDecodeError):  # a run ended while it wrote this one
+                with contextlib.suppress(json.JSONDecodeError):  # a run ended while it wrote this line
                     line = json.loads(text)
-                    if self._same_machine(line["machine"]):
-                        self._known[tuple(line["what"])] = line["rounds"]
-                        self.days.add(line["machine"].get("date", ""))
+                    if self._fits(line["machine"]):
+                        self._known[tuple(line["what"])] = (line["rounds"], line["machine"]["date"])
 
     def get_or_run(self, what: Sequence[str], measure: Callable[[], Rounds]) -> Rounds:
         if tuple(what) not in self._known:
-            self._known[tuple(what)] = rounds = measure()
-            if self._file is not None:
-                line = {"what": list(what), "machine": self._facts, "rounds": rounds}
-                with self._file.open("a") as file:
-                    file.write(json.dumps(line) + "\n")
-        return self._known[tuple(what)]
+            self._known[tuple(what)] = (measure(), self._today)
+            self._keep(what)
+        rounds, day = self._known[tuple(what)]
+        self.days.add(day)
+        return rounds
 
-    def _same_machine(self, facts: dict[str, str]) -> bool:
-        """And the same programs: all but the day."""
+    @property
+    def _today(self) -> str:
+        return self._facts.get("date", "")
+
+    def _keep(self, what: Sequence[str]) -> None:
+        if self._file is None:
+            return
+        line = {"what": list(what), "machine": self._facts, "rounds": self._known[tuple(what)][0]}
+        with self._file.open("a") as file:
+            file.write("\n" + json.dumps(line))  # first: the last line may be half a one
+
+    def _fits(self, facts: dict[str, str]) -> bool:
+        """All but the day."""
         return all(facts.get(name) == text for name, text in self._facts.items() if name != "date")

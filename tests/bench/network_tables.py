@@ -12,7 +12,8 @@ from dataclasses import replace
 from commands import Case, Layout
 from contenders import PYTORCH, RIVALS, Figures, Rival, RivalError, Started, Work, tally
 from rounds import in_turn, median
-from tables import Setup, Table
+from table import Table
+from tables import Setup
 
 TALLY, PLAIN, PACKAGE = "Tally", "Tally, LibTorch's kernels", "Tally, .pt2"
 OURS = [PLAIN, PACKAGE, TALLY]

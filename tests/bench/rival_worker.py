@@ -2,8 +2,8 @@
 
     python rival_worker.py --form llga --network resnet50 --data set.h5 --first 0 --end 256 --threads 2
 
-Prints a line when it is ready; then answers each line on standard input with the seconds of one pass and the class of each
-sample. Forms: eager (channels-last), compile (torch.compile with freezing), llga (TorchScript with oneDNN Graph),
+Prints a line when it is ready; then answers each line on standard input with the seconds of one pass, how many samples
+were right and the class of each. Forms: eager (channels-last), compile (torch.compile with freezing), llga (TorchScript with oneDNN Graph),
 onnxruntime and openvino (of --onnx, which takes what the data set stores and normalises it itself). What is counted, the
 best class alone, is less than Tally counts.
 """

@@ -23,10 +23,11 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 import amx  # noqa: E402
 import machine  # noqa: E402
 from cases import Cases  # noqa: E402
+from document import has_place, marks, write_into  # noqa: E402
 from measured import Measured  # noqa: E402
 from network_tables import NETWORK_BENCHMARKS  # noqa: E402
 from tables import BENCHMARKS as OF_CLASSES  # noqa: E402
-from tables import Setup, Table  # noqa: E402
+from tables import Setup  # noqa: E402
 from task_tables import TASK_BENCHMARKS  # noqa: E402
 
 BENCHMARKS = OF_CLASSES | TASK_BENCHMARKS | NETWORK_BENCHMARKS
@@ -62,12 +63,12 @@ def main() -> None:
         precisions = options.precisions.split(",") if options.precisions else machine.precisions()
         wanted = options.networks.split(",") if options.networks else None
         facts = machine.facts(options.build / "tally")
-        measured = Measured(options.output / "measured.jsonl", facts)
+        measured = Measured(options.output / "measured.jsonl", dict(facts))
         setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted, options.packages, measured)
         tables = [BENCHMARKS[name](setup) for name in names]
+    facts["date"] = ", ".join(sorted(measured.days))
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
     (options.output / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")
-    facts["date"] = ", ".join(sorted(measured.days))
     head = "".join(f"- {name}: {text}\n" for name, text in facts.items())
     (options.output / "benchmarks.md").write_text(head + "\n" + "\n".join(table.markdown() for table in tables))
     if options.document:
@@ -81,27 +82,5 @@ def _words(options: argparse.Namespace) -> str:
     for name in ("networks", "precisions"):
         words += [f"--{name}", getattr(options, name)] if getattr(options, name) else []
     return " ".join(words + ["--packages"] * options.packages)
-
-
-def marks(name: str) -> tuple[str, str]:
-    """Between which a document has a table."""
-    return f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-
-
-def has_place(document: str, name: str) -> bool:
-    begin, end = marks(name)
-    return begin in document and end in document.split(begin, 1)[1]
-
-
-def write_into(document: Path, tables: list[Table], head: str) -> None:
-    """Puts each table, under `head`, between its marks."""
-    text = document.read_text()
-    for table in tables:
-        begin, end = marks(table.name)
-        before, rest = text.split(begin, 1)
-        after = rest.split(end, 1)[1]
-        text = f"{before}{begin}{head}\n\n{table.grid()}{end}{after}"
-    document.write_text(text)
-
 
 main()

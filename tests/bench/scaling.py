@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 import cluster_model  # noqa: E402
 import machine  # noqa: E402
 from commands import environment, timed  # noqa: E402
-from tables import Table  # noqa: E402
+from table import Table  # noqa: E402
 from tally_data import DataSetWriter  # noqa: E402
 
 SAMPLES, FEATURES, CLASSES, BATCH = 65_536, 64, 1000, 64

@@ -11,29 +11,9 @@ from cases import Cases
 from commands import COMMON, EAGER, KEEPING, SCRIPTED, TUNED, UNTUNED, Case, Layout, Rival, Tally
 from measured import Measured
 from rounds import in_turn, median, median_ratio
+from table import Table
 
 TEXTS = 256
-
-
-@dataclass
-class Table:
-    name: str
-    title: str
-    columns: list[str]
-    rows: list[list[object]] = field(default_factory=list)
-
-    def markdown(self) -> str:
-        return f"## {self.title}\n\n{self.grid()}"
-
-    def grid(self) -> str:
-        lines = ["| " + " | ".join(self.columns) + " |", "|---" * len(self.columns) + "|"]
-        return "\n".join(lines + ["| " + " | ".join(map(_text, row)) + " |" for row in self.rows]) + "\n"
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 @dataclass

@@ -12,7 +12,8 @@ import torch
 from cases import ROOT
 from commands import Case, Layout, allocator, environment, timed
 from rounds import in_turn, median, median_ratio
-from tables import Setup, Table
+from table import Table
+from tables import Setup
 
 HERE = Path(__file__).resolve().parent
 IMAGES, CLASSES = 5000, 80  # of COCO's validation set
