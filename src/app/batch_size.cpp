@@ -61,7 +61,8 @@ std::optional<std::int64_t> settled_size(const Job& job, int world_size) {
 // The shortest of a few, after one that settles what a network does on its first batch of a size.
 double seconds_of_batch(Job& job, std::int64_t size) {
   const auto& info = job.data.set->info();
-  auto routes = evaluate::make_routes(info, *job.model.predictor, size, job.device);
+  auto routes =
+      evaluate::make_routes(info, *job.model.predictor, size, job.device, job.config.threads);
   const auto run = [&] {
     const Stopwatch watch;
     evaluate::rehearse(info, size, routes.routes, *job.model.predictor, *job.task, *job.stream);

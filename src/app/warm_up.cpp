@@ -20,7 +20,8 @@ void run_zeros(const comm::Communicator& comm, Job& job) {
   comm::agree_on(comm, [&] {
     naming_model(job, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
-      job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device);
+      job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device,
+                                         job.config.threads);
       evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor, *job.task,
                         *job.stream);
     });

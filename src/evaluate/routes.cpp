@@ -133,14 +133,15 @@ std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
 
 InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
                       const std::optional<model::ModelCard>& card, DType type,
-                      std::int64_t batch_size, const device::Device& device, Routes& made) {
+                      std::int64_t batch_size, const device::Device& device, int threads,
+                      Routes& made) {
   const data::ColumnInfo& column = info.inputs[source];
   InputRoute route{source, nullptr};
   if (column.image) {
     auto recipes = compare_recipes(column, card);
     route.normalise = std::make_unique<preprocess::Normaliser>(
         with_rows(batch_size, column.row_shape), column.image->channels,
-        wanted_normalisation(recipes), type, device);
+        wanted_normalisation(recipes), type, device, threads);
     if (auto note = recipe_note(recipes)) made.notes.push_back(std::move(*note));
     if (!made.recipes) made.recipes = std::move(recipes);
   }
@@ -150,12 +151,12 @@ InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
 }  // namespace
 
 Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predictor,
-                   std::int64_t batch_size, const device::Device& device) {
+                   std::int64_t batch_size, const device::Device& device, int threads) {
   Routes made;
   const auto& card = predictor.card();
   const auto add = [&](std::size_t source) {
     const DType type = predictor.input_dtype(made.routes.size());
-    made.routes.push_back(make_route(info, source, card, type, batch_size, device, made));
+    made.routes.push_back(make_route(info, source, card, type, batch_size, device, threads, made));
   };
   if (!card) {
     for (const std::size_t i : order_of_inputs(info, predictor.argument_names(), made.notes)) {

@@ -6,6 +6,8 @@
 
 namespace tally::preprocess {
 
+class ThreadTeam;
+
 inline constexpr std::int64_t kLevels = 256;
 inline constexpr int kMaxChannels = 3;
 
@@ -22,7 +24,8 @@ struct Conversion {
   void* out = nullptr;
 };
 
-void convert_on_cpu(const Conversion& conversion);
+// Each thread converts some of the pixels; returns when all are.
+void convert_on_cpu(const Conversion& conversion, ThreadTeam& team);
 // Enqueues on `stream`, a cudaStream_t. Twins: convert.cu and, in a build without CUDA,
 // convert_absent.cpp, which nobody calls there.
 void launch_convert(const Conversion& conversion, void* stream);

@@ -10,6 +10,7 @@
 
 #include "convert.hpp"
 #include "half.hpp"
+#include "thread_team.hpp"
 
 namespace tally::preprocess {
 namespace {
@@ -83,7 +84,8 @@ void require_output_type(DType type) {
 }  // namespace
 
 Normaliser::Normaliser(Shape stored, const std::string& stored_channels,
-                       const Normalisation& wanted, DType output, const device::Device& device)
+                       const Normalisation& wanted, DType output, const device::Device& device,
+                       int threads)
     : stored_(std::move(stored)),
       source_channel_(permutation(stored_channels, wanted.channels)),
       output_type_(output) {
@@ -97,9 +99,13 @@ Normaliser::Normaliser(Shape stored, const std::string& stored_channels,
     const device::Stream stream(device);
     stream.copy_to_device(table_on_device_.data(), table_.bytes());
     stream.synchronize();
+  } else {
+    team_ = std::make_unique<ThreadTeam>(threads);
   }
   output_ = device::DeviceBuffer(num_elements(stored_) * size_bytes(output), device);
 }
+
+Normaliser::~Normaliser() = default;
 
 TensorView Normaliser::run(const TensorView& pixels, const device::Stream& stream) {
   const DeviceKind device = stream.device().kind;
@@ -120,7 +126,7 @@ TensorView Normaliser::run(const TensorView& pixels, const device::Stream& strea
                         .table = on_cpu ? table_.data() : table_on_device_.data(),
                         .out = output_.data()};
   std::ranges::copy(source_channel_, conversion.source.begin());
-  on_cpu ? convert_on_cpu(conversion) : launch_convert(conversion, stream.handle());
+  on_cpu ? convert_on_cpu(conversion, *team_) : launch_convert(conversion, stream.handle());
   return {output_.data(),
           output_type_,
           {pixels.shape[0], channels, height, width},

@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tally/base/error.hpp>
@@ -142,6 +144,28 @@ TEST(Normaliser, TakesFewerRowsAndIsUsedAgain) {
     auto pixels = random_pixels(shape);
     const auto output = normaliser.run(contiguous_view(pixels.data(), DType::u8, shape), kStream);
     expect_normalised(output, pixels, shape, "BGR", kImageNet);
+  }
+}
+
+// Pixels that no number of threads divides evenly, and too few for all of them.
+TEST(Normaliser, FindsTheSameOnAnyNumberOfThreads) {
+  for (const auto& [stored, channels] :
+       {std::pair{Shape{5, 131, 127, 3}, "BGR"}, {Shape{2, 113, 101, 1}, "L"}}) {
+    const auto& wanted = stored[3] == 1 ? kMnist : kImageNet;
+    auto pixels = random_pixels(stored);
+    const auto view = contiguous_view(pixels.data(), DType::u8, stored);
+    for (const DType type : {DType::f32, DType::bf16}) {
+      const auto bytes = static_cast<std::size_t>(num_elements(stored) * size_bytes(type));
+      Normaliser alone(stored, channels, wanted, type, kCpu);
+      const auto expected = alone.run(view, kStream);
+      for (const int threads : {2, 3, 16}) {
+        Normaliser shared(stored, channels, wanted, type, kCpu, threads);
+        for (int call = 0; call < 3; ++call) {
+          const auto found = shared.run(view, kStream);
+          ASSERT_EQ(std::memcmp(found.data, expected.data, bytes), 0) << channels << threads;
+        }
+      }
+    }
   }
 }
 

@@ -36,9 +36,10 @@ struct Routes {
 // By the predictor's card and its input names; without a card, or where card and data set have one
 // input each, by order. Images become the type that the predictor wants. The card's normalisation
 // wins over the data set's. Error(model) when an input is missing or its shape, element type,
-// number of classes or fixed batch size does not fit the data set.
+// number of classes or fixed batch size does not fit the data set. On a CPU `threads` share the
+// preparation of a batch.
 Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predictor,
-                   std::int64_t batch_size, const device::Device& device);
+                   std::int64_t batch_size, const device::Device& device, int threads = 1);
 
 // Enqueues the preparation of one batch, which lies on the stream's device. The model's arguments:
 // views of the batch or of the routes' buffers.

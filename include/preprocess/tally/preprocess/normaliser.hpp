@@ -22,14 +22,17 @@ struct Normalisation {
   bool operator==(const Normalisation&) const = default;
 };
 
+class ThreadTeam;
+
 class Normaliser {
  public:
   // stored: [batch, height, width, channels] uint8 whose channels stand in `stored_channels` order.
   // output: float32, bfloat16 or float16. Error(model) if the order of channels cannot become
   // wanted.channels (L against RGB), Error(dataset) if the sizes of mean and std do not fit or a
-  // value is none of the output's type.
+  // value is none of the output's type. `threads` share the work on a CPU.
   Normaliser(Shape stored, const std::string& stored_channels, const Normalisation& wanted,
-             DType output, const device::Device& device);
+             DType output, const device::Device& device, int threads = 1);
+  ~Normaliser();
 
   // Enqueues: rows of `pixels`, which lie on the stream's device, to this object's buffer there.
   // The view is valid until the next call.
@@ -42,6 +45,7 @@ class Normaliser {
   device::HostBuffer table_;  // [C, 256] of the output's type, each value rounded from double
   device::DeviceBuffer table_on_device_;
   device::DeviceBuffer output_;
+  std::unique_ptr<ThreadTeam> team_;  // on a CPU
 };
 
 }  // namespace tally::preprocess
