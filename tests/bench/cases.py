@@ -77,8 +77,9 @@ class Cases:
     def network(self, name: str) -> Case:
         """Of networks.py: with real data and weights where they are at hand."""
         if self.real is not None and name in networks.models.ALL:
-            batch = 256 if name == "mnist_convnet" else 64
-            return Case(name, self.real.trained_model(name), self.real.data_of(name), batch, self.real.weights(name, ".pth"))
+            is_small = name == "mnist_convnet"
+            data = self._repeated(self.real.data_of(name), 10) if is_small else self.real.data_of(name)
+            return Case(name, self.real.trained_model(name), data, 256 if is_small else 64, self.real.weights(name, ".pth"))
         model = self.cache / f"{name}.pt"
         if name in networks.VOCABULARY:
             if not model.exists():
@@ -88,6 +89,21 @@ class Cases:
         if not model.exists():
             self._export(model, f"{Path(__file__).parent / 'networks.py'}:{name}", side)
         return Case(name, model, self.random_images(1024, side=side), 32)
+
+    def _repeated(self, data: Path, times: int) -> Path:
+        """The same images again and again: a loop over them once is too short to be timed."""
+        path = self.cache / f"{data.stem}-{times}-times.h5"
+        if not path.exists():
+            with h5py.File(data) as file:
+                stored, labels = file["/inputs/image"], file["/targets/label"][:]
+                images, attributes = stored[:], stored.attrs
+                encoding = ImageEncoding(networks.text(attributes["channels"]), float(attributes["scale"]),
+                                         tuple(attributes["mean"]), tuple(attributes["std"]))  # fmt: skip
+            with DataSetWriter(path, task="multiclass", num_classes=10, num_samples=times * len(labels), overwrite=True) as out:
+                out.add_image("image", height=images.shape[1], width=images.shape[2], encoding=encoding,
+                              data=np.tile(images, (times, 1, 1, 1)))  # fmt: skip
+                out.add_target("label", np.tile(labels, times))
+        return path
 
     def package(self, case: Case) -> Path | None:
         """The network as .pt2, compiled by Inductor for batches of this size; none where it cannot be."""

@@ -66,10 +66,10 @@ def normaliser(
 def swaps_channels(trained: Mapping, attributes: Mapping) -> bool:
     """Whether a network wants them in the other order than they are stored in."""
     wanted, stored = (one["channels"] for one in (trained, attributes))
-    return _text(wanted) != _text(stored)
+    return text(wanted) != text(stored)
 
 
-def _text(attribute: bytes | str) -> str:
+def text(attribute: bytes | str) -> str:
     return attribute.decode() if isinstance(attribute, bytes) else attribute
 
 
