@@ -139,9 +139,9 @@ class Rival:
                  case.batch_size, "--threads", layout.threads, "--style", self.style, "--form", self.form]  # fmt: skip
         return words if case.weights is None else [*words, "--weights", case.weights]
 
-    def run(self, case: Case, layout: Layout, *options: object) -> dict[str, float]:
+    def run(self, case: Case, layout: Layout) -> dict[str, float]:
         env = environment(OMP_NUM_THREADS=str(layout.threads), **({"LD_PRELOAD": str(allocator())} if self.preload else {}))
-        out, wall_s = timed([*self.command(case, layout), *options], env)
+        out, wall_s = timed(self.command(case, layout), env)
         figures = json.loads(out.splitlines()[-1])
         return figures | {"wall_s": wall_s, "correct": round(figures["metrics"]["accuracy"] * figures["samples"])}
 
@@ -152,6 +152,5 @@ KEEPING = Rival("eager, allocator preloaded", style="common")
 EAGER = Rival("eager, channels-last")
 OPTIMIZED = Rival("TorchScript, optimize_for_inference", form="torchscript")
 FUSED = Rival("TorchScript, oneDNN Graph", form="llga")
-TUNED = [EAGER, Rival("torch.compile, frozen", form="compile"), OPTIMIZED, FUSED]
 # oneDNN Graph fails on the ConvNet: "could not set attribute to the op".
 SCRIPTED = {"mnist_convnet": OPTIMIZED, "squeezenet1_1": FUSED, "resnet18": FUSED}

@@ -33,9 +33,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--style", choices=["common", "tuned"], default="tuned")
-    parser.add_argument("--form", choices=["eager", "compile", "torchscript", "llga"], default="eager",
+    parser.add_argument("--form", choices=["eager", "torchscript", "llga"], default="eager",
                         help="llga: TorchScript with oneDNN Graph's fusion")  # fmt: skip
-    parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32", help="bf16: weights cast to it")
     parser.add_argument("--passes", type=int, default=1, help="over the data; the fastest one's rate is reported")
     return parser.parse_args()
 
@@ -59,7 +58,6 @@ from torchmetrics.classification import (  # noqa: E402
 Batches = Iterator[tuple[torch.Tensor, torch.Tensor]]
 TUNED = OPTIONS.style == "tuned"
 FORMAT = torch.channels_last if TUNED else torch.contiguous_format
-DTYPE = torch.bfloat16 if OPTIONS.precision == "bf16" else torch.float32
 
 
 class Samples(Dataset):
@@ -98,14 +96,9 @@ def make_network(example: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor
     module = networks.make(OPTIONS.network)
     if OPTIONS.weights:
         module.load_state_dict(torch.load(OPTIONS.weights))
-    module = module.eval().to(DTYPE).to(memory_format=FORMAT)
+    module = module.eval().to(memory_format=FORMAT)
     if OPTIONS.form == "eager":
         return module
-    if OPTIONS.form == "compile":
-        from torch._inductor import config  # a second of its own
-
-        config.freezing = True
-        return torch.compile(module, dynamic=False)
     torch.jit.enable_onednn_fusion(OPTIONS.form == "llga")
     frozen = torch.jit.freeze(torch.jit.trace(module, example, check_trace=False))
     return frozen if OPTIONS.form == "llga" else torch.jit.optimize_for_inference(frozen)
@@ -169,11 +162,11 @@ def main() -> None:
     with h5py.File(OPTIONS.data) as file, torch.inference_mode():
         total = len(file["/targets/label"])
         images = file["/inputs/image"]
-        normalise = networks.normaliser(OPTIONS.network, images.attrs, FORMAT, DTYPE)
+        normalise = networks.normaliser(OPTIONS.network, images.attrs, FORMAT, torch.float32)
         batches = make_loader(file, total * rank // world, total * (rank + 1) // world)
         zeros = torch.zeros((OPTIONS.batch_size, *images.shape[1:]), dtype=torch.uint8)
         network = make_network(normalise(zeros))
-        step = lambda some: network(padded(normalise(some)))[: len(some)].float()  # noqa: E731
+        step = lambda some: network(padded(normalise(some)))[: len(some)]  # noqa: E731
         for _ in range(3):
             step(zeros)
         startup_s = process_age_s()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import programs
 from cases import Cases
-from commands import COMMON, EAGER, KEEPING, SCRIPTED, TUNED, UNTUNED, Case, Layout, Rival, Tally
+from commands import COMMON, EAGER, KEEPING, SCRIPTED, UNTUNED, Case, Layout, Rival, Tally
 from measured import Measured
 from rounds import in_turn, median, median_ratio
 from table import Table
@@ -30,23 +30,6 @@ class Setup:
     @property
     def tally(self) -> Tally:
         return Tally(self.build / "tally", self.folder)
-
-
-def loop(setup: Setup) -> Table:
-    """Steady state of ResNet-18 against every rival."""
-    table = Table("loop", "ResNet-18, 512 images of 224 x 224, batch 32: images per second in the loop",
-                  ["processes x threads", "precision", "rival", "Tally", "rival's", "Tally / rival"])  # fmt: skip
-    case = setup.cases.resnet18()
-    for precision in setup.precisions:
-        for layout in (Layout(1, 2), Layout(2, 1)):
-            by_default = precision == "fp32"
-            rivals = [UNTUNED, *TUNED] if by_default else TUNED
-            found = compare(setup, case, layout, rivals, *([] if by_default else ["--precision", precision]))
-            ours = found.pop("tally")
-            for name, figures in found.items():
-                table.rows.append([str(layout), precision, name, median(ours, "per_s"), median(figures, "per_s"),
-                                   median_ratio(ours, figures, "per_s")])  # fmt: skip
-    return table
 
 
 def command(setup: Setup) -> Table:
@@ -84,9 +67,9 @@ def shares(setup: Setup) -> Table:
     return table
 
 
-def compare(setup: Setup, case: Case, layout: Layout, rivals: list[Rival], *options: object) -> dict:
-    works = {"tally": lambda: setup.tally.run(case, layout, *options)}
-    works |= {rival.name: (lambda rival=rival: rival.run(case, layout, *options)) for rival in rivals}
+def compare(setup: Setup, case: Case, layout: Layout, rivals: list[Rival]) -> dict:
+    works = {"tally": lambda: setup.tally.run(case, layout)}
+    works |= {rival.name: (lambda rival=rival: rival.run(case, layout)) for rival in rivals}
     return in_turn(works, setup.rounds)
 
 
@@ -191,5 +174,5 @@ def texts(setup: Setup) -> Table:
 
 BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
     one.__name__: one
-    for one in (loop, shares, forward, roofline, command, read, packed, metrics, memory, gather, texts)
+    for one in (shares, forward, roofline, command, read, packed, metrics, memory, gather, texts)
 }
