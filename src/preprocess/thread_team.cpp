@@ -3,24 +3,34 @@
 #include <latch>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <tally/base/checked_cast.hpp>
 
 namespace tally::preprocess {
 
-ThreadTeam::ThreadTeam(int threads) : size_(threads), others_(to_size(threads - 1)) {}
+struct ThreadTeam::Others {
+  boost::asio::thread_pool threads;
+};
+
+ThreadTeam::ThreadTeam(int threads) : size_(threads) {
+  if (threads > 1) others_.reset(new Others{boost::asio::thread_pool(to_size(threads - 1))});
+}
+
+ThreadTeam::~ThreadTeam() = default;
 
 void ThreadTeam::run(std::int64_t parts, const std::function<void(std::int64_t)>& work) {
-  if (size_ == 1) {
-    for (std::int64_t part = 0; part < parts; ++part) work(part);
-    return;
-  }
   std::latch ended(parts - 1);
   for (std::int64_t part = 1; part < parts; ++part) {
-    boost::asio::post(others_, [&, part] {
+    const auto of_one = [&, part] {
       work(part);
       ended.count_down();
-    });
+    };
+    if (others_) {
+      boost::asio::post(others_->threads, of_one);
+    } else {
+      of_one();
+    }
   }
   work(0);
   ended.wait();

@@ -3,8 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-
-#include <boost/asio/thread_pool.hpp>
+#include <memory>
 
 namespace tally::preprocess {
 
@@ -12,6 +11,7 @@ namespace tally::preprocess {
 class ThreadTeam {
  public:
   explicit ThreadTeam(int threads);
+  ~ThreadTeam();
 
   int size() const { return size_; }
   // Calls work(0) … work(parts - 1), each once, on any of the threads, and returns when all have
@@ -19,8 +19,10 @@ class ThreadTeam {
   void run(std::int64_t parts, const std::function<void(std::int64_t)>& work);
 
  private:
+  struct Others;
+
   int size_;
-  boost::asio::thread_pool others_;
+  std::unique_ptr<Others> others_;  // none for a team of one
 };
 
 }  // namespace tally::preprocess
