@@ -192,38 +192,39 @@ std::optional<Tensors> SplitNetwork::settle(const Tensors& few, std::int64_t bat
   if (few.front().size(0) < kFew) return std::nullopt;
   use_threads(1);  // a team of OpenMP's would stay, beside the threads that run pieces
   try {
-    const auto trial = trial_of(few);
-    if (!trial) {
-      stay_whole("it takes whole batches");
-      return std::nullopt;
+    return settle_pieces(few);
+  } catch (const std::exception& error) {
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    if (known == nullptr || known->kind() != ErrorKind::model) {
+      // What befalls one rank must not change its bits: the next batch tries again.
+      settled_.reset();
+      use_threads(threads_);
+      throw;
     }
-    refusal_.clear();
-    rehearse_piece(few, at_a_time_ > 0 ? at_a_time_ : trial->piece_size, 1);
-    const auto least = network_->least_rows();
-    if (at_a_time_ == 0 && pieces_.size < least) rehearse_piece(few, least, least);
-    return trial->scores;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::model) throw;  // what befalls one rank must not change its bits
     stay_whole(error.what());
     return std::nullopt;
   }
 }
 
-// Of three samples that differ, or as they are given where the network does not take those.
-std::optional<Trial> SplitNetwork::trial_of(const Tensors& few) {
-  std::optional<Trial> trial;
-  Tensors two;
-  try {
-    trial = network_->try_samples(probe_inputs(few));
-    two = last_two_reversed(probe_inputs(few));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::model) throw;
-    trial = network_->try_samples(few);
-    two = last_two_reversed(few);
+std::optional<Tensors> SplitNetwork::settle_pieces(const Tensors& few) {
+  const auto trial = trial_of(few);
+  if (!trial) {
+    stay_whole("it takes whole batches");
+    return std::nullopt;
   }
+  refusal_.clear();
+  rehearse_piece(few, at_a_time_ > 0 ? at_a_time_ : trial->piece_size, 1);
+  const auto least = network_->least_rows();
+  if (at_a_time_ == 0 && pieces_.size < least) rehearse_piece(few, least, least);
+  return trial->scores;
+}
+
+// Of three samples that differ. None where a network takes whole batches only.
+std::optional<Trial> SplitNetwork::trial_of(const Tensors& few) {
+  auto trial = network_->try_samples(probe_inputs(few));
   if (!trial) return std::nullopt;
   check_rows(trial->scores, kFew);
-  const auto reversed = network_->try_samples(two);
+  const auto reversed = network_->try_samples(last_two_reversed(probe_inputs(few)));
   check_rows(reversed->scores, kFew - 1);
   mixes_samples_ = !are_independent(trial->scores, reversed->scores);
   if (mixes_samples_) return std::nullopt;

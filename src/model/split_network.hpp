@@ -51,6 +51,7 @@ class SplitNetwork final : public Network {
   // Settles how batches of this size are cut, by a few of their samples, and rehearses a piece.
   // Returns the scores of as many samples; none where batches stay whole.
   std::optional<Tensors> settle(const Tensors& few, std::int64_t batch_size);
+  std::optional<Tensors> settle_pieces(const Tensors& few);
   // None where batches must stay whole.
   std::optional<Trial> trial_of(const Tensors& few);
   void rehearse_piece(const Tensors& few, std::int64_t wanted, std::int64_t least);

@@ -81,6 +81,32 @@ TEST_F(SplitTest, OnlyTheNetworkRefusesPieces) {
   EXPECT_THAT(scene.rows, ElementsAre());
 }
 
+TEST_F(SplitTest, ATrialThatFailedForOtherReasonsIsMadeAgain) {
+  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  const auto function = scene.function;
+  scene.function = [](const Tensors&) -> at::Tensor {
+    throw Error(ErrorKind::environment, "out of memory");
+  };
+  EXPECT_THROW(network.rehearse_few({batch(3)}, 32), Error);
+  EXPECT_EQ(at::get_num_threads(), 2);
+  scene.function = function;
+  network.rehearse({batch(32)});
+  forget();
+  EXPECT_TRUE(network.run({batch(32)}).front().equal(batch(32) * 2));
+  EXPECT_THAT(scene.rows, ElementsAre(8, 8, 8, 8));
+}
+
+// The only samples at hand then are equal ones, which cannot show that others do not matter.
+TEST_F(SplitTest, NetworksThatRefuseNumbersToBeTriedGetWholeBatches) {
+  scene.function = [](const Tensors& inputs) {
+    if (inputs[0].size(0) <= 3) throw Error(ErrorKind::model, "numbers from 0 to 1");
+    return inputs[0] * 2;
+  };
+  EXPECT_TRUE(run(2, 32).equal(batch(32) * 2));
+  EXPECT_THAT(scene.rows, ElementsAre(32));
+  EXPECT_THAT(network().notes(), ElementsAre(HasSubstr("numbers from 0 to 1")));
+}
+
 TEST_F(SplitTest, NetworksThatDeclineATrialGetWholeBatches) {
   scene.tries_samples = false;
   EXPECT_TRUE(run(2, 32).equal(batch(32) * 2));
