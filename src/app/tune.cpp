@@ -28,13 +28,15 @@ class Trials {
     predictor_.use(way);
     if (!works_on_all(trial_.settle)) return;
     auto form = predictor_.form();
-    const bool differs = comm_.broadcast(form) != form;
+    auto next = predictor_.other_sizes();
+    const auto found = format("{}; {}", form, fmt::join(next, ", "));
+    const bool differs = comm_.broadcast(found) != found;
     if (comm_.max(std::int64_t{differs}) != 0) return;
     if (std::ranges::count(tuning_.tried, form, &TriedWay::form) > 0) return;
     double seconds = 0;  // all ranks begin together: the last collective was all of theirs
     if (!works_on_all([&] { seconds = trial_.seconds_of_batch(); })) return;
     const auto slowest_ns = comm_.max(std::llround(seconds * 1e9));
-    tuning_.tried.push_back({way, std::move(form), slowest_ns, predictor_.other_sizes()});
+    tuning_.tried.push_back({way, std::move(form), slowest_ns, std::move(next)});
   }
 
   // Whether another is chosen than until now. Of those that were tried, at least one.
@@ -78,7 +80,7 @@ std::string milliseconds(const TriedWay& way) {
 std::string note_of(const Tuning& tuning) {
   const auto& [tried, chosen] = tuning;
   if (tried.size() < 2) {
-    return "--tune found nothing to choose from: the model runs in one way only";
+    return "--tune found no other way to run the model on all ranks";
   }
   std::vector<std::string> others;
   for (std::size_t i = 0; i < tried.size(); ++i) {

@@ -36,8 +36,8 @@ struct Tuning {
 
 // Collective. Tries `usual` and what else the predictor may run: first other kernels, then, for the
 // fastest, other numbers of samples at a time for as long as they pay. Each form once, and only
-// where all ranks have it. What saves no more than noise is not chosen. The
-// predictor is left with any of them.
+// where all ranks have it, and go on from it alike. What saves no more than noise is not chosen.
+// The predictor is left with any of them.
 Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor, const Trial& trial,
                    const model::CpuWay& usual);
 
