@@ -17,93 +17,12 @@
 
 #include "between_layers.hpp"
 #include "cpu_module.hpp"
-#include "onednn_fuser.hpp"
+#include "onednn_graph_fixture.hpp"
 #include "script_net.hpp"
-#include "target.hpp"
 #include "value_bounds.hpp"
 
 namespace tally::model {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
-
-constexpr std::int64_t kChannels = 16;
-
-class OnednnGraphTest : public testing::TestWithParam<at::ScalarType> {
- protected:
-  void SetUp() override {
-    const bool takes_16_bits = cpu_features().contains("avx512bw");
-    if (!has_onednn_fuser() || (GetParam() != at::kFloat && !takes_16_bits)) {
-      GTEST_SKIP() << "oneDNN Graph takes no such numbers here";
-    }
-    at::set_num_threads(1);
-    at::manual_seed(1);
-  }
-  void TearDown() override { at::set_num_threads(threads_); }
-
-  static at::TensorOptions type() { return at::TensorOptions(GetParam()); }
-  static at::Tensor images(std::int64_t count) {
-    return at::randn({count, kChannels, 8, 8})
-        .contiguous(at::MemoryFormat::ChannelsLast)
-        .to(GetParam());
-  }
-  // Of four convolutions of 1x1, w1 to w4, and a last layer.
-  static NamedWeights weights() {
-    NamedWeights named;
-    for (int i = 1; i <= 4; ++i) {
-      named.emplace_back("w" + std::to_string(i),
-                         (at::randn({kChannels, kChannels, 1, 1}) * 0.25).to(type()));
-      named.emplace_back("b" + std::to_string(i), (at::rand({kChannels}) + 0.1).to(type()));
-    }
-    named.emplace_back("w", (at::randn({10, kChannels}) * 0.25).to(type()));
-    named.emplace_back("b", (at::rand({10}) + 0.1).to(type()));
-    named.emplace_back("ones", at::ones({kChannels}, type()));
-    named.emplace_back("depthwise", at::randn({kChannels, 1, 3, 3}).to(type()));
-    return named;
-  }
-  // Rounding, as a share of the largest score.
-  static double rounding() { return GetParam() == at::kFloat ? 1e-5 : 0.05; }
-
- private:
-  int threads_ = at::get_num_threads();
-};
-
-at::Tensor plain_scores(const torch::jit::Module& net, const at::Tensor& x) {
-  const c10::InferenceMode guard;
-  const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
-  return torch::jit::Module(net).forward({x}).toTensor();
-}
-
-// A network that was rehearsed.
-class Compiled {
- public:
-  Compiled(const torch::jit::Module& net, const at::Tensor& x)
-      : module_(net, {}, "net.pt", CpuKernels::automatic) {
-    const c10::InferenceMode guard;
-    module_.rehearse({x});
-    EXPECT_THAT(module_.form(), HasSubstr("oneDNN Graph"));
-    EXPECT_THAT(module_.notes(), IsEmpty());
-  }
-  at::Tensor operator()(const at::Tensor& x) {
-    const c10::InferenceMode guard;
-    return module_.run({x}).toTensor();
-  }
-
- private:
-  CpuModule module_;
-};
-
-double error_of(const at::Tensor& found, const at::Tensor& expected) {
-  const auto difference = (found.to(at::kDouble) - expected.to(at::kDouble)).abs().max();
-  return (difference / expected.to(at::kDouble).abs().max()).item<double>();
-}
-
-// Puts one part after the other in the place of "{}".
-std::string fill(std::string text, const std::vector<std::string>& parts) {
-  for (const auto& part : parts) text.replace(text.find("{}"), 2, part);
-  return text;
-}
 
 // The middle of a network: what takes `x` to the next convolution.
 constexpr const char* kLayers = R"(
@@ -125,12 +44,6 @@ TEST_P(OnednnGraphTest, GivesTheScoresOfTheGraphAsItIs) {
     const auto found = compiled(x);
     EXPECT_LT(error_of(found, plain_scores(net, x)), rounding());
     EXPECT_TRUE(compiled(x).equal(found));
-  }
-}
-
-void expect_finite(const at::Tensor& scores, std::int64_t but_for) {
-  for (std::int64_t i = 0; i < scores.size(0); ++i) {
-    EXPECT_EQ(at::isfinite(scores[i]).all().item<bool>(), i != but_for) << i;
   }
 }
 
@@ -250,35 +163,6 @@ TEST_P(OnednnGraphTest, WhatIsReadAgainIsNotWrittenOver) {
   Compiled compiled(net, images(4));
   const auto x = images(4);
   EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
-}
-
-// Scaled by a traced number, shifted by a mask, and by two of them, as windows of images are.
-constexpr const char* kAttention = R"(
-def forward(self, x):
-    x = torch.conv2d(x, self.w1, self.b1).flatten(2).transpose(1, 2)
-    q = torch.linear(x, self.w2.reshape([16, 16]), self.b2).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
-    k = torch.linear(x, self.w3.reshape([16, 16]), self.b3).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
-    v = torch.linear(x, self.w4.reshape([16, 16]), self.b4).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
-    scores = torch.matmul(q {}, k.transpose(2, 3)) {}
-    x = torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2).reshape([x.size(0), -1, 16])
-    return torch.linear(torch.mean(x, [1]), self.w, self.b)
-)";
-
-TEST_P(OnednnGraphTest, AttentionIsTakenAsFarAsItIsKnown) {
-  for (const auto& [scale, shift] :
-       std::vector<std::pair<std::string, std::string>>{{"", "/ 8.0"},
-                                                        {"* self.scale", "+ self.mask"},
-                                                        {"* self.scale", "+ self.mask + self.mask"},
-                                                        {"", "* self.scale + self.mask"}}) {
-    SCOPED_TRACE(scale + shift);
-    auto named = weights();
-    named.emplace_back("scale", at::scalar_tensor(0.3, at::kDouble));
-    named.emplace_back("mask", at::randn({1, 2, 64, 64}).to(type()));
-    const auto net = frozen_net(named, fill(kAttention, {scale, shift}));
-    Compiled compiled(net, images(4));
-    const auto x = images(4);
-    EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, OnednnGraphTest, testing::Values(at::kFloat, at::kBFloat16),

@@ -1,0 +1,104 @@
+// Attention that oneDNN Graph compiles, whole or in parts.
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <gtest/gtest.h>
+
+#include "graph_edit.hpp"
+#include "onednn_graph_fixture.hpp"
+#include "onednn_rewrites.hpp"
+#include "profiled_graph.hpp"
+
+namespace tally::model {
+namespace {
+
+class OnednnAttentionTest : public OnednnGraphTest {
+ protected:
+  static NamedWeights weights() {
+    auto named = OnednnGraphTest::weights();
+    named.emplace_back("scale", at::scalar_tensor(0.3, at::kDouble));
+    named.emplace_back("mask", at::randn({1, 2, 64, 64}).to(type()));
+    return named;
+  }
+};
+
+// Scaled by a traced number, shifted by a mask, and by two of them, as windows of images are.
+constexpr const char* kAttention = R"(
+def forward(self, x):
+    x = torch.conv2d(x, self.w1, self.b1).flatten(2).transpose(1, 2)
+    x = torch.layer_norm(x, [16], self.b2, self.b3)
+    q = torch.linear(x, self.w2.reshape([16, 16]), self.b2).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
+    k = torch.linear(x, self.w3.reshape([16, 16]), self.b3).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
+    v = torch.linear(x, self.w4.reshape([16, 16]), self.b4).reshape([x.size(0), -1, 2, 8]).transpose(1, 2)
+    scores = torch.matmul(q {}, k.transpose(2, 3)) {}
+    x = torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2).reshape([x.size(0), -1, 16])
+    return torch.linear(torch.mean(x, [1]), self.w, self.b)
+)";
+
+const std::vector<std::vector<std::string>> kScalesAndShifts{
+    {"", "/ 8.0"},
+    {"* self.scale", "+ self.mask"},
+    {"* self.scale", "+ self.mask + self.mask"},
+    {"", "* self.scale + self.mask"}};
+
+TEST_P(OnednnAttentionTest, IsTakenAsFarAsItIsKnown) {
+  for (const auto& parts : kScalesAndShifts) {
+    SCOPED_TRACE(parts[0] + parts[1]);
+    const auto net = frozen_net(weights(), fill(kAttention, parts));
+    Compiled compiled(net, images(4));
+    const auto x = images(4);
+    EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
+  }
+}
+
+// oneDNN's softmax keeps NaN where it was; the product after it takes it to the whole row.
+TEST_P(OnednnAttentionTest, NanInASampleIsSeenInItsScoresAlone) {
+  constexpr std::int64_t kSample = 2;
+  for (const auto& parts : kScalesAndShifts) {
+    SCOPED_TRACE(parts[0] + parts[1]);
+    const auto net = frozen_net(weights(), fill(kAttention, parts));
+    Compiled compiled(net, images(4));
+    auto x = images(4);
+    x[kSample][3][4][4].fill_(std::numeric_limits<float>::quiet_NaN());
+    expect_finite(compiled(x), kSample);
+  }
+}
+
+TEST_P(OnednnAttentionTest, NanInAWeightIsSeenInAllScores) {
+  for (const auto& parts : kScalesAndShifts) {
+    for (const std::size_t weight : {0U, 2U, 4U, 6U}) {  // w1 to w4
+      SCOPED_TRACE(parts[0] + parts[1] + std::to_string(weight));
+      auto named = weights();
+      named[weight].second[5].fill_(std::numeric_limits<float>::quiet_NaN());
+      CpuModule module(frozen_net(named, fill(kAttention, parts)), {}, "net.pt",
+                       CpuKernels::automatic);
+      const c10::InferenceMode guard;
+      const auto x = images(4);
+      module.rehearse({x});
+      EXPECT_FALSE(at::isfinite(module.run({x}).toTensor()).any().item<bool>());
+    }
+  }
+}
+
+// Also where its products are hidden.
+TEST_P(OnednnAttentionTest, NormalisationAndSoftmaxAreTaken) {
+  const auto net = frozen_net(weights(), fill(kAttention, kScalesAndShifts[1]));
+  auto [graph, scores] =
+      profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
+  rewrite_for_onednn(*graph, Hidden::products, {});
+  fuse_by_onednn(graph);
+  for (const auto* node : graph->block()->nodes()) {
+    EXPECT_FALSE(is_a(node, {"aten::layer_norm", "aten::softmax"})) << *node;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, OnednnAttentionTest, testing::Values(at::kFloat, at::kBFloat16),
+                         [](const auto& type) { return c10::toString(type.param); });
+
+}  // namespace
+}  // namespace tally::model
