@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IMAGENET = ImageEncoding("RGB", 1 / 255, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 SIZE = 224
 CLASSES = 1000
+DTYPES = {"fp32": "float32", "bf16": "bfloat16"}
 
 
 class Cases:
@@ -74,20 +75,21 @@ class Cases:
             self._export(model, f"{Path(__file__).parent / 'networks.py'}:resnet18")
         return Case("resnet18", model, self.random_images(num_samples), 32)
 
-    def network(self, name: str) -> Case:
-        """Of networks.py: with real data and weights where they are at hand."""
+    def network(self, name: str, precision: str = "fp32") -> Case:
+        """Of networks.py: with real data and weights where they are at hand; others are exported in this precision, as
+        not all that are traced in float32 can be cast."""
         if self.real is not None and name in networks.models.ALL:
             is_small = name == "mnist_convnet"
             data = self._repeated(self.real.data_of(name), 10) if is_small else self.real.data_of(name)
             return Case(name, self.real.trained_model(name), data, 256 if is_small else 64, self.real.weights(name, ".pth"))
-        model = self.cache / f"{name}.pt"
+        model = self.cache / f"{name}-{precision}.pt"
         if name in networks.VOCABULARY:
             if not model.exists():
-                self._trace_texts(model, name)
+                self._trace_texts(model, name, precision)
             return Case(name, model, self.random_texts(networks.VOCABULARY[name], 256), 16)
         side = networks.side(name)
         if not model.exists():
-            self._export(model, f"{Path(__file__).parent / 'networks.py'}:{name}", side)
+            self._export(model, f"{Path(__file__).parent / 'networks.py'}:{name}", side, precision)
         return Case(name, model, self.random_images(1024, side=side), 32)
 
     def _repeated(self, data: Path, times: int) -> Path:
@@ -178,17 +180,20 @@ class Cases:
                 for name, batch in batches.items()] + [self.resnet18()]  # fmt: skip
 
     @staticmethod
-    def _trace_texts(path: Path, name: str) -> None:
+    def _trace_texts(path: Path, name: str, precision: str) -> None:
         network = networks.make(name).eval()
+        if precision == "bf16":
+            network = network.bfloat16()
         card = {"tally_card": 1, "fixed_batch": None, "weights": "swappable", "num_classes": 2, "source": {"model": name},
                 "inputs": [{"name": "input_ids", "dtype": "int64", "shape": ["batch", networks.TOKENS]}],
-                "outputs": [{"name": "logits", "kind": "logits", "dtype": "float32", "shape": ["batch", 2]}]}  # fmt: skip
+                "outputs": [{"name": "logits", "kind": "logits", "dtype": DTYPES[precision], "shape": ["batch", 2]}]}  # fmt: skip
         with torch.no_grad():
             traced = torch.jit.trace(network, torch.zeros((4, networks.TOKENS), dtype=torch.int64), check_trace=False)
         torch.jit.save(traced, path, _extra_files={"tally.json": json.dumps(card)})
 
     @staticmethod
-    def _export(path: Path, source: str, side: int = SIZE) -> None:
+    def _export(path: Path, source: str, side: int = SIZE, precision: str = "fp32") -> None:
         tool = ROOT / "data_tools" / "export_model.py"
-        words = [sys.executable, tool, "--model", source, "--input-shape", f"3,{side},{side}", "--output", path]
+        words = [sys.executable, tool, "--model", source, "--input-shape", f"3,{side},{side}", "--output", path,
+                 "--precision", precision]  # fmt: skip
         subprocess.run(list(map(str, words)), check=True, capture_output=True)

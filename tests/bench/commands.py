@@ -43,12 +43,16 @@ def environment(**more: str) -> dict[str, str]:
     return kept | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | amx.caps() | more
 
 
+class CommandError(Exception):
+    """A command that failed, and what it said."""
+
+
 def timed(command: list[object], env: dict[str, str]) -> tuple[str, float]:
     begin = time.perf_counter()
     ended = subprocess.run(list(map(str, command)), env=env, capture_output=True, text=True)
     wall_s = time.perf_counter() - begin
     if ended.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}")
+        raise CommandError(f"{' '.join(map(str, command))}: exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}")
     return ended.stdout, wall_s
 
 

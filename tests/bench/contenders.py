@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 import h5py
-from commands import Case, Layout, Tally, allocator, environment
+from commands import Case, CommandError, Layout, Tally, allocator, environment
 
 HERE = Path(__file__).resolve().parent
 PYTORCH = {"eager": "eager", "oneDNN Graph": "llga", "torch.compile": "compile"}
@@ -85,7 +85,7 @@ class Rival:
         return line
 
 
-class RivalError(Exception):
+class RivalError(CommandError):
     """It ended instead of answering."""
 
 

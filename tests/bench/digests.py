@@ -53,8 +53,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         tally = Tally(options.build / "tally", Path(folder))
         for name in names:
-            case = cases.network(name)
             for precision in precisions:
+                case = cases.network(name, precision)
                 found = [digests(tally, case, ranks, precision) for ranks in RANKS]
                 is_same = all(one == found[0] for one in found)
                 differing += not is_same

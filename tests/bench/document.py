@@ -16,9 +16,11 @@ def has_place(document: str, name: str) -> bool:
 
 
 def write_into(document: Path, tables: list[Table], head: str) -> None:
-    """Puts each table, under `head`, between its marks."""
+    """Puts each table that has a place in the document, under `head`, between its marks."""
     text = document.read_text()
     for table in tables:
+        if not has_place(text, table.name):
+            continue
         begin, end = marks(table.name)
         before, rest = text.split(begin, 1)
         after = rest.split(end, 1)[1]

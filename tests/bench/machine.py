@@ -16,7 +16,7 @@ from commands import find_allocator
 RIVALS = ("onnxruntime", "openvino", "timm", "torchvision", "transformers")
 HERE = Path(__file__).resolve().parent
 # What decides the work of those who are compared.
-SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "contenders", "networks", "onnx_export", "rival_worker")),
+SOURCES = [*(HERE / f"{name}.py" for name in ("cases", "commands", "contenders", "network_tables", "networks", "onnx_export", "rival_worker")),
            HERE.parent / "support" / "models.py"]  # fmt: skip
 
 

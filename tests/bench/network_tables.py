@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from commands import Case, Layout
-from contenders import PYTORCH, RIVALS, Figures, Rival, RivalError, Started, Work, tally
+from commands import Case, CommandError, Layout
+from contenders import PYTORCH, RIVALS, Figures, Started, Work, tally
 from rounds import in_turn, median
 from table import Table
 from tables import Setup
@@ -31,15 +31,15 @@ FAMILIES = ["alexnet", "vgg11", "resnet34", "resnext50_32x4d", "densenet121", "g
 DRAWN, SEED = 10, 20261124
 
 
-def known_networks(setup: Setup) -> Table:
+def known_networks(setup: Setup) -> list[Table]:
     return _beside("known_networks", "Networks that the engine was made with", setup, KNOWN)
 
 
-def families(setup: Setup) -> Table:
+def families(setup: Setup) -> list[Table]:
     return _beside("families", "Other families of networks", setup, FAMILIES)
 
 
-def drawn_networks(setup: Setup) -> Table:
+def drawn_networks(setup: Setup) -> list[Table]:
     title = f"{DRAWN} networks drawn from timm's list by the seed {SEED}: nobody tuned for them"
     return _beside("drawn_networks", title, setup, draw())
 
@@ -66,31 +66,35 @@ def draw() -> list[str]:
     return list(drawn.values())
 
 
-def _beside(name: str, title: str, setup: Setup, names: Iterable[str]) -> Table:
-    """A row for each network, precision and layout; ratios are medians over the rounds, with the least and the most.
+def _beside(name: str, title: str, setup: Setup, names: Iterable[str]) -> list[Table]:
+    """A table for each precision; a row for each network and layout; ratios are medians over the rounds, with the least
+    and the most.
 
     Rows that are in the folder of results already are not measured again.
     """
-    columns = ["network", "precision", "processes x threads", *RIVALS, *OURS, "Tally / fastest of PyTorch",
-               "Tally / fastest"]  # fmt: skip
-    table = Table(name, f"{title}: samples per second in the loop", columns)
-    means: dict[tuple[str, str], list[list[float]]] = {}
     wanted = [one for one in names if setup.networks is None or one in setup.networks]
-    for network, precision, layout in itertools.product(wanted, setup.precisions, LAYOUTS):
-        case = setup.cases.network(network)
+    return [_table(f"{name} {precision}", f"{title}, {precision}", setup, wanted, precision) for precision in setup.precisions]
+
+
+def _table(name: str, title: str, setup: Setup, networks: list[str], precision: str) -> Table:
+    columns = ["network", "processes x threads", *RIVALS, *OURS, "Tally / fastest of PyTorch", "Tally / fastest"]
+    table = Table(name, f"{title}: samples per second in the loop", columns)
+    means: dict[str, list[list[float]]] = {}
+    for network, layout in itertools.product(networks, LAYOUTS):
+        case = setup.cases.network(network, precision)
         packages = ["with .pt2"] if setup.packages else []
         found = setup.measured.get_or_run(
             [network, case.data.name, precision, str(layout), f"{setup.rounds} rounds", *packages],
-            functools.partial(_measure, setup, case, precision, layout))
+            functools.partial(_measure, setup, case, precision, layout))  # fmt: skip
         ratios = [_ratios(found, among) for among in (PYTORCH, RIVALS)]
         rates = [median(found[one], "per_s") if one in found else "-" for one in (*RIVALS, *OURS)]
-        row = [network, precision, str(layout), *rates, *map(_spread, ratios)]
+        row = [network, str(layout), *rates, *map(_spread, ratios)]
         print(" | ".join(map(str, row)), file=sys.stderr, flush=True)
         table.rows.append(row)
         if all(ratios):
-            means.setdefault((precision, str(layout)), []).append([statistics.median(one) for one in ratios])
-    for (precision, layout), pairs in means.items():
-        table.rows.append(["geometric mean", precision, layout, *[""] * (len(RIVALS) + len(OURS)),
+            means.setdefault(str(layout), []).append([statistics.median(one) for one in ratios])
+    for layout, pairs in means.items():
+        table.rows.append(["geometric mean", layout, *[""] * (len(RIVALS) + len(OURS)),
                            *(statistics.geometric_mean(column) for column in zip(*pairs, strict=True))])  # fmt: skip
     return table
 
@@ -98,18 +102,20 @@ def _beside(name: str, title: str, setup: Setup, names: Iterable[str]) -> Table:
 def _measure(setup: Setup, case: Case, precision: str, layout: Layout) -> dict[str, list[Figures]]:
     work = Work(case, setup.cases.onnx(case), _num_samples(setup, case), precision)
     with Started(work, layout) as started:
-        ways = {name: functools.partial(_unless_it_dies, rival) for name, rival in started.rivals.items()}
+        ways = {name: rival.run for name, rival in started.rivals.items()}
         ways[PLAIN] = tally(work, setup.tally, layout, "--cpu-kernels", "torch")
         package = setup.cases.package(case) if setup.packages and precision == "fp32" else None
         if package:
             ways[PACKAGE] = tally(replace(work, case=replace(case, model=package)), setup.tally, layout)
         ways[TALLY] = tally(work, setup.tally, layout)
-        found = in_turn(ways, setup.rounds)
+        found = in_turn({name: functools.partial(_unless_it_fails, way) for name, way in ways.items()}, setup.rounds)
     return _of_the_same_work({name: rounds for name, rounds in found.items() if all(rounds)}, precision)
 
 
 def _of_the_same_work(found: dict[str, list[Figures]], precision: str) -> dict[str, list[Figures]]:
     """Leaves out who does not find Tally's classes: it evaluates something else. Rounding moves a few."""
+    if TALLY not in found:
+        return {}
     least = {"fp32": 0.98, "bf16": 0.8}[precision]
     ours = found[TALLY][0]["classes"]
     same: dict[str, list[Figures]] = {}
@@ -122,10 +128,11 @@ def _of_the_same_work(found: dict[str, list[Figures]], precision: str) -> dict[s
     return same
 
 
-def _unless_it_dies(rival: Rival) -> Figures:
+def _unless_it_fails(way: Callable[[], Figures]) -> Figures:
     try:
-        return rival.run()
-    except RivalError:
+        return way()
+    except CommandError as error:
+        print(error, file=sys.stderr)
         return {}
 
 
@@ -139,7 +146,7 @@ def _num_samples(setup: Setup, case: Case) -> int:
 def _ratios(found: dict[str, list[Figures]], among: Iterable[str]) -> list[float]:
     """Of each round: Tally's rate over that of the rival that is the fastest in the median."""
     best = max((name for name in among if name in found), key=lambda name: median(found[name], "per_s"), default=None)
-    if best is None:
+    if best is None or TALLY not in found:
         return []
     return [ours["per_s"] / other["per_s"] for ours, other in zip(found[TALLY], found[best], strict=True)]
 
@@ -150,6 +157,6 @@ def _spread(ratios: list[float]) -> str:
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
 
 
-NETWORK_BENCHMARKS: dict[str, Callable[[Setup], Table]] = {
+NETWORK_BENCHMARKS: dict[str, Callable[[Setup], list[Table]]] = {
     one.__name__: one for one in (known_networks, families, drawn_networks)
 }

@@ -14,7 +14,7 @@ import argparse
 import json
 import sys
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,10 +23,11 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 import amx  # noqa: E402
 import machine  # noqa: E402
 from cases import Cases  # noqa: E402
-from document import has_place, marks, write_into  # noqa: E402
+from document import write_into  # noqa: E402
 from measured import Measured  # noqa: E402
 from network_tables import NETWORK_BENCHMARKS  # noqa: E402
 from tables import BENCHMARKS as OF_CLASSES  # noqa: E402
+from table import Table  # noqa: E402
 from tables import Setup  # noqa: E402
 from task_tables import TASK_BENCHMARKS  # noqa: E402
 
@@ -39,7 +40,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, help="real data sets and weights")
     parser.add_argument("--cache", type=Path, help="where prepared files are kept; else a temporary folder")
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--document", type=Path, help="docs/benchmarks.md: tables between marks of their names (and of --precisions) are replaced")
+    parser.add_argument("--document", type=Path, help="docs/benchmarks.md: tables that it has, between marks of their names, are replaced")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join(BENCHMARKS))
     parser.add_argument("--networks", help="of the tables of networks, only these")
@@ -47,19 +48,14 @@ def main() -> None:
     parser.add_argument("--precisions", help="fp32, bf16; default: those that the processor computes in")
     options = parser.parse_args()
     names = options.only.split(",")
-
-    def mark_of(name: str) -> str:
-        return f"{name} {options.precisions}" if options.precisions else name
-
     for name in names:
         if name not in BENCHMARKS:
             parser.error(f"'{name}' is no benchmark; there are {', '.join(BENCHMARKS)}")
     if not (options.build / "tests" / "bench" / "step_share").exists():
         parser.error(f"'{options.build}' has no benchmarks: build the target tally_bench")
     if options.document:
-        missing = [mark for mark in map(mark_of, names) if not has_place(options.document.read_text(), mark)]
-        if missing:
-            parser.error(f"{options.document} has no marks for {', '.join(missing)}: expected {marks(missing[0])}")
+        if options.networks:
+            parser.error("--networks measures a part of a table, and --document would replace all of it")
     options.output.mkdir(parents=True, exist_ok=True)
     amx.leave_out_broken_amx()
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +65,7 @@ def main() -> None:
         facts = machine.facts(options.build / "tally")
         measured = Measured(options.output / "measured.jsonl", dict(facts))
         setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted, options.packages, measured)
-        tables = [replace(BENCHMARKS[name](setup), name=mark_of(name)) for name in names]
+        tables = [table for name in names for table in _tables_of(BENCHMARKS[name](setup))]
     facts["date"] = ", ".join(sorted(measured.days))
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
     (options.output / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")
@@ -78,6 +74,10 @@ def main() -> None:
     if options.document:
         write_into(options.document, tables, f"`{_words(options)}`; {'; '.join(map(': '.join, facts.items()))}.")
     print((options.output / "benchmarks.md").read_text())
+
+
+def _tables_of(found: Table | list[Table]) -> list[Table]:
+    return found if isinstance(found, list) else [found]
 
 
 def _words(options: argparse.Namespace) -> str:
