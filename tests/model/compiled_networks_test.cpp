@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "model_fixture.hpp"
+#include "onednn_fuser.hpp"
 #include "winograd.hpp"
 
 namespace tally::model {
@@ -113,6 +114,7 @@ TEST(RehearsalTest, NetworksThatNeedWholeBatchesDeclineAFew) {
 
 // What became of it, once a batch has shown what can.
 TEST(FormTest, SaysWhatWasDone) {
+  if (!has_onednn_fuser()) GTEST_SKIP() << "oneDNN Graph is not here";
   const auto form = [](const std::string& network) {
     const auto predictor = load_compiled(network + ".pt");
     run(*predictor);

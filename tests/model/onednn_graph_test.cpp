@@ -17,7 +17,10 @@
 
 #include "between_layers.hpp"
 #include "cpu_module.hpp"
+#include "graph_edit.hpp"
 #include "onednn_graph_fixture.hpp"
+#include "onednn_rewrites.hpp"
+#include "profiled_graph.hpp"
 #include "script_net.hpp"
 #include "value_bounds.hpp"
 
@@ -57,6 +60,19 @@ TEST_P(OnednnGraphTest, NanInASampleIsSeenInItsScoresAlone) {
     auto x = images(4);
     x[kSample][3][4][4].fill_(std::numeric_limits<float>::quiet_NaN());
     expect_finite(compiled(x), kSample);
+  }
+}
+
+// oneDNN computes a function with arithmetic after it by its reference code, unless it follows on
+// something else.
+TEST_P(OnednnGraphTest, FunctionsFollowOnAFactor) {
+  const auto net = frozen_net(weights(), fill(kLayers, {"x = torch.tanh(torch.cos(x)) + 1.0"}));
+  auto [graph, scores] =
+      profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
+  rewrite_for_onednn(*graph, Hidden::nothing, {});
+  for (const auto* node : graph->block()->nodes()) {
+    if (!is_a(node, {"aten::tanh"})) continue;
+    EXPECT_TRUE(is_a(node->input(0)->node(), {"aten::mul"}));
   }
 }
 

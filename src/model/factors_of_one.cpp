@@ -1,0 +1,57 @@
+#include "factors_of_one.hpp"
+
+#include <ATen/ops/ones.h>
+
+#include "graph_edit.hpp"
+
+namespace tally::model {
+namespace {
+
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Value;
+
+constexpr Kinds kFunctions{"aten::tanh", "aten::sigmoid",   "aten::gelu",
+                           "aten::silu", "aten::hardswish", "aten::hardsigmoid",
+                           "aten::mish", "aten::elu",       "aten::leaky_relu"};
+// After these it computes functions in the same pass.
+constexpr Kinds kBeforeFunctions{"aten::_convolution", "aten::conv2d",     "aten::linear",
+                                 "aten::matmul",       "aten::mm",         "aten::bmm",
+                                 "aten::add",          "aten::mul",        "aten::layer_norm",
+                                 "aten::batch_norm",   "aten::max_pool2d", "aten::softmax"};
+
+// Null where the type of `value` is not known.
+Value* insert_product_with_one(Graph& graph, Value* value) {
+  const auto type = value->type()->cast<c10::TensorType>();
+  if (!type || !type->scalarType()) return nullptr;
+  auto* const one = graph.insertConstant(at::ones({1}, *type->scalarType()));
+  auto* const product =
+      graph.insertNode(graph.create(c10::Symbol::fromQualString("aten::mul"), {value, one}));
+  product->output()->setType(type);
+  return product->output();
+}
+
+void prepend_factor_of_one(Graph& graph, Node* function) {
+  const auto* const before = function->input(0)->node();
+  if (is_a(before, kBeforeFunctions) || is_a(before, kFunctions)) return;
+  const torch::jit::WithInsertPoint here(function);
+  auto* const product = insert_product_with_one(graph, function->input(0));
+  if (product != nullptr) function->replaceInput(0, product);
+}
+
+}  // namespace
+
+void append_factor_of_one(Graph& graph, Node* softmax) {
+  const torch::jit::WithInsertPoint here(softmax->next());
+  auto* const product = insert_product_with_one(graph, softmax->output());
+  if (product == nullptr) return;
+  softmax->output()->replaceAllUsesAfterNodeWith(product->node(), product);
+}
+
+void prepend_factors_of_one(Graph& graph) {
+  for (Node* node : all_nodes(graph.block())) {
+    if (is_a(node, kFunctions)) prepend_factor_of_one(graph, node);
+  }
+}
+
+}  // namespace tally::model
