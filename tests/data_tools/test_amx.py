@@ -18,6 +18,10 @@ def test_only_an_illegal_instruction_counts() -> None:
         assert not amx.dies(program)
 
 
+def test_what_does_not_end_counts_too() -> None:
+    assert amx.dies("import signal; signal.pause()", timeout_s=1)
+
+
 def test_the_processor_announces_it_by_a_flag() -> None:
     assert amx.announces("flags : fpu amx_bf16 avx512_fp16 amx_tile")
     assert not amx.announces("flags : fpu avx512_bf16")

@@ -66,7 +66,7 @@ def test_an_idle_option_is_told(evaluate: Evaluate, tmp_path: Path, task: str, o
 def test_a_batch_size_that_was_found_repeats_the_run(
     small_case: Small, evaluate: Evaluate, tmp_path: Path, samples: int, ranks: int, tried: bool
 ) -> None:
-    """Its network has convolutions, whose weights are packed for the first batch that a rank sees."""
+    """Its network has convolutions, which are compiled for the size of the batches."""
     data = small.make_set(samples).write(tmp_path / "set.h5")
     found = evaluate(small_case.model, data, "--batch-size", "auto", "--device", "cpu", ranks=ranks)
     size, batches = (found.report["plan"][key] for key in ("batch_size", "batches"))

@@ -17,10 +17,14 @@ def announces(cpuinfo: str) -> bool:
     return "amx_bf16" in cpuinfo.split()
 
 
-def dies(program: str = PRODUCT) -> bool:
-    """Whether a Python of its own ends with an illegal instruction."""
+def dies(program: str = PRODUCT, timeout_s: float = 60) -> bool:
+    """Whether a Python of its own ends with an illegal instruction, or does not end."""
     env = {name: value for name, value in os.environ.items() if name not in CAPS}
-    return subprocess.run([sys.executable, "-c", program], env=env, capture_output=True).returncode == -signal.SIGILL
+    try:
+        ended = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        return True
+    return ended.returncode == -signal.SIGILL
 
 
 @functools.cache
