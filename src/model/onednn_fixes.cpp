@@ -1,7 +1,9 @@
 #include "onednn_fixes.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <stdexcept>
 #include <vector>
 
 #include <torch/csrc/jit/passes/utils/subgraph_utils.h>
@@ -28,11 +30,24 @@ bool only_reads(const Node* partition, std::size_t input) {
       inside->uses(), [](const Use& use) { return use.offset == 0 && is_a(use.user, kReaders); });
 }
 
+bool is_read_twice(const Value* input) { return input->uses().size() > 1; }
+
 // LibTorch counts the inputs of a partition otherwise where it reads one of them twice, and may
 // then write over another than oneDNN means.
 bool reads_one_twice(const Node* partition) {
-  return std::ranges::any_of(partition->g(c10::attr::Subgraph)->inputs(),
-                             [](const Value* input) { return input->uses().size() > 1; });
+  return std::ranges::any_of(partition->g(c10::attr::Subgraph)->inputs(), is_read_twice);
+}
+
+void put_read_twice_last(Node* partition) {
+  auto& fused = *partition->g(c10::attr::Subgraph);
+  std::vector<std::size_t> order(fused.inputs().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto twice = std::stable_partition(order.begin(), order.end(), [&](std::size_t input) {
+    return !is_read_twice(fused.inputs()[input]);
+  });
+  if (order.end() - twice > 1) throw std::runtime_error("a partition reads two inputs twice");
+  fused.block()->permuteInputs(order);
+  partition->permuteInputs(order);
 }
 
 // A guard hands its inputs on, checked, to the partition in the branch that it decides on.
@@ -95,6 +110,12 @@ void protect_outputs(Node* branches) {
 
 void protect_inputs_read_again(torch::jit::Graph& graph) {
   for (Node* node : all_nodes(graph.block())) protect_outputs(node);
+}
+
+void put_inputs_read_twice_last(torch::jit::Graph& graph) {
+  for (Node* node : all_nodes(graph.block())) {
+    if (is_a(node, {kPartition}) && reads_one_twice(node)) put_read_twice_last(node);
+  }
 }
 
 void inline_fallbacks(torch::jit::Graph& graph) {

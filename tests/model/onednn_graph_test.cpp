@@ -181,6 +181,31 @@ TEST_P(OnednnGraphTest, WhatIsReadAgainIsNotWrittenOver) {
   EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
 }
 
+// As RepViT and MobileOne have them: a sum takes what its layers take.
+constexpr const char* kBranches = R"(
+def forward(self, x):
+    x = torch.conv2d(x, self.w1, self.b1)
+    near = torch.conv2d(x, self.depthwise, self.b2, [1, 1], [1, 1], [1, 1], 16)
+    {}
+    x = torch.conv2d(torch.conv2d(x, self.w2, self.b2), self.w3, self.b3)
+    return torch.linear(torch.mean(x, [2, 3]), self.w, self.b)
+)";
+
+TEST_P(OnednnGraphTest, WhatIsReadTwiceIsCountedOnce) {
+  for (const std::string sum :
+       {"x = near + x", "x = near + torch.conv2d(x, self.w4, self.b4) + x",
+        "x = torch.conv2d(x, self.w4, self.b4) + near + x", "x = x + near * x",
+        "x = (near + x) * x", "x = torch.hardswish(near + x) + torch.conv2d(x, self.w4) + x",
+        "x = (near + x) * (near * x)", "x = x + x", "x = x * torch.sigmoid(x)",
+        "x = torch.erf(x)\n    x = x * torch.sigmoid(x)"}) {
+    SCOPED_TRACE(sum);
+    const auto net = frozen_net(weights(), fill(kBranches, {sum}));
+    Compiled compiled(net, images(4));
+    const auto x = images(4);
+    EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, OnednnGraphTest, testing::Values(at::kFloat, at::kBFloat16),
                          [](const auto& type) { return c10::toString(type.param); });
 
