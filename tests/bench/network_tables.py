@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+import networks
 from commands import Case, CommandError, Layout
 from contenders import PYTORCH, RIVALS, Figures, Started, Work, tally
 from rounds import in_turn, median
@@ -45,7 +46,7 @@ def drawn_networks(setup: Setup) -> list[Table]:
 
 
 def draw() -> list[str]:
-    """Of those that take images of at most 256 pixels and have at most 60 million weights, one of a family."""
+    """Of those that take images of at most 256 pixels, know CLASSES and have at most 60 million weights, one of a family."""
     import timm
     import torch
 
@@ -56,6 +57,8 @@ def draw() -> list[str]:
         size = timm.get_pretrained_cfg(name, allow_unregistered=True)
         family = timm.models.model_entrypoint(name).__module__
         if size is None or family in drawn or size.input_size[-1] > 256 or name in KNOWN + FAMILIES:
+            continue
+        if size.num_classes != networks.CLASSES:
             continue
         with torch.device("meta"):
             weights = sum(one.numel() for one in timm.create_model(name).parameters())
