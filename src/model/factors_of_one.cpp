@@ -1,5 +1,9 @@
 #include "factors_of_one.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
 #include <ATen/ops/ones.h>
 
 #include "graph_edit.hpp"
@@ -31,9 +35,39 @@ Value* insert_product_with_one(Graph& graph, Value* value) {
   return product->output();
 }
 
+constexpr Kinds kArithmetic{"aten::add", "aten::mul"};
+
+// x * sigmoid(x), which it takes after a layer.
+bool is_swish(const Node* function) {
+  return std::ranges::any_of(function->output()->uses(), [&](const torch::jit::Use& use) {
+    const auto factors = use.user->inputs();
+    return is_a(use.user, {"aten::mul"}) &&
+           std::ranges::find(factors, function->input(0)) != factors.end();
+  });
+}
+
+// Whether it is computed in the same pass as what stands before it.
+bool continues_a_pass(const Node* function) {
+  const auto* const x = function->input(0);
+  if (!is_a(x->node(), kBeforeFunctions) && !is_a(x->node(), kFunctions)) return false;
+  return x->uses().size() == 1 || is_swish(function);
+}
+
+// Of numbers that lie one behind the other.
+bool is_of_rows(const Node* softmax) {
+  const auto type = softmax->input(0)->type()->cast<c10::TensorType>();
+  const auto dim = torch::jit::toIValue(softmax->input(1));
+  const auto sizes = type ? type->sizes().concrete_sizes() : std::nullopt;
+  const auto strides = type ? type->strides().concrete_sizes() : std::nullopt;
+  if (!dim || !dim->isInt() || !sizes || sizes->empty() || !strides) return false;
+  const auto last = static_cast<std::int64_t>(sizes->size()) - 1;
+  return (dim->toInt() == last || dim->toInt() == -1) &&
+         *strides == c10::TensorType::contiguousStridesOf(*sizes);
+}
+
 void prepend_factor_of_one(Graph& graph, Node* function) {
-  const auto* const before = function->input(0)->node();
-  if (is_a(before, kBeforeFunctions) || is_a(before, kFunctions)) return;
+  const auto* const reader = only_reader(function->output());
+  if (reader == nullptr || !is_a(reader, kArithmetic) || continues_a_pass(function)) return;
   const torch::jit::WithInsertPoint here(function);
   auto* const product = insert_product_with_one(graph, function->input(0));
   if (product != nullptr) function->replaceInput(0, product);
@@ -42,6 +76,7 @@ void prepend_factor_of_one(Graph& graph, Node* function) {
 }  // namespace
 
 void append_factor_of_one(Graph& graph, Node* softmax) {
+  if (!is_of_rows(softmax)) return;
   const torch::jit::WithInsertPoint here(softmax->next());
   auto* const product = insert_product_with_one(graph, softmax->output());
   if (product == nullptr) return;

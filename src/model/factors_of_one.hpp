@@ -6,13 +6,13 @@
 
 namespace tally::model {
 
-// After a softmax, which LibTorch's fuser does not take alone: three times as fast as LibTorch's
-// own for rows of 49 numbers of 16 bits (Swin).
+// After a softmax of rows, which LibTorch's fuser does not take alone: three times as fast as
+// LibTorch's own for rows of 49 numbers of 16 bits (Swin). Others run in oneDNN's reference code.
 void append_factor_of_one(torch::jit::Graph& graph, torch::jit::Node* softmax);
 
-// Before functions, such as tanh, that nothing stands before that oneDNN computes: with arithmetic
-// after it, it has only its reference code for them (GPT-2's GELU in 16 bits: a seventh of the
-// speed).
+// Before functions, such as tanh, with arithmetic after them that oneDNN cannot compute in the pass
+// of what stands before them: it has only its reference code for functions that begin a pass
+// (GPT-2's GELU in 16 bits: a seventh of the speed).
 void prepend_factors_of_one(torch::jit::Graph& graph);
 
 }  // namespace tally::model
