@@ -11,9 +11,10 @@ namespace tally::model {
 // no partition writes over.
 void protect_inputs_read_again(torch::jit::Graph& graph);
 
-// LibTorch 2.11 takes the place of an input among those that oneDNN reads, in which one that is read
-// twice stands twice, for its place in the list of inputs, and reads beyond that list: a crash. With
-// such an input at the end of the list both are the same. Throws where a partition has two of them.
+// LibTorch 2.11 takes the place of an input among those that oneDNN reads, in which one that is
+// read twice stands twice, for its place in the list of inputs, and reads beyond that list: a
+// crash. With such an input at the end of the list both are the same. Throws where a partition has
+// two of them.
 void put_inputs_read_twice_last(torch::jit::Graph& graph);
 
 // Puts what runs in place of a partition, where its inputs have other shapes than the profiled
