@@ -10,11 +10,12 @@
 namespace tally::preprocess {
 
 struct ThreadTeam::Others {
+  explicit Others(int count) : threads(to_size(count)) {}
   boost::asio::thread_pool threads;
 };
 
 ThreadTeam::ThreadTeam(int threads) : size_(threads) {
-  if (threads > 1) others_.reset(new Others{boost::asio::thread_pool(to_size(threads - 1))});
+  if (threads > 1) others_ = std::make_unique<Others>(threads - 1);
 }
 
 ThreadTeam::~ThreadTeam() = default;
