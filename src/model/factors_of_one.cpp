@@ -49,7 +49,7 @@ bool is_swish(const Node* function) {
 // Whether it is computed in the same pass as what stands before it.
 bool continues_a_pass(const Node* function) {
   const auto* const x = function->input(0);
-  if (!is_a(x->node(), kBeforeFunctions) && !is_a(x->node(), kFunctions)) return false;
+  if (!is_a(x->node(), kBeforeFunctions) && !is_function(x->node())) return false;
   return x->uses().size() == 1 || is_swish(function);
 }
 
@@ -75,6 +75,8 @@ void prepend_factor_of_one(Graph& graph, Node* function) {
 
 }  // namespace
 
+bool is_function(const Node* node) { return is_a(node, kFunctions); }
+
 void append_factor_of_one(Graph& graph, Node* softmax) {
   if (!is_of_rows(softmax)) return;
   const torch::jit::WithInsertPoint here(softmax->next());
@@ -85,7 +87,7 @@ void append_factor_of_one(Graph& graph, Node* softmax) {
 
 void prepend_factors_of_one(Graph& graph) {
   for (Node* node : all_nodes(graph.block())) {
-    if (is_a(node, kFunctions)) prepend_factor_of_one(graph, node);
+    if (is_function(node)) prepend_factor_of_one(graph, node);
   }
 }
 

@@ -10,7 +10,10 @@ namespace tally::model {
 // LibTorch's own for rows of 49 numbers of 16 bits (Swin). Others run in oneDNN's reference code.
 void append_factor_of_one(torch::jit::Graph& graph, torch::jit::Node* softmax);
 
-// Before functions, such as tanh, with arithmetic after them that oneDNN cannot compute in the pass
+// Whether it is a function of single numbers, such as tanh.
+bool is_function(const torch::jit::Node* node);
+
+// Before functions with arithmetic after them that oneDNN cannot compute in the pass
 // of what stands before them: it has only its reference code for functions that begin a pass
 // (GPT-2's GELU in 16 bits: a seventh of the speed).
 void prepend_factors_of_one(torch::jit::Graph& graph);

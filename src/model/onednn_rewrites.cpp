@@ -16,6 +16,7 @@
 #include "linear_layers.hpp"
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
+#include "slow_arithmetic.hpp"
 #include "value_bounds.hpp"
 
 namespace tally::model {
@@ -232,11 +233,6 @@ void rewrite_addmm(Graph& graph, Node* addmm) {
   widen_factors(graph, addmm);
 }
 
-// oneDNN has only its reference code for most quotients of tensors.
-bool is_quotient_of_tensors(const Node* node) {
-  return is_a(node, {"aten::div"}) && !is_number(node->input(1));
-}
-
 }  // namespace
 
 Clamps sort_clamps(Graph& graph) {
@@ -273,8 +269,8 @@ void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
       hide(graph, node, "aten::multiply");
     } else if (hidden != Hidden::nothing && is_a(node, {"aten::softmax"})) {
       append_factor_of_one(graph, node);
-    } else if (is_quotient_of_tensors(node)) {
-      hide(graph, node, "aten::divide");
+    } else if (is_slow_in_onednn(node)) {
+      hide_arithmetic(graph, node);
     } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
       name_weights(graph, node);
       if (is_a(node, {"aten::layer_norm"})) widen_weights(graph, node);

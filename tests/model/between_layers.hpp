@@ -34,6 +34,9 @@ inline const std::vector<std::string> kBetween{
     "x = torch.softmax(x, 1)",
     "x = torch.tanh(torch.cos(x)) + 1.0",
     "x = torch.sigmoid(torch.erf(x)) * x",
+    "x = torch.cat([torch.gelu(x[:, :8]) * x[:, 8:], x[:, :8]], 1)",
+    "x = (x.reshape([x.size(0), 2, 8, 8, 8]) * "
+    "torch.mean(x, [2, 3]).reshape([x.size(0), 2, 8, 1, 1])).reshape([x.size(0), 16, 8, 8])",
     "x = torch.max_pool2d(x, [2, 2])",
     "x = torch.avg_pool2d(x, [2, 2])",
     "x = torch.batch_norm(x, None, None, self.b1, self.ones, False, 0.1, 1e-5, True)",

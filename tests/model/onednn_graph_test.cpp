@@ -76,6 +76,21 @@ TEST_P(OnednnGraphTest, FunctionsFollowOnAFactor) {
   }
 }
 
+// Of numbers that lie apart, and with five dimensions, oneDNN has no other code.
+TEST_P(OnednnGraphTest, ArithmeticThatIsSlowThereIsLeftToLibTorch) {
+  for (const std::string slow :
+       {"x = torch.cat([torch.gelu(x[:, :8]) * x[:, 8:], x[:, :8]], 1)",
+        "x = (x.reshape([x.size(0), 2, 8, 8, 8]) * self.ones[:8].reshape([1, 1, 8, 1, 1]))"
+        ".reshape([x.size(0), 16, 8, 8])"}) {
+    SCOPED_TRACE(slow);
+    const auto net = frozen_net(weights(), fill(kLayers, {slow}));
+    auto [graph, scores] =
+        profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
+    rewrite_for_onednn(*graph, Hidden::nothing, {});
+    for (const auto* node : graph->block()->nodes()) EXPECT_FALSE(is_a(node, {"aten::mul"}));
+  }
+}
+
 constexpr const char* kWriter = R"(
 def forward(self, x):
     h = torch.relu_(x)
