@@ -1,8 +1,6 @@
 #include "factors_of_one.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
 
 #include <ATen/ops/ones.h>
 
@@ -53,18 +51,6 @@ bool continues_a_pass(const Node* function) {
   return x->uses().size() == 1 || is_swish(function);
 }
 
-// Of numbers that lie one behind the other.
-bool is_of_rows(const Node* softmax) {
-  const auto type = softmax->input(0)->type()->cast<c10::TensorType>();
-  const auto dim = torch::jit::toIValue(softmax->input(1));
-  const auto sizes = type ? type->sizes().concrete_sizes() : std::nullopt;
-  const auto strides = type ? type->strides().concrete_sizes() : std::nullopt;
-  if (!dim || !dim->isInt() || !sizes || sizes->empty() || !strides) return false;
-  const auto last = static_cast<std::int64_t>(sizes->size()) - 1;
-  return (dim->toInt() == last || dim->toInt() == -1) &&
-         *strides == c10::TensorType::contiguousStridesOf(*sizes);
-}
-
 void prepend_factor_of_one(Graph& graph, Node* function) {
   const auto* const reader = only_reader(function->output());
   if (reader == nullptr || !is_a(reader, kArithmetic) || continues_a_pass(function)) return;
@@ -78,7 +64,6 @@ void prepend_factor_of_one(Graph& graph, Node* function) {
 bool is_function(const Node* node) { return is_a(node, kFunctions); }
 
 void append_factor_of_one(Graph& graph, Node* softmax) {
-  if (!is_of_rows(softmax)) return;
   const torch::jit::WithInsertPoint here(softmax->next());
   auto* const product = insert_product_with_one(graph, softmax->output());
   if (product == nullptr) return;

@@ -16,7 +16,7 @@
 #include "linear_layers.hpp"
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
-#include "slow_arithmetic.hpp"
+#include "slow_in_onednn.hpp"
 #include "value_bounds.hpp"
 
 namespace tally::model {
@@ -233,6 +233,11 @@ void rewrite_addmm(Graph& graph, Node* addmm) {
   widen_factors(graph, addmm);
 }
 
+// oneDNN has only its reference code for most quotients of tensors.
+bool is_quotient_of_tensors(const Node* node) {
+  return is_a(node, {"aten::div"}) && !is_number(node->input(1));
+}
+
 }  // namespace
 
 Clamps sort_clamps(Graph& graph) {
@@ -267,9 +272,13 @@ void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
       hide(graph, node, "aten::linalg_matmul");
     } else if (hidden == Hidden::products_and_factors && is_a(node, {"aten::mul"})) {
       hide(graph, node, "aten::multiply");
-    } else if (hidden != Hidden::nothing && is_a(node, {"aten::softmax"})) {
-      append_factor_of_one(graph, node);
-    } else if (is_slow_in_onednn(node)) {
+    } else if (is_a(node, {"aten::softmax"})) {
+      if (is_slow_softmax(node)) {
+        hide(graph, node, hidden_name(node));
+      } else if (hidden != Hidden::nothing) {
+        append_factor_of_one(graph, node);
+      }
+    } else if (is_quotient_of_tensors(node) || is_slow_arithmetic(node)) {
       hide_arithmetic(graph, node);
     } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
       name_weights(graph, node);

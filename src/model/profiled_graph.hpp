@@ -25,6 +25,11 @@ Profile profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs);
 // Of a tensor in a profiled graph; none where the run did not show them.
 std::optional<std::vector<std::int64_t>> sizes_of(const torch::jit::Value* value);
 
+std::optional<std::vector<std::int64_t>> strides_of(const torch::jit::Value* value);
+
+// Whether numbers of others lie between its own: a part of a tensor. False where that is not known.
+bool lies_apart(const torch::jit::Value* value);
+
 // Runs the code of a graph. `inputs`: all of the graph's.
 c10::IValue run_code(const torch::jit::Code& code, torch::jit::Stack inputs);
 

@@ -32,6 +32,7 @@ inline const std::vector<std::string> kBetween{
     "x = torch.sqrt(torch.abs(x))",
     "x = torch.square(x) / 3.0",
     "x = torch.softmax(x, 1)",
+    "x = torch.softmax(x, 2) + 1.0",
     "x = torch.tanh(torch.cos(x)) + 1.0",
     "x = torch.sigmoid(torch.erf(x)) * x",
     "x = torch.cat([torch.gelu(x[:, :8]) * x[:, 8:], x[:, :8]], 1)",
