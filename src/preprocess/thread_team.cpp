@@ -23,15 +23,10 @@ ThreadTeam::~ThreadTeam() = default;
 void ThreadTeam::run(std::int64_t parts, const std::function<void(std::int64_t)>& work) {
   std::latch ended(parts - 1);
   for (std::int64_t part = 1; part < parts; ++part) {
-    const auto of_one = [&, part] {
+    boost::asio::post(others_->threads, [&, part] {
       work(part);
       ended.count_down();
-    };
-    if (others_) {
-      boost::asio::post(others_->threads, of_one);
-    } else {
-      of_one();
-    }
+    });
   }
   work(0);
   ended.wait();

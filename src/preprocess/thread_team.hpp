@@ -15,7 +15,7 @@ class ThreadTeam {
 
   int size() const { return size_; }
   // Calls work(0) … work(parts - 1), each once, on any of the threads, and returns when all have
-  // returned. `work` must not throw. One call at a time.
+  // returned. At most size() parts; `work` must not throw. One call at a time.
   void run(std::int64_t parts, const std::function<void(std::int64_t)>& work);
 
  private:
