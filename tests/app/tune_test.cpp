@@ -108,6 +108,12 @@ TEST_F(TuneTest, WhatIsHardlyFasterIsNot) {
   EXPECT_EQ(choose(), "own 4");
 }
 
+// The others would wait for it.
+TEST_F(TuneTest, AFormFromWhichARankGoesOnOtherwiseIsLeftOut) {
+  predictor.has_sizes = !is_last();
+  EXPECT_EQ(choose(), size() == 1 ? "both 4" : "");
+}
+
 // Each rank finds another way fastest, and none the one that serves all.
 TEST_F(TuneTest, TheSlowestRankCounts) {
   milliseconds["own 4"] = is_last() ? 12 : 1;
