@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 import amx  # noqa: E402
 import machine  # noqa: E402
 from cases import Cases  # noqa: E402
-from commands import Case, Layout, Tally  # noqa: E402
+from commands import Case, CommandError, Layout, Tally  # noqa: E402
 from network_tables import FAMILIES, KNOWN, draw  # noqa: E402
 
 RANKS = (1, 2, 3, 5)
@@ -55,7 +55,10 @@ def main() -> None:
         for name in names:
             for precision in precisions:
                 case = cases.network(name, precision)
-                found = [digests(tally, case, ranks, precision) for ranks in RANKS]
+                try:
+                    found = [digests(tally, case, ranks, precision) for ranks in RANKS]
+                except CommandError as error:
+                    sys.exit(str(error))
                 is_same = all(one == found[0] for one in found)
                 differing += not is_same
                 print(f"{name} {precision}: {'the same' if is_same else found}; {found[0]['form']}", flush=True)

@@ -1,5 +1,6 @@
 """Tables in a document, between marks of their names."""
 
+import sys
 from pathlib import Path
 
 from table import Table
@@ -20,6 +21,7 @@ def write_into(document: Path, tables: list[Table], head: str) -> None:
     text = document.read_text()
     for table in tables:
         if not has_place(text, table.name):
+            print(f"{document} has no marks for the table {table.name}", file=sys.stderr)
             continue
         begin, end = marks(table.name)
         before, rest = text.split(begin, 1)

@@ -79,11 +79,11 @@ def _beside(name: str, title: str, setup: Setup, names: Iterable[str]) -> list[T
     return [_table(f"{name} {precision}", f"{title}, {precision}", setup, wanted, precision) for precision in setup.precisions]
 
 
-def _table(name: str, title: str, setup: Setup, networks: list[str], precision: str) -> Table:
+def _table(name: str, title: str, setup: Setup, names: list[str], precision: str) -> Table:
     columns = ["network", "processes x threads", *RIVALS, *OURS, "Tally / fastest of PyTorch", "Tally / fastest"]
     table = Table(name, f"{title}: samples per second in the loop", columns)
     means: dict[str, list[list[float]]] = {}
-    for network, layout in itertools.product(networks, LAYOUTS):
+    for network, layout in itertools.product(names, LAYOUTS):
         case = setup.cases.network(network, precision)
         packages = ["with .pt2"] if setup.packages else []
         found = setup.measured.get_or_run(

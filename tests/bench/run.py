@@ -23,6 +23,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to
 import amx  # noqa: E402
 import machine  # noqa: E402
 from cases import Cases  # noqa: E402
+from commands import CommandError  # noqa: E402
 from document import write_into  # noqa: E402
 from measured import Measured  # noqa: E402
 from network_tables import NETWORK_BENCHMARKS  # noqa: E402
@@ -65,7 +66,10 @@ def main() -> None:
         facts = machine.facts(options.build / "tally")
         measured = Measured(options.output / "measured.jsonl", dict(facts))
         setup = Setup(options.build.resolve(), Path(folder), options.rounds, cases, precisions, wanted, options.packages, measured)
-        tables = [table for name in names for table in _tables_of(BENCHMARKS[name](setup))]
+        try:
+            tables = [table for name in names for table in _tables_of(BENCHMARKS[name](setup))]
+        except CommandError as error:
+            sys.exit(str(error))
     facts["date"] = ", ".join(sorted(measured.days))
     document = {"machine": facts, "command": sys.argv, "tables": [asdict(table) for table in tables]}
     (options.output / "benchmarks.json").write_text(json.dumps(document, indent=2) + "\n")

@@ -69,7 +69,7 @@ def test_tables_take_the_place_of_those_before(tmp_path: Path) -> None:
     assert not has_place("<!-- end of a -->\n<!-- a -->\n", "a")
     table = Table("a", "A", ["x", "y"], [["one", 12345.6], ["two", 1.23456]])
     for _ in range(2):
-        write_into(document, [table], "head")
+        write_into(document, [table, Table("without a place", "B", ["x"])], "head")
     assert document.read_text() == (
         "before\n<!-- a -->\nhead\n\n| x | y |\n|---|---|\n| one | 12,346 |\n| two | 1.235 |\n"
         "<!-- end of a -->\nafter\n"
