@@ -268,7 +268,8 @@ void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
       hide(graph, node, kMaxPoolWithIndices);
     } else if (is_a(node, {"aten::avg_pool2d"})) {
       hide(graph, node, kAveragePool);
-    } else if (hidden != Hidden::nothing && is_a(node, {"aten::matmul"})) {
+    } else if (is_a(node, {"aten::matmul"})) {
+      if (hidden == Hidden::nothing && !is_slow_product(node)) continue;
       hide(graph, node, "aten::linalg_matmul");
     } else if (hidden == Hidden::products_and_factors && is_a(node, {"aten::mul"})) {
       hide(graph, node, "aten::multiply");

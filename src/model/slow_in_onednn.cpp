@@ -1,7 +1,10 @@
 #include "slow_in_onednn.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include <torch/csrc/jit/ir/constants.h>
 
@@ -19,29 +22,62 @@ bool is_of_what_lies_apart(const Value* value) {
   return is_function(value->node()) && lies_apart(value->node()->input(0));
 }
 
-bool repeats_blocks(const Node* arithmetic) {
-  constexpr std::size_t kDimensions = 5;
-  const auto left = sizes_of(arithmetic->input(0));
-  const auto right = sizes_of(arithmetic->input(1));
-  return left && right && left->size() >= kDimensions && right->size() >= kDimensions &&
-         left != right;
+using Sizes = std::vector<std::int64_t>;
+
+// Whether dimensions that both have follow on one another in the same order: both channels-last, or
+// both contiguous. Dimensions count from the last one on, since tensors are repeated along the
+// first ones.
+bool are_in_one_order(const Value* left, const Value* right) {
+  const auto our_sizes = sizes_of(left), their_sizes = sizes_of(right);
+  const auto ours = strides_of(left), theirs = strides_of(right);
+  if (!our_sizes || !their_sizes || !ours || !theirs) return true;
+  const auto from_last = [](const Sizes& all, std::size_t i) { return all.at(all.size() - i); };
+  std::vector<std::pair<std::int64_t, std::int64_t>> strides;
+  for (std::size_t i = 1; i <= std::min(ours->size(), theirs->size()); ++i) {
+    const bool is_in_both = from_last(*our_sizes, i) > 1 && from_last(*their_sizes, i) > 1;
+    if (is_in_both) strides.emplace_back(from_last(*ours, i), from_last(*theirs, i));
+  }
+  std::ranges::sort(strides);
+  return std::ranges::is_sorted(strides, {}, &std::pair<std::int64_t, std::int64_t>::second);
+}
+
+// Of matrices of which neither rows nor columns lie together.
+bool is_of_scattered_matrices(const Value* value) {
+  const auto strides = strides_of(value);
+  if (!strides || strides->size() < 2) return false;
+  return std::min(strides->at(strides->size() - 1), strides->at(strides->size() - 2)) > 1;
 }
 
 }  // namespace
 
 bool is_slow_arithmetic(const Node* arithmetic) {
+  constexpr std::size_t kDimensions = 5;
   if (!is_a(arithmetic, {"aten::add", "aten::mul"})) return false;
-  return repeats_blocks(arithmetic) || is_of_what_lies_apart(arithmetic->input(0)) ||
-         is_of_what_lies_apart(arithmetic->input(1));
+  const auto* left = arithmetic->input(0);
+  const auto* right = arithmetic->input(1);
+  if (is_of_what_lies_apart(left) || is_of_what_lies_apart(right)) return true;
+  const auto ours = sizes_of(left), theirs = sizes_of(right);
+  if (!ours || !theirs) return false;
+  const bool has_blocks = ours != theirs && std::min(ours->size(), theirs->size()) >= kDimensions;
+  return has_blocks || lies_apart(left) || lies_apart(right) || !are_in_one_order(left, right);
+}
+
+bool is_slow_product(const Node* product) {
+  return is_a(product, {"aten::matmul"}) && (is_of_scattered_matrices(product->input(0)) ||
+                                             is_of_scattered_matrices(product->input(1)));
 }
 
 bool is_slow_softmax(const Node* softmax) {
   const auto dim = torch::jit::toIValue(softmax->input(1));
+  const auto sizes = sizes_of(softmax->input(0));
   const auto strides = strides_of(softmax->input(0));
-  if (!dim || !dim->isInt() || !strides || strides->empty()) return true;
-  const auto rank = static_cast<std::int64_t>(strides->size());
-  const auto index = static_cast<std::size_t>((dim->toInt() + rank) % rank);
-  return strides->at(index) != 1 || lies_apart(softmax->input(0));
+  if (!dim || !dim->isInt() || !sizes || !strides) return true;
+  const auto last = static_cast<std::int64_t>(sizes->size()) - 1;
+  std::int64_t expected = 1;
+  for (std::size_t i = sizes->size(); i-- > 0; expected *= sizes->at(i)) {
+    if (sizes->at(i) > 1 && strides->at(i) != expected) return true;
+  }
+  return dim->toInt() != -1 && dim->toInt() != last;
 }
 
 }  // namespace tally::model
