@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <tally/base/clock.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/batch_reader.hpp>
@@ -15,7 +14,6 @@
 namespace tally::app {
 namespace {
 
-constexpr int kTimedBatches = 2;
 // A share of fewer batches would leave ranks idle while the last ones run.
 constexpr std::int64_t kBatchesPerRank = 4;
 
@@ -58,20 +56,13 @@ std::optional<std::int64_t> settled_size(const Job& job, int world_size) {
   return largest_size(job, config::RunConfig{}.batch_size, world_size);
 }
 
-// The shortest of a few, after one that settles what a network does on its first batch of a size.
 double seconds_of_batch(Job& job, std::int64_t size) {
   const auto& info = job.data.set->info();
-  auto routes =
-      evaluate::make_routes(info, *job.model.predictor, size, job.device, job.config.threads);
-  const auto run = [&] {
-    const Stopwatch watch;
-    evaluate::rehearse(info, size, routes.routes, *job.model.predictor, *job.task, *job.stream);
-    return watch.elapsed_s();
-  };
-  run();
-  double shortest = run();
-  for (int i = 1; i < kTimedBatches; ++i) shortest = std::min(shortest, run());
-  return shortest;
+  auto& predictor = *job.model.predictor;
+  auto [routes, notes, recipes] =
+      evaluate::make_routes(info, predictor, size, job.device, job.config.threads);
+  evaluate::rehearse(info, size, routes, predictor, *job.task, *job.stream);
+  return evaluate::seconds_of_batch(info, size, routes, predictor, *job.stream);
 }
 
 std::int64_t find_batch_size(Job& job, int world_size) {

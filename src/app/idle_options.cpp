@@ -63,10 +63,8 @@ void note_idle_options(Job& job) {
        "GPU computes, and no TorchScript model runs on a CPU with --cpu-kernels auto");
   note(given.cuda_graphs != defaults.cuda_graphs, job.device.kind == DeviceKind::cuda,
        "cuda-graphs", "GPU computes");
-  const auto& predictor = job.model.predictor;
-  const bool is_script = predictor && !(predictor->card() && predictor->card()->package);
-  note(given.cpu_kernels != defaults.cpu_kernels, is_script && job.device.kind == DeviceKind::cpu,
-       "cpu-kernels", "TorchScript model runs on a CPU");
+  note(given.cpu_kernels != defaults.cpu_kernels, runs_script_on_cpu(job), "cpu-kernels",
+       "TorchScript model runs on a CPU");
   const bool has_weights = !given.weights.empty() || !given.watch.checkpoints.empty();
   note(!given.weights_key.empty(), has_weights, "weights-key", "weights are given (--weights)");
   note(!given.weights_prefix.empty(), has_weights, "weights-prefix",

@@ -108,10 +108,14 @@ Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor, 
   return trials.tuning();
 }
 
-bool has_several_ways(const Job& job) {
+bool runs_script_on_cpu(const Job& job) {
   const auto& predictor = job.model.predictor;
   const bool is_script = predictor && !(predictor->card() && predictor->card()->package);
-  return is_script && job.device.kind == DeviceKind::cpu && job.config.cpu_kernels == "auto";
+  return is_script && job.device.kind == DeviceKind::cpu;
+}
+
+bool has_several_ways(const Job& job) {
+  return runs_script_on_cpu(job) && job.config.cpu_kernels == "auto";
 }
 
 void tune(const comm::Communicator& comm, Job& job) {

@@ -41,6 +41,9 @@ struct Tuning {
 Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor, const Trial& trial,
                    const model::CpuWay& usual);
 
+// Whether the model is a TorchScript file, not a package, and runs on a CPU.
+bool runs_script_on_cpu(const Job& job);
+
 // Whether a network runs that --tune can try in several ways, be it asked for or not: TorchScript,
 // on a CPU, with --cpu-kernels auto.
 bool has_several_ways(const Job& job);

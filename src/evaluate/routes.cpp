@@ -186,9 +186,6 @@ std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> 
 
 namespace {
 
-// Enough to tell a batch from a single sample and from a pair.
-constexpr std::int64_t kFew = 3;
-
 // At least so many, and those that begin within this time.
 constexpr int kTimedBatches = 3;
 constexpr double kTimedSeconds = 0.2;
@@ -244,8 +241,8 @@ void rehearse(const data::DataSetInfo& info, std::int64_t batch_size, std::span<
 
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
-  if (batch_size > kFew) {
-    const Zeros few(info, kFew, routes, stream);
+  if (batch_size > model::kFewSamples) {
+    const Zeros few(info, model::kFewSamples, routes, stream);
     if (const auto outputs = predictor.rehearse_few(few.inputs(), batch_size)) {
       return score(few, *outputs, batch_size, task, stream);
     }

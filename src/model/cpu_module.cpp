@@ -32,8 +32,9 @@ void append(std::string& list, const char* part) {
   list += part;
 }
 
-// Several threads that share operations share LibTorch's. oneDNN Graph's pools make numbers of NaN,
-// and it has none without strides: ours always take their place.
+// Returns what was used, for form(). Our convolutions run on one thread: where several threads
+// share the operations of a batch, LibTorch's stay. Our pools always take the place of oneDNN
+// Graph's, which give finite numbers for NaN and are missing where a pool has no strides.
 std::string use_own_kernels(torch::jit::Graph& graph, CpuKernels kernels) {
   std::string form;
   const bool has_convolutions =
@@ -52,14 +53,16 @@ constexpr int kLeastLayers = 3;
 constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear",
                         "aten::addmm",        "aten::matmul", "aten::bmm"};
 
-// Hidden clamps stay with LibTorch: a network that has one after most of its layers is no faster.
+// Hidden clamps run in LibTorch, apart from the layers: a network that has one after most of its
+// layers is no faster in oneDNN Graph.
 bool is_worth_compiling(const std::vector<torch::jit::Node*>& nodes, const Clamps& clamps) {
   const auto num_layers =
       std::ranges::count_if(nodes, [](const auto* node) { return is_a(node, kLayers); });
   return num_layers >= kLeastLayers && 2 * clamps.num_hidden < num_layers;
 }
 
-// Of those it takes elements by their values; also where that is not known.
+// Whether an index selects elements by a mask, so that the size of the result depends on the mask's
+// values. True also where the dtype of an index is not known.
 bool has_boolean_index(const torch::jit::Node* index) {
   const auto indices = index->input(1)->node()->inputs();
   return std::ranges::any_of(indices, [](const torch::jit::Value* value) {
@@ -70,7 +73,8 @@ bool has_boolean_index(const torch::jit::Node* index) {
   });
 }
 
-// Of tensors whose shapes depend on what is in them, a partition takes only those of the profile.
+// Whether the shape of a result depends on the values of the operator's inputs. A partition is
+// compiled for one shape, which the profile shows, and would be wrong for the next batch.
 bool has_varying_shapes(const torch::jit::Node* node) {
   if (!node->blocks().empty()) return true;
   if (is_a(node, {"aten::index"}) && !has_boolean_index(node)) return false;

@@ -32,6 +32,10 @@ at::IValue constant(const torch::jit::Node* node, const char* name) {
   return torch::jit::toIValue(node->namedInput(name)).value_or(at::IValue());
 }
 
+bool is_one(const at::IValue& factor) {
+  return factor.isScalar() && factor.toScalar().toDouble() == 1;
+}
+
 bool is_all(const torch::jit::Node* node, const char* name, std::int64_t number) {
   return std::ranges::all_of(constant(node, name).toIntVector(),
                              [number](auto n) { return n == number; });

@@ -20,6 +20,8 @@ std::vector<torch::jit::Node*> all_nodes(torch::jit::Block* block);
 // Input `name` of a node as a constant; None where it is none, or None.
 at::IValue constant(const torch::jit::Node* node, const char* name);
 
+bool is_one(const at::IValue& factor);
+
 // Whether those of an input that is a constant list of integers are all `number`.
 bool is_all(const torch::jit::Node* node, const char* name, std::int64_t number);
 

@@ -50,10 +50,6 @@ void register_once() {
   }();
 }
 
-bool is_one(const at::IValue& factor) {
-  return factor.isScalar() && factor.toScalar().toDouble() == 1;
-}
-
 bool pays(const at::Tensor& weight) {
   return weight.dim() == 2 && weight.scalar_type() == at::kFloat &&
          weight.layout() == at::kStrided && weight.is_non_overlapping_and_dense() &&

@@ -153,18 +153,14 @@ std::optional<double> operand(const Value* value) {
   return is_number ? std::optional(tensor.item<double>()) : std::nullopt;
 }
 
-bool is_one(const Value* value) {
-  const auto constant = number(value);
-  return constant && *constant == 1;
-}
-
 // Operators whose further arguments the fuser does not look at, where these matter.
 bool has_unread_arguments(const Node* node) {
   if (is_a(node, {"aten::gelu"})) {
     return node->inputs().size() > 1 && !constant(node, "approximate").equals("none").toBool();
   }
   if (is_a(node, {"aten::softmax"})) return !constant(node, "dtype").isNone();
-  if (is_a(node, {"aten::elu"})) return !is_one(node->input(2)) || !is_one(node->input(3));
+  if (is_a(node, {"aten::elu"}))
+    return !is_one(constant(node, "scale")) || !is_one(constant(node, "input_scale"));
   return is_a(node, {"aten::div"}) && node->inputs().size() > 2;  // how it is rounded
 }
 
@@ -210,7 +206,7 @@ void settle_numbers(Graph& graph, Node* node) {
   const auto sizes = sizes_of(node->output());
   const bool is_known =
       type->scalarType() && c10::isFloatingType(scalar_type) && sizes && !sizes->empty();
-  const bool is_scaled = is_a(node, {"aten::add"}) && !is_one(node->namedInput("alpha"));
+  const bool is_scaled = is_a(node, {"aten::add"}) && !is_one(constant(node, "alpha"));
   std::array<std::optional<at::Tensor>, 2> settled;
   for (std::size_t i = 0; i < settled.size(); ++i) {
     if (!is_number(node->input(i))) continue;

@@ -12,14 +12,13 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/model/predictor.hpp>
 
 #include "close_enough.hpp"
 #include "probe_inputs.hpp"
 
 namespace tally::model {
 namespace {
-
-constexpr std::int64_t kFew = 3;
 
 // Kernels may choose another way for data that are not aligned, and round otherwise.
 at::Tensor aligned(const at::Tensor& piece) {
@@ -168,14 +167,14 @@ Tensors SplitNetwork::run(Tensors inputs) {
 
 Tensors SplitNetwork::rehearse(Tensors inputs) {
   const auto batch_size = inputs.front().size(0);
-  const auto few = first_rows(inputs, std::min(batch_size, kFew));
+  const auto few = first_rows(inputs, std::min(batch_size, kFewSamples));
   if (settled_ != settings_of(few, batch_size)) settle(few, batch_size);
   if (pieces_.count > 1) return run(std::move(inputs));
   return network_->rehearse(std::move(inputs));
 }
 
 std::optional<Tensors> SplitNetwork::rehearse_few(Tensors inputs, std::int64_t batch_size) {
-  if (inputs.front().size(0) != kFew) return std::nullopt;
+  if (inputs.front().size(0) != kFewSamples) return std::nullopt;
   return settle(inputs, batch_size);
 }
 
@@ -189,7 +188,7 @@ std::optional<Tensors> SplitNetwork::settle(const Tensors& few, std::int64_t bat
   settled_ = settings_of(few, batch_size);
   mixes_samples_ = false;
   stay_whole("they have fewer than three samples");
-  if (few.front().size(0) < kFew) return std::nullopt;
+  if (few.front().size(0) < kFewSamples) return std::nullopt;
   use_threads(1);  // a team of OpenMP's would stay, beside the threads that run pieces
   try {
     return settle_pieces(few);
@@ -223,9 +222,9 @@ std::optional<Tensors> SplitNetwork::settle_pieces(const Tensors& few) {
 std::optional<Trial> SplitNetwork::trial_of(const Tensors& few) {
   auto trial = network_->try_samples(probe_inputs(few));
   if (!trial) return std::nullopt;
-  check_rows(trial->scores, kFew);
+  check_rows(trial->scores, kFewSamples);
   const auto reversed = network_->try_samples(last_two_reversed(probe_inputs(few)));
-  check_rows(reversed->scores, kFew - 1);
+  check_rows(reversed->scores, kFewSamples - 1);
   mixes_samples_ = !are_independent(trial->scores, reversed->scores);
   if (mixes_samples_) return std::nullopt;
   return trial;

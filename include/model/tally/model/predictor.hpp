@@ -46,6 +46,10 @@ struct Determinism {
 // What a model returned.
 using Outputs = std::vector<TensorView>;
 
+// What Predictor::rehearse_few() takes: enough to tell a batch from a single sample and from a
+// pair.
+inline constexpr std::int64_t kFewSamples = 3;
+
 class Predictor {
  public:
   virtual ~Predictor() = default;
@@ -60,7 +64,7 @@ class Predictor {
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
   // shapes are tried. predict() then gives the same bits, whichever was found best.
   virtual Outputs rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
-  // Settles the same for batches of `batch_size` by three samples in the shapes of `inputs`, for
+  // Settles the same for batches of `batch_size` by kFewSamples in the shapes of `inputs`, for
   // less time, and returns scores of so many; nothing where only rehearse() can tell.
   virtual std::optional<Outputs> rehearse_few(std::span<const TensorView> /*inputs*/,
                                               std::int64_t /*batch_size*/) {
