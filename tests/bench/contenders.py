@@ -61,7 +61,8 @@ class Rival:
 
     def close(self) -> None:
         for worker in self._workers:
-            worker.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # it has ended, and not read all
+                worker.stdin.close()
             worker.wait()
 
     @staticmethod
