@@ -59,7 +59,8 @@ struct Job {
   std::string task_name;                                      // in force
   std::unique_ptr<tasks::Task> task;
   evaluate::Routes routes;
-  // How predictors are to run; none: as each finds out by itself. Once set the same to the end.
+  // The way that all ranks agreed on, for this predictor and all later ones; not set where each
+  // finds out by itself.
   std::optional<model::CpuWay> way;
   bool varies = false;  // the model gives other scores for the same batch, which was allowed
   std::unique_ptr<comm::Reducer> reducer;
@@ -85,7 +86,7 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
 
 // Adds notes for what a model's card says, or its absence, that changes what figures mean.
 void note_model(Job& job);
-// Collective. What the networks go without on these processors.
+// Collective. Adds a note if the processors of some ranks announce AMX but cannot run it.
 void note_amx(const comm::Communicator& comm, Job& job);
 
 // Adds a note for each option of metrics and their intervals that is given and changes nothing: a

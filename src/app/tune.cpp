@@ -20,13 +20,13 @@ constexpr double kWorthwhile = 0.97;
 
 class Trials {
  public:
-  Trials(const comm::Communicator& comm, model::Predictor& predictor, const Trial& trial)
-      : comm_(comm), predictor_(predictor), trial_(trial) {}
+  Trials(const comm::Communicator& comm, model::Predictor& predictor, const TuningSteps& steps)
+      : comm_(comm), predictor_(predictor), steps_(steps) {}
 
   // Collective.
   void try_way(const model::CpuWay& way) {
     predictor_.use(way);
-    if (!works_on_all(trial_.settle)) return;
+    if (!works_on_all(steps_.settle)) return;
     auto form = predictor_.form();
     auto next = predictor_.other_sizes();
     const auto found = format("{}; {}", form, fmt::join(next, ", "));
@@ -34,7 +34,7 @@ class Trials {
     if (comm_.max(std::int64_t{differs}) != 0) return;
     if (std::ranges::count(tuning_.tried, form, &TriedWay::form) > 0) return;
     double seconds = 0;  // all ranks begin together: the last collective was all of theirs
-    if (!works_on_all([&] { seconds = trial_.seconds_of_batch(); })) return;
+    if (!works_on_all([&] { seconds = steps_.seconds_of_batch(); })) return;
     const auto slowest_ns = comm_.max(std::llround(seconds * 1e9));
     tuning_.tried.push_back({way, std::move(form), slowest_ns, std::move(next)});
   }
@@ -65,7 +65,7 @@ class Trials {
 
   const comm::Communicator& comm_;
   model::Predictor& predictor_;
-  const Trial& trial_;
+  const TuningSteps& steps_;
   Tuning tuning_;
 };
 
@@ -93,9 +93,9 @@ std::string note_of(const Tuning& tuning) {
 
 }  // namespace
 
-Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor, const Trial& trial,
-                   const model::CpuWay& usual) {
-  Trials trials(comm, predictor, trial);
+Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
+                   const TuningSteps& steps, const model::CpuWay& usual) {
+  Trials trials(comm, predictor, steps);
   const auto others = predictor.other_kernels();  // of how it runs before anything is tried
   trials.try_way(usual);
   if (trials.tuning().tried.empty()) return {};  // the loop will tell why

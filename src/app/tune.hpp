@@ -17,7 +17,7 @@ namespace tally::app {
 
 // What a rank does to try the way that its predictor has just been given. Neither communicates;
 // what they throw leaves that way out.
-struct Trial {
+struct TuningSteps {
   std::function<void()> settle;              // runs a warm-up batch
   std::function<double()> seconds_of_batch;  // of the run's size
 };
@@ -38,8 +38,8 @@ struct Tuning {
 // fastest, other numbers of samples at a time for as long as they pay. Each form once, and only
 // where all ranks have it, and go on from it alike. What saves no more than noise is not chosen.
 // The predictor is left with any of them.
-Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor, const Trial& trial,
-                   const model::CpuWay& usual);
+Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
+                   const TuningSteps& steps, const model::CpuWay& usual);
 
 // Whether the model is a TorchScript file, not a package, and runs on a CPU.
 bool runs_script_on_cpu(const Job& job);

@@ -4,8 +4,8 @@
 
 #include "amx_decision.hpp"
 #include "amx_instructions.hpp"
+#include "child_process.hpp"
 #include "isa_cap.hpp"
-#include "trial.hpp"
 
 namespace tally::model {
 namespace {

@@ -21,7 +21,7 @@ struct NamedTensor {
 };
 
 // What a few samples show of a network.
-struct Trial {
+struct TriedSamples {
   Tensors scores;
   std::int64_t piece_size = 0;  // samples that it runs best at a time
 };
@@ -42,7 +42,9 @@ class Network {
     return std::nullopt;
   }
   // Runs a few samples as the file says. Nothing where batches must stay whole.
-  virtual std::optional<Trial> try_samples(const Tensors& /*inputs*/) { return std::nullopt; }
+  virtual std::optional<TriedSamples> try_samples(const Tensors& /*inputs*/) {
+    return std::nullopt;
+  }
   // The fewest rows that it runs well in the form of its last rehearsal.
   virtual std::int64_t least_rows() const { return 1; }
   // See Predictor::use(), other_kernels() and other_sizes().

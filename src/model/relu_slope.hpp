@@ -6,7 +6,8 @@
 namespace tally::model {
 
 // oneDNN's ReLU returns 0 for NaN, which would hide a network that has diverged; its leaky one does
-// not. With this slope below zero its results differ from 0 by less than any bias is large.
+// not. With this slope a negative x gives 1e-30 * x instead of 0, which vanishes beside any bias
+// above 1e-10.
 inline constexpr double kSlopeThatKeepsNan = 1e-30;
 
 // Whether what is tiny in `value` vanishes beside a bias on every way to the scores. Elsewhere it

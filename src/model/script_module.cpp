@@ -225,7 +225,7 @@ Tensors ScriptModule::rehearse(Tensors inputs) {
   return guarded([&] { return impl_->compiled->rehearse(inputs); });
 }
 
-std::optional<Trial> ScriptModule::try_samples(const Tensors& inputs) {
+std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& inputs) {
   if (!impl_->compiled) return std::nullopt;
   std::int64_t piece_size = 0;
   auto scores = guarded([&] {
@@ -233,7 +233,7 @@ std::optional<Trial> ScriptModule::try_samples(const Tensors& inputs) {
     piece_size = found.piece_size;
     return std::move(found.scores);
   });
-  return Trial{std::move(scores), piece_size};
+  return TriedSamples{std::move(scores), piece_size};
 }
 
 Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {

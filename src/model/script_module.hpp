@@ -63,7 +63,7 @@ class ScriptModule final : public Network {
 
   Tensors run(Tensors inputs) override;
   Tensors rehearse(Tensors inputs) override;
-  std::optional<Trial> try_samples(const Tensors& inputs) override;
+  std::optional<TriedSamples> try_samples(const Tensors& inputs) override;
   std::int64_t least_rows() const override;
   std::string form() const override;
   std::vector<std::string> notes() const override;

@@ -110,6 +110,20 @@ bool are_independent(const Tensors& scores, const Tensors& reversed) {
   }
 }
 
+// Of threads that work on variables which were made before it.
+struct Ends {
+  Ends() = default;
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+  ~Ends() { wait(); }
+  void wait() const {
+    for (const auto& end : futures) {
+      if (end.valid()) end.wait();
+    }
+  }
+  std::vector<std::future<void>> futures;
+};
+
 }  // namespace
 
 SplitNetwork::SplitNetwork(std::unique_ptr<Network> network, int threads)
@@ -206,7 +220,7 @@ std::optional<Tensors> SplitNetwork::settle(const Tensors& few, std::int64_t bat
 }
 
 std::optional<Tensors> SplitNetwork::settle_pieces(const Tensors& few) {
-  const auto trial = trial_of(few);
+  const auto trial = tried_samples_of(few);
   if (!trial) {
     stay_whole("it takes whole batches");
     return std::nullopt;
@@ -219,7 +233,7 @@ std::optional<Tensors> SplitNetwork::settle_pieces(const Tensors& few) {
 }
 
 // Of three samples that differ. None where a network takes whole batches only.
-std::optional<Trial> SplitNetwork::trial_of(const Tensors& few) {
+std::optional<TriedSamples> SplitNetwork::tried_samples_of(const Tensors& few) {
   auto trial = network_->try_samples(probe_inputs(few));
   if (!trial) return std::nullopt;
   check_rows(trial->scores, kFewSamples);
@@ -265,17 +279,17 @@ std::optional<Tensors> SplitNetwork::run_pieces(const Tensors& inputs) {
       check_rows(found, pieces_.size);
     }
   };
-  std::vector<std::future<void>> ends;
+  Ends ends;
   for (std::int64_t i = 1; i < std::min<std::int64_t>(threads_, pieces_.count); ++i) {
     const auto task = std::make_shared<std::packaged_task<void()>>(work);
-    ends.push_back(task->get_future());
+    ends.futures.push_back(task->get_future());
     others_->run([task] { (*task)(); });
   }
   std::packaged_task<void()> own(work);
-  ends.push_back(own.get_future());
+  ends.futures.push_back(own.get_future());
   own();
-  for (auto& end : ends) end.wait();
-  for (auto& end : ends) end.get();
+  ends.wait();
+  for (auto& end : ends.futures) end.get();
   return joined(scores, inputs.front().size(0));
 }
 

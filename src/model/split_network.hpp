@@ -53,10 +53,11 @@ class SplitNetwork final : public Network {
   std::optional<Tensors> settle(const Tensors& few, std::int64_t batch_size);
   std::optional<Tensors> settle_pieces(const Tensors& few);
   // None where batches must stay whole.
-  std::optional<Trial> trial_of(const Tensors& few);
+  std::optional<TriedSamples> tried_samples_of(const Tensors& few);
   void rehearse_piece(const Tensors& few, std::int64_t wanted, std::int64_t least);
   void stay_whole(std::string why);
-  // A piece has one, or those that are left where there are fewer pieces.
+  // Threads that share the operations of a piece: one, or more where there are fewer pieces than
+  // threads.
   int threads_of_piece() const {
     return std::max(1,
                     threads_ / static_cast<int>(std::min<std::int64_t>(pieces_.count, threads_)));

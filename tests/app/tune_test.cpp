@@ -60,15 +60,15 @@ class TuneTest : public comm::CommTest {
   // The form that is chosen.
   std::string choose() {
     timed.clear();
-    const Trial trial{[this] {
-                        if (fails_to_settle == predictor.used.kernels) throw broken();
-                      },
-                      [this] {
-                        if (fails_to_run == predictor.used.kernels) throw broken();
-                        timed.push_back(predictor.form());
-                        return milliseconds.at(timed.back()) / 1e3;
-                      }};
-    tuning = fastest_way(world(), predictor, trial, {});
+    const TuningSteps steps{[this] {
+                              if (fails_to_settle == predictor.used.kernels) throw broken();
+                            },
+                            [this] {
+                              if (fails_to_run == predictor.used.kernels) throw broken();
+                              timed.push_back(predictor.form());
+                              return milliseconds.at(timed.back()) / 1e3;
+                            }};
+    tuning = fastest_way(world(), predictor, steps, {});
     return tuning.tried.empty() ? "" : chosen().form;
   }
   const TriedWay& chosen() { return tuning.tried.at(tuning.chosen); }

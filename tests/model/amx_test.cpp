@@ -10,7 +10,7 @@
 
 #include "amx_decision.hpp"
 #include "amx_instructions.hpp"
-#include "trial.hpp"
+#include "child_process.hpp"
 
 namespace tally::model {
 namespace {
@@ -74,21 +74,21 @@ TEST(AmxDecision, ReplacesTheUsersCapThatAllowsAmx) {
   }
 }
 
-TEST(Trial, SaysWhatTheAttemptSays) {
+TEST(ChildProcessTest, SaysWhatTheAttemptSays) {
   EXPECT_TRUE(succeeds_in_child([] { return true; }));
   EXPECT_FALSE(succeeds_in_child([] { return false; }));
 }
 
-TEST(Trial, SurvivesAnIllegalInstruction) {
+TEST(ChildProcessTest, SurvivesAnIllegalInstruction) {
   EXPECT_FALSE(succeeds_in_child([]() -> bool { __builtin_trap(); }));
 }
 
-TEST(Trial, SurvivesWhatNoHandlerCatches) {
+TEST(ChildProcessTest, SurvivesWhatNoHandlerCatches) {
   EXPECT_FALSE(succeeds_in_child([] { return raise(SIGKILL) == 0; }));
   EXPECT_FALSE(succeeds_in_child([] { return raise(SIGSEGV) == 0; }));
 }
 
-TEST(Trial, LeavesThisProcessAsItIs) {
+TEST(ChildProcessTest, LeavesThisProcessAsItIs) {
   struct sigaction before {
   }, after{};
   ASSERT_EQ(sigaction(SIGILL, nullptr, &before), 0);
@@ -99,7 +99,7 @@ TEST(Trial, LeavesThisProcessAsItIs) {
   EXPECT_EQ(before.sa_handler, after.sa_handler);
 }
 
-TEST(Trial, IsToldEvenIfNobodyListensForTheEndOfChildren) {
+TEST(ChildProcessTest, IsToldEvenIfNobodyListensForTheEndOfChildren) {
   const auto before = signal(SIGCHLD, SIG_IGN);
   const bool succeeds = succeeds_in_child([] { return true; });
   const bool fails = succeeds_in_child([]() -> bool { __builtin_trap(); });

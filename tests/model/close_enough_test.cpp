@@ -41,6 +41,21 @@ TEST(CloseEnoughTest, NanThatIsHiddenIsNot) {
   check_close_enough(infinite, plain);  // no more finite than it was
 }
 
+TEST(CloseEnoughTest, OneOfAHundredWholeNumbersMayDiffer) {
+  const auto plain = at::zeros({200}, at::kLong);
+  auto other = plain.clone();
+  for (int i = 0; i < 2; ++i) other[i] = 1;
+  check_close_enough(other, plain);
+  other[2] = 1;
+  EXPECT_THROW(check_close_enough(other, plain), std::runtime_error);
+}
+
+TEST(CloseEnoughTest, SameKernelsRoundLess) {
+  const auto plain = at::ones({2, 3});
+  check_close_enough(plain * 1.0005, plain, kOfKernels);
+  EXPECT_THROW(check_close_enough(plain * 1.0005, plain, kOfBatchSizes), std::runtime_error);
+}
+
 TEST(CloseEnoughTest, AllThatIsReturnedCounts) {
   const auto one = at::ones({2});
   const auto tuple = [](const at::Tensor& a, const at::Tensor& b) {
@@ -49,6 +64,13 @@ TEST(CloseEnoughTest, AllThatIsReturnedCounts) {
   check_close_enough(tuple(one, one), tuple(one, one));
   EXPECT_THROW(check_close_enough(tuple(one, one * 2), tuple(one, one)), std::runtime_error);
   EXPECT_THROW(check_close_enough(one, tuple(one, one)), std::runtime_error);
+  const auto dict = [](const at::Tensor& tensor) {
+    c10::Dict<std::string, at::Tensor> named;
+    named.insert("scores", tensor);
+    return c10::IValue(named);
+  };
+  check_close_enough(dict(one), dict(one));
+  EXPECT_THROW(check_close_enough(dict(one * 2), dict(one)), std::runtime_error);
 }
 
 }  // namespace

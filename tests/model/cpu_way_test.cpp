@@ -4,38 +4,13 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 
-#include "split_network.hpp"
+#include "split_network_fixture.hpp"
 
 namespace tally::model {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-struct Scene {
-  std::int64_t piece_size = 8;  // that it runs best
-  std::int64_t least_rows = 1;
-  bool takes_pieces = true;
-  CpuWay used;
-};
-
-class PlayedNetwork final : public Network {
- public:
-  explicit PlayedNetwork(Scene& scene) : scene_(scene) {}
-  const std::string& name() const override { return name_; }
-  Tensors run(Tensors inputs) override { return {inputs[0] * 2}; }
-  std::optional<Trial> try_samples(const Tensors& inputs) override {
-    if (!scene_.takes_pieces) return std::nullopt;
-    return Trial{{inputs[0] * 2}, scene_.piece_size};
-  }
-  std::int64_t least_rows() const override { return scene_.least_rows; }
-  void use(const CpuWay& way) override { scene_.used = way; }
-  std::vector<CpuKernels> other_kernels() const override { return {CpuKernels::own}; }
-
- private:
-  Scene& scene_;
-  std::string name_ = "net.pt";
-};
 
 class CpuWayTest : public testing::Test {
  protected:
@@ -49,16 +24,16 @@ class CpuWayTest : public testing::Test {
   int before_ = at::get_num_threads();
 };
 
-TEST_F(CpuWayTest, PiecesAreAsLargeAsTold) {
+TEST_F(CpuWayTest, PiecesAreAsLargeAsAsked) {
   rehearse(64);
-  EXPECT_EQ(network.form(), "8 at a time");
+  EXPECT_EQ(network.form(), "played, 8 at a time");
   network.use({CpuKernels::own, 16});
   EXPECT_EQ(scene.used.kernels, CpuKernels::own);
   rehearse(64);
-  EXPECT_EQ(network.form(), "16 at a time");
+  EXPECT_EQ(network.form(), "played, 16 at a time");
   network.use({});
   rehearse(64);
-  EXPECT_EQ(network.form(), "8 at a time");
+  EXPECT_EQ(network.form(), "played, 8 at a time");
 }
 
 TEST_F(CpuWayTest, HalfAndTwiceAsManyAreOffered) {
@@ -78,21 +53,21 @@ TEST_F(CpuWayTest, NoMoreAreOfferedThanAThreadHas) {
 }
 
 TEST_F(CpuWayTest, WholeBatchesStayWhole) {
-  scene.takes_pieces = false;
+  scene.tries_samples = false;
   network.use({CpuKernels::automatic, 4});
   rehearse(64);
-  EXPECT_EQ(network.form(), "");
+  EXPECT_EQ(network.form(), "played");
   EXPECT_THAT(network.other_sizes(), IsEmpty());
 }
 
 // What was timed counts more than a rule.
-TEST_F(CpuWayTest, ToldSizesMayBeSmallerThanTheNetworkRunsWell) {
+TEST_F(CpuWayTest, AskedSizesMayBeSmallerThanTheNetworkRunsWell) {
   scene.least_rows = 16;
   rehearse(64);
-  EXPECT_EQ(network.form(), "16 at a time");
+  EXPECT_EQ(network.form(), "played, 16 at a time");
   network.use({CpuKernels::automatic, 4});
   rehearse(64);
-  EXPECT_EQ(network.form(), "4 at a time");
+  EXPECT_EQ(network.form(), "played, 4 at a time");
 }
 
 }  // namespace

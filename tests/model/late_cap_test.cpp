@@ -6,7 +6,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "trial.hpp"
+#include "child_process.hpp"
 
 namespace tally::model {
 namespace {

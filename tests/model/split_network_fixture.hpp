@@ -28,6 +28,7 @@ struct Scene {
   bool tries_samples = true;
   std::int64_t piece_size = 8;
   std::int64_t least_rows = 1;
+  CpuWay used;  // see Network::use()
   std::mutex mutex;
   std::vector<std::int64_t> rows;  // of each call
   std::vector<int> operator_threads;
@@ -40,10 +41,12 @@ class PlayedNetwork final : public Network {
   const std::string& name() const override { return name_; }
   std::string form() const override { return "played"; }
   std::int64_t least_rows() const override { return scene_.least_rows; }
+  void use(const CpuWay& way) override { scene_.used = way; }
+  std::vector<CpuKernels> other_kernels() const override { return {CpuKernels::own}; }
 
-  std::optional<Trial> try_samples(const Tensors& inputs) override {
+  std::optional<TriedSamples> try_samples(const Tensors& inputs) override {
     if (!scene_.tries_samples) return std::nullopt;
-    return Trial{scores_of(inputs), scene_.piece_size};
+    return TriedSamples{scores_of(inputs), scene_.piece_size};
   }
 
   Tensors run(Tensors inputs) override {

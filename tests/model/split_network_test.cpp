@@ -1,18 +1,11 @@
 // Batches that threads share: who runs what, and what happens where that cannot be.
 #include "split_network_fixture.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <functional>
 #include <latch>
-#include <mutex>
-#include <set>
-#include <thread>
 
-#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

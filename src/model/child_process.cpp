@@ -1,4 +1,4 @@
-#include "trial.hpp"
+#include "child_process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

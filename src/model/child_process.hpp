@@ -1,4 +1,4 @@
-// Trying what may kill the process.
+// Tries in a process of its own what may kill it.
 #pragma once
 
 namespace tally::model {
