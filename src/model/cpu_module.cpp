@@ -73,15 +73,17 @@ bool has_boolean_index(const torch::jit::Node* index) {
   });
 }
 
-// Whether the shape of a result depends on the values of the operator's inputs. A partition is
-// compiled for one shape, which the profile shows, and would be wrong for the next batch.
+// Whether the shape of a result, or a number that others may make a shape of, depends on the values
+// of the operator's inputs. A partition is compiled for one shape, the profile's; all others would
+// run by its fallback.
 bool has_varying_shapes(const torch::jit::Node* node) {
   if (!node->blocks().empty()) return true;
   if (is_a(node, {"aten::index"}) && !has_boolean_index(node)) return false;
   const auto* schema = node->maybeSchema();
   if (schema == nullptr) return false;
   const auto found = c10::Dispatcher::singleton().findSchema(schema->operator_name());
-  return found && found->hasTag(at::Tag::dynamic_output_shape);
+  return found && (found->hasTag(at::Tag::dynamic_output_shape) ||
+                   found->hasTag(at::Tag::data_dependent_output));
 }
 
 bool suits_onednn_graph(torch::jit::Graph& graph, const Clamps& clamps) {
@@ -104,8 +106,8 @@ bool use_onednn_graph(std::shared_ptr<torch::jit::Graph>& graph, Hidden hidden) 
   rewrite_for_onednn(*fused, hidden, clamps);
   fuse_by_onednn(fused);
   if (count_partitions(*fused) == 0) return false;
-  protect_inputs_read_again(*fused);
   put_inputs_read_twice_last(*fused);
+  protect_inputs_read_again(*fused);
   inline_fallbacks(*fused);
   graph = std::move(fused);
   return true;
@@ -163,7 +165,8 @@ CpuModule::Found CpuModule::try_samples(const Tensors& inputs) {
 }
 
 // LibTorch leaves convolutions of one pixel to oneDNN from 16 samples on where it has one thread,
-// and its own way takes twice as long (use_mkldnn() in ATen/native/Convolution.cpp).
+// and its own way takes twice as long (use_mkldnn() in ATen/native/Convolution.cpp). Any
+// convolution counts here.
 std::int64_t CpuModule::least_rows() const {
   constexpr std::int64_t kOfConvolutions = 16;
   const auto nodes = all_nodes(graph().block());
@@ -210,6 +213,8 @@ void CpuModule::settle(const Tensors& inputs) {
   } catch (const std::exception& error) {
     note("its operators run as they are", error);
   }
+  const bool has_linear = !has_partitions_ && !form_.empty();
+  if (for_texts_ && !has_linear) append(form_, "other lengths with linear layers by oneDNN");
   if (form_.empty() && kernels_ != CpuKernels::automatic) form_ = kPlain;
 }
 
@@ -241,11 +246,15 @@ void CpuModule::find_way(const Tensors& inputs) {
 
 // Texts come in batches of many lengths, which are too many to compile for each.
 void CpuModule::prepare_for_texts(torch::jit::Stack probe, const c10::IValue& plain_scores) {
-  auto fit = graph().copy();
-  if (use_onednn_linear(*fit) == 0) return;
-  auto code = std::make_unique<torch::jit::Code>(std::move(fit), "forward");
-  check_close_enough(run_code(*code, std::move(probe)), plain_scores, kOfKernels);
-  for_texts_ = std::move(code);
+  try {
+    auto fit = graph().copy();
+    if (use_onednn_linear(*fit) == 0) return;
+    auto code = std::make_unique<torch::jit::Code>(std::move(fit), "forward");
+    check_close_enough(run_code(*code, std::move(probe)), plain_scores, kOfKernels);
+    for_texts_ = std::move(code);
+  } catch (const std::exception& error) {
+    note("batches of other lengths run as they are", error);
+  }
 }
 
 void CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {

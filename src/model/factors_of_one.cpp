@@ -5,6 +5,7 @@
 #include <ATen/ops/ones.h>
 
 #include "graph_edit.hpp"
+#include "profiled_graph.hpp"
 
 namespace tally::model {
 namespace {
@@ -13,19 +14,22 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr Kinds kFunctions{"aten::tanh", "aten::sigmoid",   "aten::gelu",
-                           "aten::silu", "aten::hardswish", "aten::hardsigmoid",
-                           "aten::mish", "aten::elu",       "aten::leaky_relu"};
-// After these it computes functions in the same pass.
-constexpr Kinds kBeforeFunctions{"aten::_convolution", "aten::conv2d",     "aten::linear",
-                                 "aten::matmul",       "aten::mm",         "aten::bmm",
-                                 "aten::add",          "aten::mul",        "aten::layer_norm",
-                                 "aten::batch_norm",   "aten::max_pool2d", "aten::softmax"};
+// Those that LibTorch's fuser takes, wherever they stand.
+constexpr Kinds kFunctions{"aten::tanh",       "aten::sigmoid", "aten::gelu",   "aten::hardswish",
+                           "aten::elu",        "aten::sqrt",    "aten::square", "aten::abs",
+                           "aten::leaky_relu", "aten::log",     "aten::round"};
+// After these oneDNN computes functions in the same pass.
+constexpr Kinds kBeforeFunctions{"aten::_convolution", "aten::conv2d", "aten::linear",
+                                 "aten::matmul",       "aten::mm",     "aten::bmm",
+                                 "aten::add",          "aten::mul",    "aten::layer_norm",
+                                 "aten::batch_norm",   "aten::softmax"};
 
-// Null where the type of `value` is not known.
+// Null where its type or sizes are not known, and for tensors without dimensions, which would get
+// one.
 Value* insert_product_with_one(Graph& graph, Value* value) {
   const auto type = value->type()->cast<c10::TensorType>();
-  if (!type || !type->scalarType()) return nullptr;
+  const auto sizes = sizes_of(value);
+  if (!type || !type->scalarType() || !sizes || sizes->empty()) return nullptr;
   auto* const one = graph.insertConstant(at::ones({1}, *type->scalarType()));
   auto* const product =
       graph.insertNode(graph.create(c10::Symbol::fromQualString("aten::mul"), {value, one}));

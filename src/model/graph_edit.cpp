@@ -61,8 +61,10 @@ torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Nod
 
 void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node* last) {
   graph.insertNode(made);
-  made->output()->copyMetadata(last->output());
-  last->output()->replaceAllUsesWith(made->output());
+  for (std::size_t i = 0; i < last->outputs().size(); ++i) {
+    made->output(i)->copyMetadata(last->output(i));
+    last->output(i)->replaceAllUsesWith(made->output(i));
+  }
   last->destroy();
 }
 

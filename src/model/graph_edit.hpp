@@ -17,7 +17,7 @@ bool is_a(const torch::jit::Node* node, Kinds kinds);
 // All nodes, those of branches and loops too.
 std::vector<torch::jit::Node*> all_nodes(torch::jit::Block* block);
 
-// Input `name` of a node as a constant; None where it is none, or None.
+// The constant value of input `name`; an IValue None if the input is no constant, or is None.
 at::IValue constant(const torch::jit::Node* node, const char* name);
 
 bool is_one(const at::IValue& factor);
@@ -37,7 +37,8 @@ torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Nod
 // Takes all nodes out of a graph, and with them its constants.
 void destroy_nodes(torch::jit::Graph& graph);
 
-// Puts `made` where the graph stands and its result in the place of `last`'s, which goes.
+// Inserts `made` at the graph's insert point, puts its outputs in the place of those of `last`, and
+// destroys `last`. Both have the same number of outputs.
 void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node* last);
 
 }  // namespace tally::model

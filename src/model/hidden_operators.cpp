@@ -1,11 +1,13 @@
 #include "hidden_operators.hpp"
 
+#include <ATen/ops/add.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/elu.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/max_pool2d_with_indices.h>
-#include <torch/library.h>
+
+#include "own_operators.hpp"
 
 namespace tally::model {
 
@@ -30,7 +32,15 @@ std::tuple<at::Tensor, at::Tensor> max_pool_with_indices(const at::Tensor& self,
 
 void register_hidden_operators() {
   static const auto library = [] {
-    torch::Library made(torch::Library::FRAGMENT, "tally", std::nullopt, __FILE__, __LINE__);
+    auto made = own_operators();
+    made.def("add.Tensor(Tensor self, Tensor other, Scalar alpha=1) -> Tensor",
+             [](const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+               return at::add(self, other, alpha);
+             });
+    made.def("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+             [](const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) {
+               return at::add(self, other, alpha);
+             });
     made.def("exp(Tensor self) -> Tensor", [](const at::Tensor& self) { return at::exp(self); });
     made.def(
         "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "

@@ -6,7 +6,10 @@ namespace tally::model {
 // (Tensor self) -> Tensor: aten::exp. oneDNN's makes infinity of NaN.
 inline constexpr const char* kExp = "tally::exp";
 
-// aten::avg_pool2d, arguments and all. oneDNN's takes ten times as long for some of the channels.
+// aten::add of tensors, and of a tensor and a number.
+inline constexpr const char* kAdd = "tally::add";
+// aten::avg_pool2d, arguments and all. oneDNN's takes ten times as long where it
+// reads a slice of channels.
 inline constexpr const char* kAveragePool = "tally::avg_pool2d";
 // aten::gelu and aten::elu, arguments and all. The fuser takes every GELU for the exact one, and
 // forgets an ELU's two scales.

@@ -7,9 +7,9 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/linear.h>
 #include <torch/csrc/jit/ir/constants.h>
-#include <torch/library.h>
 
 #include "graph_edit.hpp"
+#include "own_operators.hpp"
 
 namespace tally::model {
 namespace {
@@ -44,7 +44,7 @@ at::Tensor linear_by_onednn(const at::Tensor& input, const at::Tensor& weight, c
 // The first call makes the operator known, until the process ends.
 void register_once() {
   static const auto library = [] {
-    torch::Library made(torch::Library::FRAGMENT, "tally", std::nullopt, __FILE__, __LINE__);
+    auto made = own_operators();
     made.def("linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor", &linear_by_onednn);
     return made;
   }();

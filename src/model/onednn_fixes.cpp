@@ -61,14 +61,6 @@ bool may_write(const Node* guard, const Value* value) {
   return false;
 }
 
-bool confuses_its_inputs(const Node* guard) {
-  return std::ranges::any_of(guard->outputs(), [](const Value* checked) {
-    return std::ranges::any_of(checked->uses(), [](const Use& use) {
-      return is_a(use.user, {kPartition}) && reads_one_twice(use.user);
-    });
-  });
-}
-
 // Whether one of those that read `value`, but for the last one, may write to it.
 bool is_at_risk(const Value* value) {
   std::set<Node*> found;
@@ -77,10 +69,8 @@ bool is_at_risk(const Value* value) {
   }
   std::vector<Node*> guards(found.begin(), found.end());
   std::ranges::sort(guards, [](const Node* a, const Node* b) { return a->isBefore(b); });
-  return std::ranges::any_of(guards, [&](const Node* guard) {
-    if (confuses_its_inputs(guard)) return true;
-    return guard != guards.back() && may_write(guard, value);
-  });
+  return std::ranges::any_of(
+      guards, [&](const Node* guard) { return guard != guards.back() && may_write(guard, value); });
 }
 
 // The partition in the branch of a prim::If where it runs, if that is what it holds.

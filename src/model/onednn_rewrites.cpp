@@ -28,31 +28,15 @@ using torch::jit::Value;
 
 c10::Symbol symbol(const char* name) { return c10::Symbol::fromQualString(name); }
 
-Value* insert(Graph& graph, const char* kind, const std::vector<Value*>& inputs,
-              const Value* in_place_of) {
-  auto* const made = graph.insertNode(graph.create(symbol(kind), inputs))->output();
-  made->setType(in_place_of->type());
-  return made;
-}
-
-Value* leaky(Graph& graph, Value* x, const Value* in_place_of) {
-  return insert(graph, "aten::leaky_relu", {x, graph.insertConstant(kSlopeThatKeepsNan)},
-                in_place_of);
-}
-
-void take_place(Node* old, Value* made) {
-  old->output()->replaceAllUsesWith(made);
-  old->destroy();
-}
-
 // oneDNN's ReLU makes 0 of NaN.
 void rewrite_relu(Graph& graph, Node* relu) {
   const torch::jit::WithInsertPoint here(relu);
   Value* const x = relu->input(0);
-  const Value* const out = relu->output();
-  take_place(relu, tiny_numbers_vanish(out)
-                       ? leaky(graph, x, out)
-                       : insert(graph, "aten::clamp_min", {x, graph.insertConstant(0)}, out));
+  Node* const made =
+      tiny_numbers_vanish(relu->output())
+          ? graph.create(symbol("aten::leaky_relu"), {x, graph.insertConstant(kSlopeThatKeepsNan)})
+          : graph.create(symbol("aten::clamp_min"), {x, graph.insertConstant(0)});
+  replace(graph, made, relu);
 }
 
 std::optional<double> number(const Value* value) {
@@ -65,13 +49,7 @@ std::optional<double> number(const Value* value) {
 void hide(Graph& graph, Node* node, const char* other_name) {
   register_hidden_operators();
   const torch::jit::WithInsertPoint here(node);
-  auto* const made =
-      graph.insertNode(graph.create(symbol(other_name), node->inputs(), node->outputs().size()));
-  for (std::size_t i = 0; i < node->outputs().size(); ++i) {
-    made->output(i)->copyMetadata(node->output(i));
-    node->output(i)->replaceAllUsesWith(made->output(i));
-  }
-  node->destroy();
+  replace(graph, graph.create(symbol(other_name), node->inputs(), node->outputs().size()), node);
 }
 
 // The fuser reads the limits of a clamp as constant numbers, and has no tensor without dimensions.
@@ -87,9 +65,9 @@ bool has_plain_limits(const Node* clamp) {
 void hide_clamp(Graph& graph, Node* clamp) {
   if (!is_a(clamp, {"aten::relu6"})) return hide(graph, clamp, "aten::clip");
   const torch::jit::WithInsertPoint here(clamp);
-  const auto bounds = std::array{graph.insertConstant(0), graph.insertConstant(6)};
-  take_place(clamp,
-             insert(graph, "aten::clip", {clamp->input(0), bounds[0], bounds[1]}, clamp->output()));
+  Value* const least = graph.insertConstant(0);
+  Value* const most = graph.insertConstant(6);
+  replace(graph, graph.create(symbol("aten::clip"), {clamp->input(0), least, most}), clamp);
 }
 
 // How many weights a normalisation has; none where that is not known.
@@ -153,30 +131,9 @@ std::optional<double> operand(const Value* value) {
   return is_number ? std::optional(tensor.item<double>()) : std::nullopt;
 }
 
-// Operators whose further arguments the fuser does not look at, where these matter.
-bool has_unread_arguments(const Node* node) {
-  if (is_a(node, {"aten::gelu"})) {
-    return node->inputs().size() > 1 && !constant(node, "approximate").equals("none").toBool();
-  }
-  if (is_a(node, {"aten::softmax"})) return !constant(node, "dtype").isNone();
-  if (is_a(node, {"aten::elu"}))
-    return !is_one(constant(node, "scale")) || !is_one(constant(node, "input_scale"));
-  return is_a(node, {"aten::div"}) && node->inputs().size() > 2;  // how it is rounded
-}
-
-const char* hidden_name(const Node* node) {
-  if (is_a(node, {"aten::gelu"})) return kGelu;
-  if (is_a(node, {"aten::softmax"})) return "aten::special_softmax";
-  return is_a(node, {"aten::elu"}) ? kElu : "aten::divide";
-}
-
 void hide_arithmetic(Graph& graph, Node* node) {
-  if (is_a(node, {"aten::mul"})) return hide(graph, node, "aten::multiply");
-  if (is_a(node, {"aten::div"})) return hide(graph, node, "aten::divide");
-  const torch::jit::WithInsertPoint here(node);  // a + b is a - -b
-  auto inputs = node->inputs().vec();
-  inputs.back() = graph.insertConstant(-constant(node, "alpha").toScalar());
-  take_place(node, insert(graph, "aten::subtract", inputs, node->output()));
+  if (is_a(node, {"aten::add"})) return hide(graph, node, kAdd);
+  hide(graph, node, is_a(node, {"aten::mul"}) ? "aten::multiply" : "aten::divide");
 }
 
 bool is_tensor(const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); }
@@ -229,9 +186,58 @@ void rewrite_addmm(Graph& graph, Node* addmm) {
   widen_factors(graph, addmm);
 }
 
-// oneDNN has only its reference code for most quotients of tensors.
-bool is_quotient_of_tensors(const Node* node) {
-  return is_a(node, {"aten::div"}) && !is_number(node->input(1));
+// The name under which LibTorch runs a node that the fuser must not see; null for all others. The
+// fuser does not look at all arguments: at a GELU's approximation, an ELU's scales, a softmax's
+// type and how a quotient is rounded. Of most quotients of tensors oneDNN has its reference code
+// alone.
+const char* hidden_name(const Node* node, Hidden hidden) {
+  if (is_a(node, {"aten::exp"})) return kExp;
+  if (is_a(node, {"aten::max_pool2d_with_indices"})) return kMaxPoolWithIndices;
+  if (is_a(node, {"aten::avg_pool2d"})) return kAveragePool;
+  const char* name = nullptr;
+  bool is_hidden = true;
+  if (is_a(node, {"aten::gelu"})) {
+    name = kGelu;
+    is_hidden = node->inputs().size() > 1 && !constant(node, "approximate").equals("none").toBool();
+  } else if (is_a(node, {"aten::elu"})) {
+    name = kElu;
+    is_hidden = !is_one(constant(node, "scale")) || !is_one(constant(node, "input_scale"));
+  } else if (is_a(node, {"aten::softmax"})) {
+    name = "aten::special_softmax";
+    is_hidden = !constant(node, "dtype").isNone() || is_slow_softmax(node);
+  } else if (is_a(node, {"aten::matmul", "aten::bmm"})) {
+    name = "aten::linalg_matmul";
+    is_hidden = hidden != Hidden::nothing || is_slow_product(node);
+  } else if (is_a(node, {"aten::add"})) {
+    name = kAdd;
+    is_hidden = is_slow_arithmetic(node);
+  } else if (is_a(node, {"aten::mul"})) {
+    name = "aten::multiply";
+    is_hidden = hidden == Hidden::products_and_factors || is_slow_arithmetic(node);
+  } else if (is_a(node, {"aten::div"})) {
+    name = "aten::divide";
+    is_hidden = node->inputs().size() > 2 || !is_number(node->input(1));
+  }
+  return is_hidden ? name : nullptr;
+}
+
+void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
+  if (is_a(node, {"aten::relu"})) {
+    rewrite_relu(graph, node);
+  } else if (is_a(node, kClamps)) {
+    if (!clamps.to_fuse.contains(node)) hide_clamp(graph, node);
+  } else if (is_a(node, {"aten::softmax"})) {
+    if (hidden != Hidden::nothing) append_factor_of_one(graph, node);
+  } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
+    name_weights(graph, node);
+    if (is_a(node, {"aten::layer_norm"})) widen_weights(graph, node);
+  } else if (is_a(node, {"aten::addmm"})) {
+    rewrite_addmm(graph, node);
+  } else if (is_a(node, {"aten::elu", "aten::leaky_relu"})) {
+    widen_factors(graph, node);
+  } else if (is_a(node, {"aten::add", "aten::mul", "aten::div"})) {
+    settle_numbers(graph, node);
+  }
 }
 
 }  // namespace
@@ -252,40 +258,10 @@ Clamps sort_clamps(Graph& graph) {
 
 void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
   for (Node* node : all_nodes(graph.block())) {
-    if (is_a(node, {"aten::relu"})) {
-      rewrite_relu(graph, node);
-    } else if (is_a(node, kClamps)) {
-      if (!clamps.to_fuse.contains(node)) hide_clamp(graph, node);
-    } else if (has_unread_arguments(node)) {
-      hide(graph, node, hidden_name(node));
-    } else if (is_a(node, {"aten::exp"})) {
-      hide(graph, node, kExp);
-    } else if (is_a(node, {"aten::max_pool2d_with_indices"})) {
-      hide(graph, node, kMaxPoolWithIndices);
-    } else if (is_a(node, {"aten::avg_pool2d"})) {
-      hide(graph, node, kAveragePool);
-    } else if (is_a(node, {"aten::matmul"})) {
-      if (hidden == Hidden::nothing && !is_slow_product(node)) continue;
-      hide(graph, node, "aten::linalg_matmul");
-    } else if (hidden == Hidden::products_and_factors && is_a(node, {"aten::mul"})) {
-      hide(graph, node, "aten::multiply");
-    } else if (is_a(node, {"aten::softmax"})) {
-      if (is_slow_softmax(node)) {
-        hide(graph, node, hidden_name(node));
-      } else if (hidden != Hidden::nothing) {
-        append_factor_of_one(graph, node);
-      }
-    } else if (is_quotient_of_tensors(node) || is_slow_arithmetic(node)) {
-      hide_arithmetic(graph, node);
-    } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
-      name_weights(graph, node);
-      if (is_a(node, {"aten::layer_norm"})) widen_weights(graph, node);
-    } else if (is_a(node, {"aten::addmm"})) {
-      rewrite_addmm(graph, node);
-    } else if (is_a(node, {"aten::elu", "aten::leaky_relu"})) {
-      widen_factors(graph, node);
-    } else if (is_a(node, {"aten::add", "aten::mul", "aten::div"})) {
-      settle_numbers(graph, node);
+    if (const char* const name = hidden_name(node, hidden)) {
+      hide(graph, node, name);
+    } else {
+      rewrite(graph, node, hidden, clamps);
     }
   }
   prepend_factors_of_one(graph);

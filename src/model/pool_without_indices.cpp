@@ -9,11 +9,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max_pool2d.h>
 #include <torch/csrc/jit/ir/constants.h>
-#include <torch/library.h>
 
 #include "graph_edit.hpp"
 #include "isa_cap.hpp"
 #include "max_pool.hpp"
+#include "own_operators.hpp"
 
 namespace tally::model {
 namespace {
@@ -92,7 +92,7 @@ at::Tensor pool(const at::Tensor& x, at::IntArrayRef kernel_size, at::IntArrayRe
 // The first call makes the operator known, until the process ends.
 void register_once() {
   static const auto library = [] {
-    torch::Library made(torch::Library::FRAGMENT, "tally", std::nullopt, __FILE__, __LINE__);
+    auto made = own_operators();
     made.def(
         "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
         "int[2] dilation=1, bool ceil_mode=False) -> Tensor",
@@ -113,10 +113,7 @@ int pool_without_indices(Graph& graph) {
   if (!pools.empty()) register_once();
   for (Node* pool : pools) {
     const torch::jit::WithInsertPoint here(pool);
-    Node* ours = graph.create(c10::Symbol::fromQualString(kMaxPool), pool->inputs());
-    graph.insertNode(ours)->output()->copyMetadata(pool->output());
-    pool->output()->replaceAllUsesWith(ours->output());
-    pool->destroy();
+    replace(graph, graph.create(c10::Symbol::fromQualString(kMaxPool), pool->inputs()), pool);
   }
   return static_cast<int>(pools.size());
 }

@@ -44,13 +44,13 @@ std::optional<std::vector<std::int64_t>> strides_of(const torch::jit::Value* val
   return type ? type->strides().concrete_sizes() : std::nullopt;
 }
 
-bool lies_apart(const torch::jit::Value* value) {
+bool is_dense(const torch::jit::Value* value) {
   const auto sizes = sizes_of(value);
   const auto strides = strides_of(value);
-  if (!sizes || !strides) return false;
+  if (!sizes || !strides) return true;
   std::int64_t last = 0;
   for (std::size_t i = 0; i < sizes->size(); ++i) last += (sizes->at(i) - 1) * strides->at(i);
-  return last + 1 != c10::multiply_integers(*sizes);
+  return last + 1 == c10::multiply_integers(*sizes);
 }
 
 c10::IValue run_code(const torch::jit::Code& code, torch::jit::Stack inputs) {

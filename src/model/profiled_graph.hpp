@@ -27,8 +27,9 @@ std::optional<std::vector<std::int64_t>> sizes_of(const torch::jit::Value* value
 
 std::optional<std::vector<std::int64_t>> strides_of(const torch::jit::Value* value);
 
-// Whether numbers of others lie between its own: a part of a tensor. False where that is not known.
-bool lies_apart(const torch::jit::Value* value);
+// Whether its numbers fill one stretch of memory once: it is neither a slice nor expanded. True
+// also where that is not known.
+bool is_dense(const torch::jit::Value* value);
 
 // Runs the code of a graph. `inputs`: all of the graph's.
 c10::IValue run_code(const torch::jit::Code& code, torch::jit::Stack inputs);

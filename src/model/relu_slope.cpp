@@ -20,30 +20,14 @@ constexpr Kinds kNorms{"aten::batch_norm", "aten::layer_norm"};
 // Beside what they give for 0, a tiny number changes nothing.
 constexpr Kinds kGates{"aten::sigmoid", "aten::hardsigmoid"};
 // A tiny share of what they are given is tiny in what they give.
-constexpr Kinds kPassing{kMaxPool,
-                         "aten::max_pool2d",
-                         "aten::avg_pool2d",
-                         "aten::adaptive_avg_pool2d",
-                         "aten::mean",
-                         "aten::flatten",
-                         "aten::reshape",
-                         "aten::view",
-                         "aten::permute",
-                         "aten::transpose",
-                         "aten::contiguous",
-                         "aten::cat",
-                         "prim::ListConstruct",
-                         "aten::chunk",
-                         "aten::slice",
-                         "aten::select",
-                         "aten::dropout",
-                         "aten::relu",
-                         "aten::leaky_relu",
-                         "aten::hardswish",
-                         "aten::silu",
-                         "aten::gelu",
-                         "aten::add",
-                         "aten::mul"};
+constexpr Kinds kPassing{kMaxPool,           "aten::avg_pool2d", "aten::adaptive_avg_pool2d",
+                         "aten::mean",       "aten::flatten",    "aten::reshape",
+                         "aten::view",       "aten::permute",    "aten::transpose",
+                         "aten::contiguous", "aten::cat",        "prim::ListConstruct",
+                         "aten::chunk",      "aten::slice",      "aten::select",
+                         "aten::dropout",    "aten::relu",       "aten::leaky_relu",
+                         "aten::hardswish",  "aten::silu",       "aten::gelu",
+                         "aten::add",        "aten::mul"};
 
 bool is_firm(const at::IValue& bias) {
   constexpr double kLeast = 1e-10;

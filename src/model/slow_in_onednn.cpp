@@ -18,8 +18,8 @@ namespace {
 using torch::jit::Node;
 using torch::jit::Value;
 
-bool is_of_what_lies_apart(const Value* value) {
-  return is_function(value->node()) && lies_apart(value->node()->input(0));
+bool is_function_of_slice(const Value* value) {
+  return is_function(value->node()) && !is_dense(value->node()->input(0));
 }
 
 using Sizes = std::vector<std::int64_t>;
@@ -27,7 +27,7 @@ using Sizes = std::vector<std::int64_t>;
 // Whether dimensions that both have follow on one another in the same order: both channels-last, or
 // both contiguous. Dimensions count from the last one on, since tensors are repeated along the
 // first ones.
-bool are_in_one_order(const Value* left, const Value* right) {
+bool are_in_one_memory_order(const Value* left, const Value* right) {
   const auto our_sizes = sizes_of(left), their_sizes = sizes_of(right);
   const auto ours = strides_of(left), theirs = strides_of(right);
   if (!our_sizes || !their_sizes || !ours || !theirs) return true;
@@ -41,8 +41,8 @@ bool are_in_one_order(const Value* left, const Value* right) {
   return std::ranges::is_sorted(strides, {}, &std::pair<std::int64_t, std::int64_t>::second);
 }
 
-// Of matrices of which neither rows nor columns lie together.
-bool is_of_scattered_matrices(const Value* value) {
+// Of matrices.
+bool has_neither_dense_rows_nor_columns(const Value* value) {
   const auto strides = strides_of(value);
   if (!strides || strides->size() < 2) return false;
   return std::min(strides->at(strides->size() - 1), strides->at(strides->size() - 2)) > 1;
@@ -52,19 +52,22 @@ bool is_of_scattered_matrices(const Value* value) {
 
 bool is_slow_arithmetic(const Node* arithmetic) {
   constexpr std::size_t kDimensions = 5;
-  if (!is_a(arithmetic, {"aten::add", "aten::mul"})) return false;
+  const auto type = arithmetic->output()->type()->cast<c10::TensorType>();
+  if (!is_a(arithmetic, {"aten::add", "aten::mul"}) || !type || !type->scalarType()) return false;
+  if (!c10::isFloatingType(*type->scalarType())) return false;  // as sums of masks are
   const auto* left = arithmetic->input(0);
   const auto* right = arithmetic->input(1);
-  if (is_of_what_lies_apart(left) || is_of_what_lies_apart(right)) return true;
+  if (is_function_of_slice(left) || is_function_of_slice(right)) return true;
   const auto ours = sizes_of(left), theirs = sizes_of(right);
   if (!ours || !theirs) return false;
   const bool has_blocks = ours != theirs && std::min(ours->size(), theirs->size()) >= kDimensions;
-  return has_blocks || lies_apart(left) || lies_apart(right) || !are_in_one_order(left, right);
+  return has_blocks || !is_dense(left) || !is_dense(right) || !are_in_one_memory_order(left, right);
 }
 
 bool is_slow_product(const Node* product) {
-  return is_a(product, {"aten::matmul"}) && (is_of_scattered_matrices(product->input(0)) ||
-                                             is_of_scattered_matrices(product->input(1)));
+  return is_a(product, {"aten::matmul", "aten::bmm"}) &&
+         (has_neither_dense_rows_nor_columns(product->input(0)) ||
+          has_neither_dense_rows_nor_columns(product->input(1)));
 }
 
 bool is_slow_softmax(const Node* softmax) {

@@ -3,8 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
-#include <torch/library.h>
+
+#include "own_operators.hpp"
 
 namespace tally::model {
 namespace {
@@ -64,7 +66,7 @@ at::Tensor& add_convolution(at::Tensor& other, const at::Tensor& input, const at
   const bool fits = other.sizes() == arguments.out_size() && is_float(other) &&
                     other.is_contiguous(at::MemoryFormat::ChannelsLast);
   if (!fits) {
-    other.add_(convolve(input, weight, bias, padding, /*has_relu=*/false));
+    other = other + convolve(input, weight, bias, padding, /*has_relu=*/false);  // it may grow
     return has_relu ? other.relu_() : other;
   }
   arguments.convolve(/*adds=*/true, has_relu, other);
@@ -75,7 +77,7 @@ at::Tensor& add_convolution(at::Tensor& other, const at::Tensor& input, const at
 
 void register_winograd() {
   static const auto library = [] {
-    torch::Library made(torch::Library::FRAGMENT, "tally", std::nullopt, __FILE__, __LINE__);
+    auto made = own_operators();
     made.def(
         "winograd_convolution(Tensor input, Tensor weight, Tensor bias, int[2] padding, "
         "bool relu) -> Tensor",

@@ -1,19 +1,17 @@
 // Networks that oneDNN Graph compiles, beside the same ones as they are.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/rand.h>
-#include <ATen/ops/randn.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <c10/core/InferenceMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/csrc/jit/runtime/graph_executor.h>
 
 #include "between_layers.hpp"
 #include "cpu_module.hpp"
@@ -86,8 +84,8 @@ TEST_P(OnednnGraphTest, ArithmeticThatIsSlowThereIsLeftToLibTorch) {
        {"x = torch.cat([torch.gelu(x[:, :8]) * x[:, 8:], x[:, :8]], 1)",
         "x = (x.reshape([x.size(0), 2, 8, 8, 8]) * self.ones[:8].reshape([1, 1, 8, 1, 1]))"
         ".reshape([x.size(0), 16, 8, 8])",
-        "x = x * x[:, :1]", "x = x * x.contiguous()", "x = torch.softmax(x, 2) + 1.0",
-        "x = torch.softmax(x, 3) + 1.0",
+        "x = x * x[:, :1]", "x = torch.cat([x[:, :8], x[:, 8:] + x[:, :8]], 1)",
+        "x = x * x.contiguous()", "x = torch.softmax(x, 2)", "x = torch.softmax(x, 3)",
         "x = torch.matmul(x.reshape([x.size(0), 2, 8, 8, 8]).permute([0, 1, 3, 4, 2]).contiguous()"
         ".permute([0, 1, 4, 2, 3]), self.ones[:8].reshape([8, 1])).reshape([x.size(0), 16, 8, "
         "1])"}) {
@@ -97,8 +95,42 @@ TEST_P(OnednnGraphTest, ArithmeticThatIsSlowThereIsLeftToLibTorch) {
         profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
     rewrite_for_onednn(*graph, Hidden::nothing, {});
     for (const auto* node : graph->block()->nodes()) {
-      EXPECT_FALSE(is_a(node, {"aten::mul", "aten::softmax", "aten::matmul"}));
+      EXPECT_FALSE(
+          is_a(node, {"aten::add", "aten::mul", "aten::softmax", "aten::matmul", "aten::bmm"}));
     }
+  }
+}
+
+TEST_P(OnednnGraphTest, ArithmeticThatIsFastThereIsLeftToOnednn) {
+  const std::vector<std::pair<std::string, const char*>> lines{
+      {"x = x * torch.sigmoid(torch.mean(x, [2, 3], True))", "aten::mul"},
+      {"x = torch.conv2d(x, self.w1, self.b1) + x", "aten::add"},
+      {"x = torch.softmax(x.contiguous(), -1)", "aten::softmax"},
+      {"x = torch.matmul(x.contiguous(), x.contiguous())", "aten::matmul"},
+      {"x = torch.matmul(x.contiguous(), x.contiguous().transpose(2, 3))", "aten::matmul"},
+      {"y = x.contiguous().reshape([-1, 8, 8])\n    x = torch.bmm(y, y).reshape(x.size())",
+       "aten::bmm"}};
+  for (const auto& [line, kind] : lines) {
+    SCOPED_TRACE(line);
+    const auto net = frozen_net(weights(), fill(kLayers, {line}));
+    auto [graph, scores] =
+        profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
+    rewrite_for_onednn(*graph, Hidden::nothing, {});
+    EXPECT_TRUE(std::ranges::any_of(graph->block()->nodes(),
+                                    [&](const auto* node) { return is_a(node, {kind}); }));
+  }
+}
+
+// Sums of masks, of masks and numbers, and functions of tensors without dimensions.
+TEST_P(OnednnGraphTest, NetworksWithMasksAreCompiled) {
+  for (const std::string mask :
+       {"x = x * ((x[:, :1] > 0) + (x > 0))", "x = x * ((x > 0) + 1)",
+        "x = torch.sigmoid(torch.mean(torch.cos(x))) * torch.mean(x) + x"}) {
+    SCOPED_TRACE(mask);
+    const auto net = frozen_net(weights(), fill(kLayers, {mask}));
+    Compiled compiled(net, images(4));
+    const auto x = images(4);
+    EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
   }
 }
 
@@ -132,7 +164,9 @@ TEST_P(OnednnGraphTest, OverflowInASampleIsSeenInItsScores) {
   }
 }
 
+// Only clamps that follow on what may be NaN keep a network from being compiled.
 TEST_P(OnednnGraphTest, NanInAWeightIsSeenInAllScores) {
+  std::size_t num_compiled = 0;
   for (const auto& between : kBetween) {
     SCOPED_TRACE(between);
     auto named = weights();
@@ -142,8 +176,10 @@ TEST_P(OnednnGraphTest, NanInAWeightIsSeenInAllScores) {
     const c10::InferenceMode guard;
     const auto x = images(4);
     module.rehearse({x});
+    if (module.form().find("oneDNN Graph") != std::string::npos) ++num_compiled;
     EXPECT_FALSE(at::isfinite(module.run({x}).toTensor()).any().item<bool>());
   }
+  EXPECT_GT(2 * num_compiled, kBetween.size());
 }
 
 // As MobileNetV2 has them: a clamp after most layers.
@@ -187,6 +223,17 @@ TEST_P(OnednnGraphTest, ClampsOfWhatMayOverflowAreNotTaken) {
     ASSERT_FALSE(at::isfinite(plain_scores(net, x)).any().item<bool>());
     EXPECT_FALSE(at::isfinite(compiled(x)).any().item<bool>());
   }
+}
+
+// Apart from the layers such clamps cost what fusing the rest saves.
+TEST_P(OnednnGraphTest, NetworksWhoseClampsAreNotTakenRunPlainly) {
+  auto named = weights();
+  for (const std::size_t layer : {0U, 2U, 4U, 6U}) named[layer].second.mul_(1e36);
+  const auto net = frozen_net(named, kInvertedResidual);
+  CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
+  const c10::InferenceMode guard;
+  module.rehearse({images(4)});
+  EXPECT_THAT(module.form(), testing::Not(testing::HasSubstr("oneDNN Graph")));
 }
 
 // LibTorch's fuser lets a sum be written over a side that is read again: the stream before it.

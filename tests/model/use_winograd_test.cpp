@@ -52,9 +52,14 @@ TEST_F(Winograd, BiasesThatAreComputedAreAdded) {
   EXPECT_LT(largest_error(graph({x, *layer.bias}), layer.exact(x)), 1e-5);
 }
 
-TEST_F(Winograd, SumsOfOtherShapesAreRefused) {
-  Convolved graph(Layer(64, 64), {.sum = true});
-  EXPECT_ANY_THROW(graph({at::randn({1, 64, 1, 1}), at::randn({2, 64, 7, 7})}));
+TEST_F(Winograd, SumsOfOtherShapesAreRepeated) {
+  const Layer layer(64, 64);
+  Convolved graph(layer, {.sum = true});
+  ASSERT_TRUE(graph.is_replaced());
+  const auto other = at::randn({1, 64, 1, 1});
+  const auto x = at::randn({2, 64, 7, 7});
+  const auto exact = layer.exact(x) + at::sigmoid(other.to(at::kDouble));
+  EXPECT_LT(largest_error(graph({other, x}), exact), 1e-5);
 }
 
 TEST_F(Winograd, OnlyWhatItSuits) {
