@@ -50,8 +50,6 @@ bool holds_tokens(const Tensors& inputs) {
 
 // Setting it up takes some 50 ms, which fewer layers do not bring back.
 constexpr int kLeastLayers = 3;
-constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear",
-                        "aten::addmm",        "aten::matmul", "aten::bmm"};
 
 // Hidden clamps run in LibTorch, apart from the layers: a network that has one after most of its
 // layers is no faster in oneDNN Graph.

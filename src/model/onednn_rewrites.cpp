@@ -14,6 +14,7 @@
 #include "graph_edit.hpp"
 #include "hidden_operators.hpp"
 #include "linear_layers.hpp"
+#include "pixel_reductions.hpp"
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
 #include "slow_in_onednn.hpp"
@@ -221,6 +222,18 @@ const char* hidden_name(const Node* node, Hidden hidden) {
   return is_hidden ? name : nullptr;
 }
 
+// As a product and a sum, which it takes.
+void split_addcmul(Graph& graph, Node* node) {
+  const auto sizes = sizes_of(node->output());
+  if (!is_one(constant(node, "value")) || !sizes || sizes_of(node->input(2)) != sizes) return;
+  const torch::jit::WithInsertPoint here(node);
+  auto* const product =
+      graph.insertNode(graph.create(symbol("aten::mul"), {node->input(1), node->input(2)}));
+  product->output()->setType(node->input(2)->type());
+  const std::vector<Value*> inputs{node->input(0), product->output(), graph.insertConstant(1)};
+  replace(graph, graph.create(symbol("aten::add"), inputs), node);
+}
+
 void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   if (is_a(node, {"aten::relu"})) {
     rewrite_relu(graph, node);
@@ -258,6 +271,9 @@ Clamps sort_clamps(Graph& graph) {
 
 void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
   for (Node* node : all_nodes(graph.block())) {
+    if (is_a(node, {"aten::addcmul"})) split_addcmul(graph, node);
+  }
+  for (Node* node : all_nodes(graph.block())) {
     if (const char* const name = hidden_name(node, hidden)) {
       hide(graph, node, name);
     } else {
@@ -265,6 +281,7 @@ void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
     }
   }
   prepend_factors_of_one(graph);
+  reduce_pixels_by_pools(graph);
 }
 
 }  // namespace tally::model

@@ -12,8 +12,6 @@ namespace {
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear", "aten::addmm",
-                        "aten::mm",           "aten::matmul", "aten::bmm"};
 // What is measured in decision 38.
 constexpr std::int64_t kLeast = 4;
 constexpr double kLeastBytes = 1 << 20;  // that layers of a piece read and write

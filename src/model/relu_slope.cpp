@@ -14,8 +14,8 @@ using torch::jit::Node;
 using torch::jit::Value;
 using Seen = std::unordered_set<const Value*>;
 
-constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear",
-                        "aten::addmm",        kWinograd,      kWinogradSum};
+constexpr Kinds kLayersWithBias{"aten::_convolution", "aten::conv2d", "aten::linear",
+                                "aten::addmm",        kWinograd,      kWinogradSum};
 constexpr Kinds kNorms{"aten::batch_norm", "aten::layer_norm"};
 // Beside what they give for 0, a tiny number changes nothing.
 constexpr Kinds kGates{"aten::sigmoid", "aten::hardsigmoid"};
@@ -40,13 +40,13 @@ bool has_firm_bias(const Node* layer) {
     const auto beta = constant(layer, "beta");
     return beta.isScalar() && beta.toScalar().toDouble() == 1 && is_firm(constant(layer, "self"));
   }
-  return (is_a(layer, kLayers) || is_a(layer, kNorms)) && is_firm(constant(layer, "bias"));
+  return (is_a(layer, kLayersWithBias) || is_a(layer, kNorms)) && is_firm(constant(layer, "bias"));
 }
 
 bool vanishes(const Value* value, Seen& seen) {
   return std::ranges::all_of(value->uses(), [&](const torch::jit::Use& use) {
     if (is_a(use.user, kGates) || has_firm_bias(use.user)) return true;
-    const bool passes_on = is_a(use.user, kLayers) || is_a(use.user, kPassing);
+    const bool passes_on = is_a(use.user, kLayersWithBias) || is_a(use.user, kPassing);
     if (!passes_on || use.user->outputs().size() != 1) return false;
     const Value* next = use.user->output();
     return !seen.insert(next).second || vanishes(next, seen);

@@ -29,8 +29,8 @@ constexpr double kLargestFloat = std::numeric_limits<float>::max();
 // multiplies by up to 6 and then divides by 6), and for rounding.
 constexpr double kMargin = 16;
 
-constexpr Kinds kLayers{"aten::_convolution", "aten::convolution", "aten::conv1d",
-                        "aten::conv2d",       "aten::conv3d",      "aten::linear"};
+constexpr Kinds kKnownLayers{"aten::_convolution", "aten::convolution", "aten::conv1d",
+                             "aten::conv2d",       "aten::conv3d",      "aten::linear"};
 // What they give is no larger than their first input.
 constexpr Kinds kPassing{
     "aten::relu",          "aten::hardswish",  "aten::silu",    "aten::gelu",
@@ -190,7 +190,7 @@ double of_list(const Node* node, const ValueBounds& bounds) {
 }
 
 double bound_of(const Node* node, const ValueBounds& bounds) {
-  if (is_a(node, kLayers)) return of_layer(node, bounds);
+  if (is_a(node, kKnownLayers)) return of_layer(node, bounds);
   if (is_a(node, {"aten::addmm"})) return of_addmm(node, bounds);
   if (is_a(node, {kWinograd})) return of_winograd(node, bounds);
   if (is_a(node, {kWinogradSum})) {
