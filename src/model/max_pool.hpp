@@ -15,10 +15,13 @@ struct Window {
 struct PooledImage {
   std::int64_t height, width, channels;
   Window down, across;
+  bool rounds_up = false;  // LibTorch's ceil_mode: a last window that reaches beyond the end counts
 
-  // Windows along a dimension of `length`.
-  static std::int64_t count(std::int64_t length, const Window& window) {
-    return (length + 2 * window.padding - window.size) / window.stride + 1;
+  // Windows along a dimension of `length`; all begin before its end.
+  std::int64_t count(std::int64_t length, const Window& window) const {
+    const auto last = length + 2 * window.padding - window.size;
+    const auto steps = (last + (rounds_up ? window.stride - 1 : 0)) / window.stride;
+    return steps * window.stride < length + window.padding ? steps + 1 : steps;
   }
   std::int64_t pooled_height() const { return count(height, down); }
   std::int64_t pooled_width() const { return count(width, across); }

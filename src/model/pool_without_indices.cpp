@@ -31,9 +31,10 @@ bool is_sound(const Window& window, std::int64_t length) {
          length + 2 * window.padding >= window.size;
 }
 
-// LibTorch's, except for `dilation` and `ceil_mode`.
+// LibTorch's, except for `dilation`.
 struct Settings {
   at::IntArrayRef sizes, strides, paddings;
+  bool ceil_mode;
 
   // Along dimension `i` of two; without strides they are the window's sizes.
   Window window(std::size_t i) const {
@@ -55,7 +56,7 @@ std::optional<PooledImage> as_pooled_image(const at::Tensor& x, const Settings& 
   const auto down = settings.window(0);
   const auto across = settings.window(1);
   if (!is_sound(down, x.size(2)) || !is_sound(across, x.size(3))) return {};
-  return PooledImage{x.size(2), x.size(3), x.size(1), down, across};
+  return PooledImage{x.size(2), x.size(3), x.size(1), down, across, settings.ceil_mode};
 }
 
 template <class Bits>
@@ -73,10 +74,10 @@ void pool_images(const at::Tensor& x, const PooledImage& image, Bits infinity,
 
 at::Tensor pool(const at::Tensor& x, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                 at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
-  const auto image = as_pooled_image(x, {kernel_size, stride, padding});
+  const auto image = as_pooled_image(x, {kernel_size, stride, padding, ceil_mode});
   const bool is_dense =
       is_pair(dilation) && std::ranges::all_of(dilation, [](auto step) { return step == 1; });
-  if (!image || !is_dense || ceil_mode || !has_own_pools()) {
+  if (!image || !is_dense || !has_own_pools()) {
     return at::max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode);
   }
   auto pooled = at::empty({x.size(0), x.size(1), image->pooled_height(), image->pooled_width()},
