@@ -29,6 +29,7 @@ class Work:
     onnx: Path
     samples: int
     precision: str = "fp32"
+    rivals: tuple[str, ...] = tuple(RIVALS)
 
 
 class Rival:
@@ -110,7 +111,7 @@ class Started:
 
     def __init__(self, work: Work, layout: Layout) -> None:
         # ONNX Runtime computes in what the file holds.
-        names = [name for name in RIVALS if name != "ONNX Runtime" or work.precision == "fp32"]
+        names = [name for name in work.rivals if name != "ONNX Runtime" or work.precision == "fp32"]
         # Together: none of them chooses kernels by timing them.
         self.rivals = {name: Rival(name, work, layout) for name in names}
         for name in names:

@@ -1,12 +1,14 @@
 """The engine on CPUs: Tally's loop beside those of its rivals, network by network."""
 
+import contextlib
 import functools
 import itertools
 import math
+import os
 import random
 import statistics
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import networks
@@ -30,6 +32,9 @@ FAMILIES = ["alexnet", "vgg11", "resnet34", "resnext50_32x4d", "densenet121", "g
             "edgenext_xx_small", "mobilevit_xxs", "efficientformer_l1", "levit_128s", "poolformer_s12", "mixer_s32_224",
             "deit_small_patch16_224", "bert_base", "gpt2"]  # fmt: skip
 DRAWN, SEED = 10, 20261124
+# On a processor without AVX-512, which oneDNN and LibTorch imitate; the kernels of ONNX Runtime and OpenVINO do not obey.
+IMITATED = ["resnet50", "mobilenetv3_large_100", "efficientnet_b0", "vit_tiny_patch16_224"]
+AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
 
 
 def known_networks(setup: Setup) -> list[Table]:
@@ -43,6 +48,28 @@ def families(setup: Setup) -> list[Table]:
 def drawn_networks(setup: Setup) -> list[Table]:
     title = f"{DRAWN} networks drawn from timm's list by the seed {SEED}: nobody tuned for them"
     return _beside("drawn_networks", title, setup, draw())
+
+
+def imitated_avx2(setup: Setup) -> list[Table]:
+    words = " ".join(f"{name}={value}" for name, value in AVX2.items())
+    wanted = [one for one in IMITATED if setup.networks is None or one in setup.networks]
+    with _environment(AVX2):
+        return [_table("imitated_avx2", f"A processor without AVX-512, imitated by {words}", setup, wanted, "fp32", tuple(PYTORCH))]
+
+
+@contextlib.contextmanager
+def _environment(more: dict[str, str]) -> Iterator[None]:
+    """Of the commands that are run in the block."""
+    before = {name: os.environ.get(name) for name in more}
+    os.environ.update(more)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def draw() -> list[str]:
@@ -79,31 +106,32 @@ def _beside(name: str, title: str, setup: Setup, names: Iterable[str]) -> list[T
     return [_table(f"{name} {precision}", f"{title}, {precision}", setup, wanted, precision) for precision in setup.precisions]
 
 
-def _table(name: str, title: str, setup: Setup, names: list[str], precision: str) -> Table:
-    columns = ["network", "processes x threads", *RIVALS, *OURS, "Tally / fastest of PyTorch", "Tally / fastest"]
+def _table(name: str, title: str, setup: Setup, names: list[str], precision: str, rivals: Sequence[str] = tuple(RIVALS)) -> Table:
+    columns = ["network", "processes x threads", *rivals, *OURS, "Tally / fastest of PyTorch", "Tally / fastest"]
     table = Table(name, f"{title}: samples per second in the loop", columns)
     means: dict[str, list[list[float]]] = {}
     for network, layout in itertools.product(names, LAYOUTS):
         case = setup.cases.network(network, precision)
         packages = ["with .pt2"] if setup.packages else []
+        caps = [f"{name}={os.environ[name]}" for name in AVX2 if name in os.environ]
         found = setup.measured.get_or_run(
-            [network, case.data.name, precision, str(layout), f"{setup.rounds} rounds", *packages],
-            functools.partial(_measure, setup, case, precision, layout))  # fmt: skip
+            [network, case.data.name, precision, str(layout), f"{setup.rounds} rounds", *packages, *caps],
+            functools.partial(_measure, setup, case, precision, layout, rivals))  # fmt: skip
         ratios = [_ratios(found, among) for among in (PYTORCH, RIVALS)]
-        rates = [median(found[one], "per_s") if one in found else "-" for one in (*RIVALS, *OURS)]
+        rates = [median(found[one], "per_s") if one in found else "-" for one in (*rivals, *OURS)]
         row = [network, str(layout), *rates, *map(_spread, ratios)]
         print(" | ".join(map(str, row)), file=sys.stderr, flush=True)
         table.rows.append(row)
         if all(ratios):
             means.setdefault(str(layout), []).append([statistics.median(one) for one in ratios])
     for layout, pairs in means.items():
-        table.rows.append(["geometric mean", layout, *[""] * (len(RIVALS) + len(OURS)),
+        table.rows.append(["geometric mean", layout, *[""] * (len(rivals) + len(OURS)),
                            *(statistics.geometric_mean(column) for column in zip(*pairs, strict=True))])  # fmt: skip
     return table
 
 
-def _measure(setup: Setup, case: Case, precision: str, layout: Layout) -> dict[str, list[Figures]]:
-    work = Work(case, setup.cases.onnx(case), _num_samples(setup, case), precision)
+def _measure(setup: Setup, case: Case, precision: str, layout: Layout, rivals: Sequence[str]) -> dict[str, list[Figures]]:
+    work = Work(case, setup.cases.onnx(case), _num_samples(setup, case), precision, tuple(rivals))
     with Started(work, layout) as started:
         ways = {name: rival.run for name, rival in started.rivals.items()}
         ways[PLAIN] = tally(work, setup.tally, layout, "--cpu-kernels", "torch")
@@ -161,5 +189,5 @@ def _spread(ratios: list[float]) -> str:
 
 
 NETWORK_BENCHMARKS: dict[str, Callable[[Setup], list[Table]]] = {
-    one.__name__: one for one in (known_networks, families, drawn_networks)
+    one.__name__: one for one in (known_networks, families, drawn_networks, imitated_avx2)
 }
