@@ -59,8 +59,7 @@ std::optional<std::int64_t> settled_size(const Job& job, int world_size) {
 double seconds_of_batch(Job& job, std::int64_t size) {
   const auto& info = job.data.set->info();
   auto& predictor = *job.model.predictor;
-  auto [routes, notes, recipes] =
-      evaluate::make_routes(info, predictor, size, job.device, job.config.threads);
+  auto routes = evaluate::make_routes(info, predictor, size, job.device, job.config.threads).routes;
   evaluate::rehearse(info, size, routes, predictor, *job.task, *job.stream);
   return evaluate::seconds_of_batch(info, size, routes, predictor, *job.stream);
 }

@@ -30,7 +30,8 @@ bool is_of_16_bits(const Value* value) {
   return type == at::kBFloat16 || type == at::kHalf;
 }
 
-bool has_channels_together(const Value* value, std::size_t channels) {
+// Whether it holds images whose channels, in that dimension, lie together.
+bool are_images(const Value* value, std::size_t channels) {
   const auto sizes = sizes_of(value);
   const auto strides = strides_of(value);
   return sizes && strides && sizes->size() == 4 && sizes->at(channels) > 1 &&
@@ -41,7 +42,8 @@ bool has_channels_together(const Value* value, std::size_t channels) {
 // than all pixels, or gives another type.
 Numbers reduced(const Node* node) {
   if (is_a(node, {"aten::adaptive_avg_pool2d"})) {
-    return is_all(node, "output_size", 1) ? Numbers{2, 3} : Numbers();
+    const bool is_known = constant(node, "output_size").isIntList();
+    return is_known && is_all(node, "output_size", 1) ? Numbers{2, 3} : Numbers();
   }
   const auto dims = constant(node, "dim");
   if (!dims.isIntList() || !constant(node, "dtype").isNone()) return {};
@@ -52,10 +54,10 @@ Numbers reduced(const Node* node) {
 }
 
 // Whether the numbers of an image, one for each channel, lie together, as those of a pool do.
-bool has_channels_together(const Value* reduced) {
-  const auto sizes = sizes_of(reduced);
-  const auto strides = strides_of(reduced);
-  if (!sizes || !strides || sizes->empty() || !is_dense(reduced)) return false;
+bool has_channels_together(const Value* value) {
+  const auto sizes = sizes_of(value);
+  const auto strides = strides_of(value);
+  if (!sizes || !strides || sizes->empty() || !is_dense(value)) return false;
   const auto num_images = sizes->front();
   return num_images == 1 || strides->front() == c10::multiply_integers(*sizes) / num_images;
 }
@@ -65,14 +67,15 @@ std::optional<Images> images_of(Graph& graph, Node* node) {
   const auto dims = reduced(node);
   const auto sizes = sizes_of(x);
   if (!has_channels_together(node->output())) return std::nullopt;
-  if (dims == Numbers{2, 3} && has_channels_together(x, 1)) {
+  if (dims == Numbers{2, 3} && are_images(x, 1)) {
     return Images{x, sizes->at(2), sizes->at(3)};
   }
-  if (dims != Numbers{1, 2} || !has_channels_together(x, 3)) return std::nullopt;
-  const auto order = graph.insertConstant(Numbers{0, 3, 1, 2});
-  auto* const permuted =
-      graph.insertNode(graph.create(c10::Symbol::fromQualString("aten::permute"), {x, order}));
-  return Images{permuted->output(), sizes->at(1), sizes->at(2)};
+  if (dims != Numbers{1, 2} || !are_images(x, 3)) return std::nullopt;
+  // Not aten::permute, which LibTorch's oneDNN fuser would take without knowing its type.
+  auto* const moved =
+      graph.insertNode(graph.create(c10::Symbol::fromQualString("aten::movedim"),
+                                    {x, graph.insertConstant(3), graph.insertConstant(1)}));
+  return Images{moved->output(), sizes->at(1), sizes->at(2)};
 }
 
 // The mean of all pixels, or their sum.

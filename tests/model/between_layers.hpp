@@ -27,6 +27,7 @@ inline const std::vector<std::string> kBetween{
     "x = torch.leaky_relu(x, 0.1)",
     "x = x * torch.sigmoid(torch.mean(x, [2, 3], True))",
     "x = x * torch.sigmoid(torch.adaptive_avg_pool2d(x, [1, 1]))",
+    "x = x * torch.mean(x.permute([0, 2, 3, 1]), [1, 2]).reshape([-1, 16, 1, 1])",
     "x = x / (torch.linalg_vector_norm(x, 2, [2, 3], True) + 1.)",
     "x = torch.addcmul(self.b1.reshape([1, -1, 1, 1]), self.b2.reshape([1, -1, 1, 1]), x)",
     "x = torch.addcmul(x, x, torch.sigmoid(x)) + torch.addcmul(x, x, x, value=2)",
