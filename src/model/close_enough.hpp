@@ -5,7 +5,9 @@
 
 namespace tally::model {
 
-// How far floating-point numbers may be from others, as a share of the largest of these.
+// How far floating-point numbers may be from others, as a share of the largest of these with the
+// same index in the last dimension, or of a tenth of the largest of all, whichever is more; in 16
+// bits of the largest of all.
 struct Tolerance {
   double of_float32;
   double of_16_bits;

@@ -56,6 +56,25 @@ TEST(CloseEnoughTest, SameKernelsRoundLess) {
   EXPECT_THROW(check_close_enough(plain * 1.0005, plain, kOfBatchSizes), std::runtime_error);
 }
 
+// Boxes in pixels beside probabilities.
+TEST(CloseEnoughTest, ScoresOfOtherKindsAreComparedApart) {
+  const auto plain = at::ones({4, 5});
+  plain.narrow(1, 0, 4).fill_(640);
+  auto other = plain.clone();
+  other.select(1, 4).fill_(0.5);
+  EXPECT_THROW(check_close_enough(other, plain), std::runtime_error);
+  other.copy_(plain).select(1, 0).add_(0.5);
+  check_close_enough(other, plain);
+}
+
+TEST(CloseEnoughTest, ScoresNearZeroAreAsRoundAsTheOthers) {
+  const auto plain = at::ones({4, 5});
+  plain.select(1, 4).fill_(1e-9);
+  auto other = plain.clone();
+  other.select(1, 4).add_(1e-5);
+  check_close_enough(other, plain);
+}
+
 TEST(CloseEnoughTest, AllThatIsReturnedCounts) {
   const auto one = at::ones({2});
   const auto tuple = [](const at::Tensor& a, const at::Tensor& b) {
