@@ -11,6 +11,7 @@
 
 #include "close_enough.hpp"
 #include "graph_edit.hpp"
+#include "graph_state.hpp"
 #include "linear_layers.hpp"
 #include "onednn_fixes.hpp"
 #include "onednn_fuser.hpp"
@@ -157,9 +158,10 @@ c10::IValue CpuModule::rehearse(const Tensors& inputs) {
 CpuModule::Found CpuModule::try_samples(const Tensors& inputs) {
   constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
   auto stack = stack_of(inputs);
-  if (kernels_ == CpuKernels::torch) return {run_code(plain_, std::move(stack)), kAll};
+  const bool writes = writes_over_inputs(graph());
+  if (kernels_ == CpuKernels::torch) return {run_code(plain_, std::move(stack)), kAll, writes};
   auto [profiled, scores] = profile_shapes(graph(), std::move(stack));
-  return {std::move(scores), piece_size(*profiled, inputs.front().size(0)).value_or(kAll)};
+  return {std::move(scores), piece_size(*profiled, inputs.front().size(0)).value_or(kAll), writes};
 }
 
 // LibTorch leaves convolutions of one pixel to oneDNN from 16 samples on where it has one thread,

@@ -33,10 +33,11 @@ class CpuModule {
   // and pools of our own, oneDNN Graph and oneDNN's linear layers, or what of it this network
   // takes. The bits of what follows depend on the last call alone.
   c10::IValue rehearse(const Tensors& inputs);
-  // The scores as the graph gives them, and how many samples it runs best at a time.
+  // See TriedSamples; the scores as the graph gives them.
   struct Found {
     c10::IValue scores;
     std::int64_t piece_size = 0;
+    bool writes_over_inputs = false;
   };
   Found try_samples(const Tensors& inputs);
   // See Network::least_rows().

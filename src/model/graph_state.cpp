@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <torch/csrc/jit/ir/alias_analysis.h>
+
 #include "training_mode.hpp"
 
 namespace tally::model {
@@ -30,6 +32,12 @@ bool keeps_state(const Block& block) {
 
 const torch::jit::Graph* forked_graph(const Node* node) {
   return node->hasAttribute(c10::attr::Subgraph) ? node->g(c10::attr::Subgraph).get() : nullptr;
+}
+
+bool writes_over_inputs(torch::jit::Graph& graph) {
+  const torch::jit::AliasDb aliases(graph.shared_from_this());
+  return std::ranges::any_of(graph.inputs(),
+                             [&](const auto* input) { return aliases.hasWriters(input); });
 }
 
 bool keeps_state(const torch::jit::Graph& graph) { return keeps_state(*graph.block()); }

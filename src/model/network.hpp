@@ -24,6 +24,7 @@ struct NamedTensor {
 struct TriedSamples {
   Tensors scores;
   std::int64_t piece_size = 0;  // samples that it runs best at a time
+  bool writes_over_inputs = false;
 };
 
 class Network {

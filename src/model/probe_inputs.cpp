@@ -6,20 +6,27 @@
 namespace tally::model {
 namespace {
 
+// Of three samples none has the mean, the least or the largest number of another.
 at::Tensor fractions(const at::Tensor& input) {
   constexpr double kStep = 0.6180339887498949;  // a golden section further each time
   const auto steps = at::arange(input.numel(), at::kDouble).mul_(kStep);
-  return steps.sub_(steps.floor()).mul_(4).sub_(2).reshape(input.sizes());
+  auto numbers = steps.sub_(steps.floor()).mul_(4).sub_(2).reshape(input.sizes());
+  for (std::int64_t row = 0; row < input.size(0); ++row) {
+    const auto kind = static_cast<double>(row % 3);
+    numbers.select(0, row).div_(1 + kind).add_(kind / 4);
+  }
+  return numbers;
 }
 
-// Sample i alternates after i + 1 numbers; single numbers alternate from sample to sample.
+// Every number i + 2 of sample i is 1, so that they hold other shares of it; single numbers
+// alternate from sample to sample.
 at::Tensor bits(const at::Tensor& input) {
   const auto rows = input.size(0);
   const auto row = at::arange(rows, at::kLong).reshape({rows, 1});
   const auto columns = rows == 0 ? 0 : input.numel() / rows;
   if (columns <= 1) return (row + 1).remainder(2).reshape(input.sizes());
   const auto column = at::arange(columns, at::kLong).reshape({1, columns});
-  return (column.floor_divide(row + 1) + 1).remainder(2).reshape(input.sizes());
+  return column.remainder(row + 2).eq(0).to(at::kLong).reshape(input.sizes());
 }
 
 }  // namespace

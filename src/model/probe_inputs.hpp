@@ -8,8 +8,9 @@
 namespace tally::model {
 
 // In the shapes, layouts and types of `inputs`. Floating-point ones hold a fixed pattern from -2 to
-// 2, in which a wrong axis or mask shows; whole numbers are 0 or 1, which are tokens of every
-// vocabulary and both values of a mask, and begin with 1 in each sample.
+// 2, in which a wrong axis or mask, or what samples of a batch have in common, shows; whole numbers
+// are 0 or 1, which are tokens of every vocabulary and both values of a mask, and begin with 1 in
+// each sample.
 std::vector<at::Tensor> probe_inputs(const std::vector<at::Tensor>& inputs);
 
 }  // namespace tally::model

@@ -227,13 +227,14 @@ Tensors ScriptModule::rehearse(Tensors inputs) {
 
 std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& inputs) {
   if (!impl_->compiled) return std::nullopt;
-  std::int64_t piece_size = 0;
-  auto scores = guarded([&] {
+  TriedSamples tried;
+  tried.scores = guarded([&] {
     auto found = impl_->compiled->try_samples(inputs);
-    piece_size = found.piece_size;
+    tried.piece_size = found.piece_size;
+    tried.writes_over_inputs = found.writes_over_inputs;
     return std::move(found.scores);
   });
-  return TriedSamples{std::move(scores), piece_size};
+  return tried;
 }
 
 Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {

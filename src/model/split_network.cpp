@@ -239,6 +239,7 @@ std::optional<TriedSamples> SplitNetwork::tried_samples_of(const Tensors& few) {
   check_rows(trial->scores, kFewSamples);
   const auto reversed = network_->try_samples(last_two_reversed(probe_inputs(few)));
   check_rows(reversed->scores, kFewSamples - 1);
+  writes_over_inputs_ = trial->writes_over_inputs;
   mixes_samples_ = !are_independent(trial->scores, reversed->scores);
   if (mixes_samples_) return std::nullopt;
   return trial;
@@ -272,7 +273,8 @@ std::optional<Tensors> SplitNetwork::run_pieces(const Tensors& inputs) {
     for (std::int64_t i = next++; i < pieces_.count; i = next++) {
       Tensors piece;
       for (const auto& input : inputs) {
-        piece.push_back(piece_of(input, i * pieces_.size, pieces_.size));
+        const auto part = piece_of(input, i * pieces_.size, pieces_.size);
+        piece.push_back(writes_over_inputs_ ? part.clone() : part);  // a whole batch may follow
       }
       auto& found = scores.at(static_cast<std::size_t>(i));
       found = network_->run(std::move(piece));

@@ -71,6 +71,7 @@ class SplitNetwork final : public Network {
   std::optional<Settled> settled_;
   Pieces pieces_;                            // of a batch
   bool mixes_samples_ = false;               // scores depend on the other samples of a batch
+  bool writes_over_inputs_ = false;          // the network
   std::string refusal_;                      // why batches are not cut
   std::unique_ptr<c10::ThreadPool> others_;  // beside the calling thread
 };

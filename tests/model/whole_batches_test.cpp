@@ -1,5 +1,6 @@
 // Networks that must see whole batches.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cumsum.h>
 #include <ATen/ops/flip.h>
 #include <gmock/gmock.h>
@@ -42,6 +43,40 @@ INSTANTIATE_TEST_SUITE_P(
         [](const at::Tensor& x) { return x.cumsum(0); },
         [](const at::Tensor& x) { return x.flip(0).cumsum(0).flip(0); },
         [](const at::Tensor& x) { return x.sum().gt(x.sum(1) * 2.5).to(at::kLong); }));
+
+// Of many numbers: samples that hold one pattern have one mean, and the largest number in common.
+class WideMixingTest : public MixingTest {};
+
+TEST_P(WideMixingTest, NetworksThatMixSamplesGetWholeBatches) {
+  constexpr std::int64_t kWidth = 3 * 224 * 224;
+  for (const auto type : {at::kFloat, at::kLong}) {
+    const auto numbers = at::arange(12 * kWidth).reshape({12, kWidth}).remainder(255).to(type);
+    scene.function = [](const Tensors& inputs) { return GetParam()(inputs[0].to(at::kDouble)); };
+    SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 1);
+    network.rehearse({numbers});
+    EXPECT_THAT(network.notes(), ElementsAre(HasSubstr("depend on the others of its batch")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, WideMixingTest,
+                         testing::Values([](const at::Tensor& x) { return (x - x.mean()).sum(1); },
+                                         [](const at::Tensor& x) { return (x * x.mean()).sum(1); },
+                                         [](const at::Tensor& x) {
+                                           return (x / x.square().mean().sqrt()).sum(1);
+                                         }));
+
+// Of floating-point numbers the range, too. Whole ones are 0 and 1 in all samples.
+TEST_F(SplitTest, NetworksThatScaleByTheRangeOfABatchGetWholeBatches) {
+  const auto numbers = batch(32).to(at::kFloat);
+  for (const Mixing scale :
+       {Mixing([](const at::Tensor& x) { return x / x.abs().amax(); }),
+        Mixing([](const at::Tensor& x) { return x / (x.amax() - x.amin()); })}) {
+    scene.function = [scale](const Tensors& inputs) { return scale(inputs[0]); };
+    SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 1);
+    network.rehearse({numbers});
+    EXPECT_THAT(network.notes(), ElementsAre(HasSubstr("depend on the others of its batch")));
+  }
+}
 
 TEST_F(SplitTest, BatchesOfTwoStayWhole) {
   EXPECT_TRUE(run(2, 2).equal(batch(2) * 2));
@@ -135,6 +170,16 @@ TEST_F(SplitTest, ScoresAsWideAsTheLongestSampleComeFromTheWholeBatch) {
     return inputs[0].narrow(1, 0, inputs[0].lt(90).all().item<bool>() ? 2 : 3);
   };
   EXPECT_TRUE(run(2, 32).equal(batch(32)));
+}
+
+// The pieces ran before it.
+TEST_F(SplitTest, AWholeBatchIsNotWhatItsPiecesWroteOver) {
+  scene.writes_over_inputs = true;
+  scene.function = [](const Tensors& inputs) {
+    const bool is_short = inputs[0].lt(90).all().item<bool>();
+    return inputs[0].add_(1).narrow(1, 0, is_short ? 2 : 3);
+  };
+  EXPECT_TRUE(run(2, 32).equal(batch(32) + 1));
 }
 
 }  // namespace
