@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <tally/base/format.hpp>
 
 #include "close_enough.hpp"
+#include "fold_numbers.hpp"
 #include "graph_edit.hpp"
 #include "graph_state.hpp"
 #include "linear_layers.hpp"
@@ -19,9 +20,11 @@
 #include "piece_size.hpp"
 #include "pool_without_indices.hpp"
 #include "probe_inputs.hpp"
+#include "same_padding.hpp"
 #include "torch_errors.hpp"
 #include "use_winograd.hpp"
 #include "value_bounds.hpp"
+#include "varying_shapes.hpp"
 
 namespace tally::model {
 namespace {
@@ -45,6 +48,15 @@ std::string use_own_kernels(torch::jit::Graph& graph, CpuKernels kernels) {
   return form;
 }
 
+// As with torch.add(a, b, out=c): graph passes take it for a sum that is new memory.
+bool writes_results_into_inputs(const torch::jit::Node* node) {
+  const auto* const schema = node->maybeSchema();
+  return schema != nullptr && std::ranges::any_of(schema->arguments(), [](const auto& argument) {
+           return argument.kwarg_only() && argument.alias_info() != nullptr &&
+                  argument.alias_info()->isWrite();
+         });
+}
+
 bool holds_tokens(const Tensors& inputs) {
   return std::ranges::none_of(inputs, [](const auto& input) { return input.is_floating_point(); });
 }
@@ -60,35 +72,9 @@ bool is_worth_compiling(const std::vector<torch::jit::Node*>& nodes, const Clamp
   return num_layers >= kLeastLayers && 2 * clamps.num_hidden < num_layers;
 }
 
-// Whether an index selects elements by a mask, so that the size of the result depends on the mask's
-// values. True also where the dtype of an index is not known.
-bool has_boolean_index(const torch::jit::Node* index) {
-  const auto indices = index->input(1)->node()->inputs();
-  return std::ranges::any_of(indices, [](const torch::jit::Value* value) {
-    if (value->type()->kind() == c10::TypeKind::NoneType) return false;
-    const auto type = value->type()->cast<c10::TensorType>();
-    const auto scalar_type = type ? type->scalarType() : std::nullopt;
-    return !scalar_type || *scalar_type == at::kBool || *scalar_type == at::kByte;
-  });
-}
-
-// Whether the shape of a result, or a number that others may make a shape of, depends on the values
-// of the operator's inputs. A partition is compiled for one shape, the profile's; all others would
-// run by its fallback.
-bool has_varying_shapes(const torch::jit::Node* node) {
-  if (!node->blocks().empty()) return true;
-  if (is_a(node, {"aten::index"}) && !has_boolean_index(node)) return false;
-  const auto* schema = node->maybeSchema();
-  if (schema == nullptr) return false;
-  const auto found = c10::Dispatcher::singleton().findSchema(schema->operator_name());
-  return found && (found->hasTag(at::Tag::dynamic_output_shape) ||
-                   found->hasTag(at::Tag::data_dependent_output));
-}
-
 bool suits_onednn_graph(torch::jit::Graph& graph, const Clamps& clamps) {
   const auto nodes = all_nodes(graph.block());
-  return has_onednn_fuser() && is_worth_compiling(nodes, clamps) &&
-         std::ranges::none_of(nodes, has_varying_shapes);
+  return has_onednn_fuser() && is_worth_compiling(nodes, clamps) && !has_varying_shapes(graph);
 }
 
 const char* name(Hidden hidden) {
@@ -102,6 +88,7 @@ bool use_onednn_graph(std::shared_ptr<torch::jit::Graph>& graph, Hidden hidden) 
   auto fused = graph->copy();
   const auto clamps = sort_clamps(*fused);
   if (!suits_onednn_graph(*fused, clamps)) return false;
+  fold_numbers(*fused);
   rewrite_for_onednn(*fused, hidden, clamps);
   fuse_by_onednn(fused);
   if (count_partitions(*fused) == 0) return false;
@@ -199,11 +186,9 @@ c10::IValue CpuModule::run_compiled(const Tensors& inputs) const {
 
 void CpuModule::settle(const Tensors& inputs) {
   use_.reset();
-  compiled_.reset();
   for_texts_.reset();
   notes_.clear();
-  form_.clear();
-  has_partitions_ = false;
+  forget_compiled();
   if (kernels_ == CpuKernels::torch) {
     form_ = kPlain;
     return;
@@ -218,6 +203,13 @@ void CpuModule::settle(const Tensors& inputs) {
   if (form_.empty() && kernels_ != CpuKernels::automatic) form_ = kPlain;
 }
 
+void CpuModule::forget_compiled() {
+  compiled_.reset();
+  form_.clear();
+  has_partitions_ = false;
+  hides_nan_ = false;
+}
+
 void CpuModule::note(const char* what, const std::exception& reason) {
   notes_.push_back(
       format("model '{}': {} ({})", name_, what, first_meaningful_line(reason.what())));
@@ -225,6 +217,9 @@ void CpuModule::note(const char* what, const std::exception& reason) {
 
 // Only a run shows what cannot be compiled. Networks may write over what they are given.
 void CpuModule::find_way(const Tensors& inputs) {
+  if (std::ranges::any_of(all_nodes(graph().block()), writes_results_into_inputs)) {
+    throw std::runtime_error("it says into which tensors operators write their results (out=)");
+  }
   const auto probe = [&] { return stack_of(probe_inputs(inputs)); };
   const auto plain = profile_shapes(graph(), probe());
   if (holds_tokens(inputs)) prepare_for_texts(probe(), plain.scores);
@@ -236,8 +231,7 @@ void CpuModule::find_way(const Tensors& inputs) {
       if (compiled_) check_close_enough(run_code(*compiled_, probe()), plain.scores, kOfKernels);
       return;
     } catch (const std::exception& error) {
-      compiled_.reset();
-      form_.clear();
+      forget_compiled();
       if (way == Hidden::products_and_factors) note("oneDNN Graph is not used", error);
       if (!way) throw;
     }
@@ -258,14 +252,15 @@ void CpuModule::prepare_for_texts(torch::jit::Stack probe, const c10::IValue& pl
 }
 
 void CpuModule::compile(std::shared_ptr<torch::jit::Graph> profiled, Way way) {
-  compiled_.reset();
+  spell_out_paddings(*profiled);
   form_ = use_own_kernels(*profiled, kernels_);
   has_partitions_ = way && use_onednn_graph(profiled, *way);
+  hides_nan_ = has_fused_clamps(*profiled);
   if (has_partitions_) append(form_, name(*way));
+  if (hides_nan_) form_ += format(" for inputs of at most {:g}", kLargestInput);
   const bool has_linear = !has_partitions_ && use_onednn_linear(*profiled) > 0;
   if (has_linear) append(form_, "linear layers by oneDNN");
   if (form_.empty()) return;
-  hides_nan_ = has_fused_clamps(*profiled);
   compiled_ = std::make_unique<torch::jit::Code>(profiled, "forward");
 }
 

@@ -43,7 +43,8 @@ class CpuModule {
   // See Network::least_rows().
   std::int64_t least_rows() const;
   // Inputs of the shapes that the graph was last compiled for run the compiled graph. Others run
-  // the graph as it is, and so do those with NaN or infinity that the compiled graph would hide.
+  // the graph as it is, and so do those with NaN, infinity or numbers above 10^4 if the compiled
+  // graph might hide these; form() says so.
   // Texts of other lengths run the graph with linear layers by oneDNN (linear_layers.hpp). The
   // first call compiles the graph if rehearse() was not called; afterwards several threads may run
   // at once.
@@ -75,6 +76,7 @@ class CpuModule {
   // Compiles the first way that this network takes; where there is none its graph runs as it is.
   void find_way(const Tensors& inputs);
   void prepare_for_texts(torch::jit::Stack probe, const c10::IValue& plain_scores);
+  void forget_compiled();
   void compile(std::shared_ptr<torch::jit::Graph> profiled, Way way);
   void note(const char* what, const std::exception& reason);
 

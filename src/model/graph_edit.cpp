@@ -47,16 +47,22 @@ torch::jit::Node* only_reader(const torch::jit::Value* value) {
   return user->owningBlock() == value->node()->owningBlock() ? user : nullptr;
 }
 
+bool is_tensor(const torch::jit::Value* value) {
+  return value->type()->isSubtypeOf(*c10::TensorType::get());
+}
+
+bool is_none(const torch::jit::Value* value) {
+  return value->type()->kind() == c10::TypeKind::NoneType;
+}
+
 bool is_tensor_or_none(const torch::jit::Value* value) {
-  return value->type()->kind() == c10::TypeKind::NoneType ||
-         value->type()->isSubtypeOf(*c10::TensorType::get());
+  return is_tensor(value) || is_none(value);
 }
 
 torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Node* convolution,
                                  const at::Tensor& weight) {
   auto* const bias = convolution->namedInput("bias");
-  const bool is_none = bias->type()->kind() == c10::TypeKind::NoneType;
-  return is_none ? graph.insertConstant(at::zeros({weight.size(0)}, weight.options())) : bias;
+  return is_none(bias) ? graph.insertConstant(at::zeros({weight.size(0)}, weight.options())) : bias;
 }
 
 void replace(torch::jit::Graph& graph, torch::jit::Node* made, torch::jit::Node* last) {

@@ -32,6 +32,8 @@ bool is_all(const torch::jit::Node* node, const char* name, std::int64_t number)
 // The node that alone reads `value`, in the same block; null if there is no such.
 torch::jit::Node* only_reader(const torch::jit::Value* value);
 
+bool is_tensor(const torch::jit::Value* value);
+bool is_none(const torch::jit::Value* value);
 bool is_tensor_or_none(const torch::jit::Value* value);
 
 // The bias of a convolution; a new constant where it has none.

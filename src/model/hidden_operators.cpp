@@ -6,6 +6,7 @@
 #include <ATen/ops/exp.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/max_pool2d_with_indices.h>
+#include <ATen/ops/round.h>
 
 #include "own_operators.hpp"
 
@@ -42,6 +43,9 @@ void register_hidden_operators() {
                return at::add(self, other, alpha);
              });
     made.def("exp(Tensor self) -> Tensor", [](const at::Tensor& self) { return at::exp(self); });
+    made.def(
+        "round(Tensor self, *, int decimals) -> Tensor",
+        [](const at::Tensor& self, std::int64_t decimals) { return at::round(self, decimals); });
     made.def(
         "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
         "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",

@@ -18,6 +18,9 @@ inline constexpr const char* kElu = "tally::elu";
 // aten::max_pool2d_with_indices, arguments and all. oneDNN's has no indices.
 inline constexpr const char* kMaxPoolWithIndices = "tally::max_pool2d_with_indices";
 
+// aten::round with a number of decimals, which the fuser forgets.
+inline constexpr const char* kRound = "tally::round";
+
 // Makes them known, until the process ends.
 void register_hidden_operators();
 

@@ -89,7 +89,7 @@ void name_weights(Graph& graph, Node* norm) {
   const torch::jit::WithInsertPoint here(norm);
   const auto fill = [&](const char* name, const at::Tensor& values) {
     const auto* const given = norm->namedInput(name);
-    if (given->type()->kind() != c10::TypeKind::NoneType) return;
+    if (!is_none(given)) return;
     const auto inputs = norm->inputs();
     const auto found = std::ranges::find(inputs, given);  // weights come before biases
     norm->replaceInput(static_cast<std::size_t>(found - inputs.begin()),
@@ -136,8 +136,6 @@ void hide_arithmetic(Graph& graph, Node* node) {
   if (is_a(node, {"aten::add"})) return hide(graph, node, kAdd);
   hide(graph, node, is_a(node, {"aten::mul"}) ? "aten::multiply" : "aten::divide");
 }
-
-bool is_tensor(const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); }
 
 // Also one that is computed, and tensors without dimensions.
 bool is_number(const Value* value) {
@@ -188,10 +186,11 @@ void rewrite_addmm(Graph& graph, Node* addmm) {
 }
 
 // The name under which LibTorch runs a node that the fuser must not see; null for all others. The
-// fuser does not look at all arguments: at a GELU's approximation, an ELU's scales, a softmax's
-// type and how a quotient is rounded. Of most quotients of tensors oneDNN has its reference code
-// alone.
+// fuser does not look at all arguments: at a GELU's approximation, an ELU's scales, the decimals
+// that are kept in rounding, a softmax's type and how a quotient is rounded. Of most quotients of
+// tensors oneDNN has its reference code alone.
 const char* hidden_name(const Node* node, Hidden hidden) {
+  if (node->outputs().empty() || !is_tensor(node->outputs().front())) return nullptr;
   if (is_a(node, {"aten::exp"})) return kExp;
   if (is_a(node, {"aten::max_pool2d_with_indices"})) return kMaxPoolWithIndices;
   if (is_a(node, {"aten::avg_pool2d"})) return kAveragePool;
@@ -203,6 +202,9 @@ const char* hidden_name(const Node* node, Hidden hidden) {
   } else if (is_a(node, {"aten::elu"})) {
     name = kElu;
     is_hidden = !is_one(constant(node, "scale")) || !is_one(constant(node, "input_scale"));
+  } else if (is_a(node, {"aten::round"})) {
+    name = kRound;
+    is_hidden = node->inputs().size() > 1;
   } else if (is_a(node, {"aten::softmax"})) {
     name = "aten::special_softmax";
     is_hidden = !constant(node, "dtype").isNone() || is_slow_softmax(node);

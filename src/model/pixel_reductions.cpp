@@ -25,9 +25,8 @@ struct Images {
   std::int64_t height, width;
 };
 
-bool is_of_16_bits(const Value* value) {
-  const auto type = value->type()->expect<c10::TensorType>()->scalarType();
-  return type == at::kBFloat16 || type == at::kHalf;
+std::optional<c10::ScalarType> type_of(const Value* value) {
+  return value->type()->expect<c10::TensorType>()->scalarType();
 }
 
 // Whether it holds images whose channels, in that dimension, lie together.
@@ -102,7 +101,7 @@ void replace_by(Graph& graph, Value* pooled, Node* node) {
 }
 
 void pool_mean(Graph& graph, Node* mean) {
-  if (!is_of_16_bits(mean->output())) return;
+  if (type_of(mean->output()) != at::kBFloat16) return;
   const torch::jit::WithInsertPoint here(mean);
   if (const auto images = images_of(graph, mean)) {
     replace_by(graph, insert_pool(graph, *images, images->value, /*is_sum=*/false), mean);
@@ -112,7 +111,9 @@ void pool_mean(Graph& graph, Node* mean) {
 void pool_norm(Graph& graph, Node* norm) {
   const auto order = constant(norm, "ord");
   const bool is_euclidean = order.isScalar() && order.toScalar().toDouble() == 2;
-  if (!is_euclidean) return;
+  const auto type = type_of(norm->output());
+  // Squares may be larger than any number of the other types.
+  if (!is_euclidean || (type != at::kFloat && type != at::kBFloat16)) return;
   const torch::jit::WithInsertPoint here(norm);
   const auto images = images_of(graph, norm);
   if (!images) return;

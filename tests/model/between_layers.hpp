@@ -1,11 +1,22 @@
 // What networks have between their layers, as lines of TorchScript: images `x` of 16 channels, and
-// weights by the names of onednn_graph_test.cpp.
+// weights by the names of onednn_graph_fixture.hpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
 namespace tally::model {
+
+// A network; its middle is what takes `x` to the next convolution.
+inline constexpr const char* kNetwork = R"(
+def forward(self, x):
+    x = torch.conv2d(x, self.w1, self.b1)
+    x = torch.conv2d(x, self.w2, self.b2)
+    {}
+    x = torch.conv2d(x, self.w3, self.b3)
+    x = torch.conv2d(x, self.w4, self.b4)
+    return torch.linear(torch.mean(x, [2, 3]), self.w, self.b)
+)";
 
 inline const std::vector<std::string> kBetween{
     "x = torch.relu(x)",
@@ -87,6 +98,10 @@ inline const std::vector<std::string> kBetween{
     "x = torch.addmm(self.b1, x.permute([0, 2, 3, 1]).reshape([-1, 16]), self.w1[:, :, 0, 0], "
     "beta=2, alpha=3).reshape([x.size(0), 8, 8, 16]).permute([0, 3, 1, 2])",
     "x = torch.prelu(x, self.b2)",
+    "x = x[:, :, :int(torch.tensor(x.size(2)))]",  // as traced networks have it
+    "x = x * torch.exp(float(x.size(1)) * -0.1)",
+    "x = x / torch.sqrt(x.size(-3))",
+    "x = torch.conv2d(x, self.depthwise, self.b1, [1, 1], \"same\", [1, 1], 16)",
     "x = torch.maximum(x, torch.conv2d(x, self.w1, self.b1))",
     "x = torch.conv2d(x, self.w1, self.b1, [2, 2])",
     "x = torch.conv2d(x, self.w1[:, :1], self.b1, [1, 1], [0, 0], [1, 1], 16)",

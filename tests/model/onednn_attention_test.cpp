@@ -40,17 +40,30 @@ def forward(self, x):
     return torch.linear(torch.mean(x, [1]), self.w, self.b)
 )";
 
-const std::vector<std::vector<std::string>> kScalesAndShifts{
-    {"", "/ 8.0"},
-    {"* self.scale", "+ self.mask"},
-    {"* self.scale", "+ self.mask + self.mask"},
-    {"", "* self.scale + self.mask"}};
+struct Attention {
+  std::vector<std::string> parts;
+  std::string form;          // in float32
+  std::string form_in_bf16;  // of which the fuser knows other patterns
+};
+const std::string kWhole = "oneDNN Graph";
+const std::string kWithoutProducts = "oneDNN Graph without products";
+const std::vector<Attention> kScalesAndShifts{
+    {{"", "/ 8.0"}, kWhole, kWhole},
+    {{"* self.scale", "+ self.mask"}, kWithoutProducts, kWithoutProducts},
+    {{"", "/ torch.sqrt(q.size(-1))"}, kWhole, kWhole},
+    {{"* self.scale", "+ self.mask + self.mask"}, kWithoutProducts, kWithoutProducts},
+    {{"", "* self.scale + self.mask"}, kWithoutProducts, kWhole}};
+
+const std::string& form_of(const Attention& attention) {
+  return OnednnAttentionTest::GetParam() == at::kFloat ? attention.form : attention.form_in_bf16;
+}
 
 TEST_P(OnednnAttentionTest, IsTakenAsFarAsItIsKnown) {
-  for (const auto& parts : kScalesAndShifts) {
+  for (const auto& attention : kScalesAndShifts) {
+    const auto& parts = attention.parts;
     SCOPED_TRACE(parts[0] + parts[1]);
     const auto net = frozen_net(weights(), fill(kAttention, parts));
-    Compiled compiled(net, images(4));
+    Compiled compiled(net, images(4), form_of(attention));
     const auto x = images(4);
     EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
   }
@@ -59,10 +72,11 @@ TEST_P(OnednnAttentionTest, IsTakenAsFarAsItIsKnown) {
 // oneDNN's softmax keeps NaN where it was; the product after it takes it to the whole row.
 TEST_P(OnednnAttentionTest, NanInASampleIsSeenInItsScoresAlone) {
   constexpr std::int64_t kSample = 2;
-  for (const auto& parts : kScalesAndShifts) {
+  for (const auto& attention : kScalesAndShifts) {
+    const auto& parts = attention.parts;
     SCOPED_TRACE(parts[0] + parts[1]);
     const auto net = frozen_net(weights(), fill(kAttention, parts));
-    Compiled compiled(net, images(4));
+    Compiled compiled(net, images(4), form_of(attention));
     auto x = images(4);
     x[kSample][3][4][4].fill_(std::numeric_limits<float>::quiet_NaN());
     expect_finite(compiled(x), kSample);
@@ -70,12 +84,13 @@ TEST_P(OnednnAttentionTest, NanInASampleIsSeenInItsScoresAlone) {
 }
 
 TEST_P(OnednnAttentionTest, NanInAWeightIsSeenInAllScores) {
-  for (const auto& parts : kScalesAndShifts) {
+  for (const auto& attention : kScalesAndShifts) {
+    const auto& parts = attention.parts;
     for (const std::size_t weight : {0U, 2U, 4U, 6U}) {  // w1 to w4
       SCOPED_TRACE(parts[0] + parts[1] + std::to_string(weight));
       auto named = weights();
       named[weight].second[5].fill_(std::numeric_limits<float>::quiet_NaN());
-      Compiled compiled(frozen_net(named, fill(kAttention, parts)), images(4));
+      Compiled compiled(frozen_net(named, fill(kAttention, parts)), images(4), form_of(attention));
       EXPECT_FALSE(at::isfinite(compiled(images(4))).any().item<bool>());
     }
   }
@@ -83,7 +98,7 @@ TEST_P(OnednnAttentionTest, NanInAWeightIsSeenInAllScores) {
 
 // Also where its products are hidden.
 TEST_P(OnednnAttentionTest, NormalisationAndSoftmaxAreTaken) {
-  const auto net = frozen_net(weights(), fill(kAttention, kScalesAndShifts[1]));
+  const auto net = frozen_net(weights(), fill(kAttention, kScalesAndShifts[1].parts));
   auto [graph, scores] =
       profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
   rewrite_for_onednn(*graph, Hidden::products, {});

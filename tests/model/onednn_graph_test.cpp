@@ -25,21 +25,10 @@
 namespace tally::model {
 namespace {
 
-// The middle of a network: what takes `x` to the next convolution.
-constexpr const char* kLayers = R"(
-def forward(self, x):
-    x = torch.conv2d(x, self.w1, self.b1)
-    x = torch.conv2d(x, self.w2, self.b2)
-    {}
-    x = torch.conv2d(x, self.w3, self.b3)
-    x = torch.conv2d(x, self.w4, self.b4)
-    return torch.linear(torch.mean(x, [2, 3]), self.w, self.b)
-)";
-
 TEST_P(OnednnGraphTest, GivesTheScoresOfTheGraphAsItIs) {
   for (const auto& between : kBetween) {
     SCOPED_TRACE(between);
-    const auto net = frozen_net(weights(), fill(kLayers, {between}));
+    const auto net = frozen_net(weights(), fill(kNetwork, {between}));
     Compiled compiled(net, images(4));
     const auto x = images(4);
     const auto found = compiled(x);
@@ -53,7 +42,7 @@ TEST_P(OnednnGraphTest, NanInASampleIsSeenInItsScoresAlone) {
   constexpr std::int64_t kSample = 2;
   for (const auto& between : kBetween) {
     SCOPED_TRACE(between);
-    const auto net = frozen_net(weights(), fill(kLayers, {between}));
+    const auto net = frozen_net(weights(), fill(kNetwork, {between}));
     Compiled compiled(net, images(4));
     auto x = images(4);
     x[kSample][3][4][4].fill_(std::numeric_limits<float>::quiet_NaN());
@@ -64,7 +53,7 @@ TEST_P(OnednnGraphTest, NanInASampleIsSeenInItsScoresAlone) {
 // oneDNN computes a function with arithmetic after it by its reference code, unless it follows on
 // something else.
 TEST_P(OnednnGraphTest, FunctionsFollowOnAFactor) {
-  const auto net = frozen_net(weights(), fill(kLayers, {"x = torch.tanh(torch.cos(x)) + 1.0"}));
+  const auto net = frozen_net(weights(), fill(kNetwork, {"x = torch.tanh(torch.cos(x)) + 1.0"}));
   auto [graph, scores] =
       profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
   rewrite_for_onednn(*graph, Hidden::nothing, {});
@@ -90,7 +79,7 @@ TEST_P(OnednnGraphTest, ArithmeticThatIsSlowThereIsLeftToLibTorch) {
         ".permute([0, 1, 4, 2, 3]), self.ones[:8].reshape([8, 1])).reshape([x.size(0), 16, 8, "
         "1])"}) {
     SCOPED_TRACE(slow);
-    const auto net = frozen_net(weights(), fill(kLayers, {slow}));
+    const auto net = frozen_net(weights(), fill(kNetwork, {slow}));
     auto [graph, scores] =
         profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
     rewrite_for_onednn(*graph, Hidden::nothing, {});
@@ -112,7 +101,7 @@ TEST_P(OnednnGraphTest, ArithmeticThatIsFastThereIsLeftToOnednn) {
        "aten::bmm"}};
   for (const auto& [line, kind] : lines) {
     SCOPED_TRACE(line);
-    const auto net = frozen_net(weights(), fill(kLayers, {line}));
+    const auto net = frozen_net(weights(), fill(kNetwork, {line}));
     auto [graph, scores] =
         profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
     rewrite_for_onednn(*graph, Hidden::nothing, {});
@@ -127,7 +116,7 @@ TEST_P(OnednnGraphTest, NetworksWithMasksAreCompiled) {
        {"x = x * ((x[:, :1] > 0) + (x > 0))", "x = x * ((x > 0) + 1)",
         "x = torch.sigmoid(torch.mean(torch.cos(x))) * torch.mean(x) + x"}) {
     SCOPED_TRACE(mask);
-    const auto net = frozen_net(weights(), fill(kLayers, {mask}));
+    const auto net = frozen_net(weights(), fill(kNetwork, {mask}));
     Compiled compiled(net, images(4));
     const auto x = images(4);
     EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), rounding());
@@ -155,7 +144,7 @@ TEST_P(OnednnGraphTest, OverflowInASampleIsSeenInItsScores) {
   for (const std::string between :
        {"x = torch.relu(x)", "x = torch.silu(x)", "x = torch.gelu(x)"}) {
     SCOPED_TRACE(between);
-    const auto net = frozen_net(weights(), fill(kLayers, {between}));
+    const auto net = frozen_net(weights(), fill(kNetwork, {between}));
     Compiled compiled(net, images(4));
     auto x = images(4);
     x[kSample].mul_(1e38);
@@ -171,7 +160,7 @@ TEST_P(OnednnGraphTest, NanInAWeightIsSeenInAllScores) {
     SCOPED_TRACE(between);
     auto named = weights();
     named[2].second[5].fill_(std::numeric_limits<float>::quiet_NaN());  // w2
-    const auto net = frozen_net(named, fill(kLayers, {between}));
+    const auto net = frozen_net(named, fill(kNetwork, {between}));
     CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
     const c10::InferenceMode guard;
     const auto x = images(4);
@@ -217,7 +206,7 @@ TEST_P(OnednnGraphTest, ClampsOfWhatMayOverflowAreNotTaken) {
     SCOPED_TRACE(clamp);
     auto named = weights();
     for (const std::size_t layer : {0U, 2U}) named[layer].second.mul_(1e20);
-    const auto net = frozen_net(named, fill(kLayers, {overflow + clamp}));
+    const auto net = frozen_net(named, fill(kNetwork, {overflow + clamp}));
     Compiled compiled(net, images(4));
     const auto x = images(4);
     ASSERT_FALSE(at::isfinite(plain_scores(net, x)).any().item<bool>());
@@ -234,6 +223,14 @@ TEST_P(OnednnGraphTest, NetworksWhoseClampsAreNotTakenRunPlainly) {
   const c10::InferenceMode guard;
   module.rehearse({images(4)});
   EXPECT_THAT(module.form(), testing::Not(testing::HasSubstr("oneDNN Graph")));
+}
+
+TEST_P(OnednnGraphTest, FormsSayWhichInputsRunCompiled) {
+  const auto net = frozen_net(weights(), kInvertedResidual);
+  CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
+  const c10::InferenceMode guard;
+  module.rehearse({images(4)});
+  EXPECT_EQ(module.form(), "oneDNN Graph for inputs of at most 10000");
 }
 
 // LibTorch's fuser lets a sum be written over a side that is read again: the stream before it.

@@ -105,6 +105,13 @@ TEST_P(PixelReductionsTest, AllElseIsLeftAsItIs) {
   }
 }
 
+// 64 squares of 40 are more than the largest of its numbers.
+TEST(PixelReductionsTest, NormsInFloat16AreLeftAsTheyAre) {
+  const auto x = (at::ones({2, 3, 8, 8}) * 40).contiguous(at::MemoryFormat::ChannelsLast);
+  const Reduced reduced("torch.linalg_vector_norm(x + 0., 2, [2, 3])", x.to(at::kHalf));
+  EXPECT_EQ(reduced(x.to(at::kHalf)).max().item<double>(), 320);
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, PixelReductionsTest, testing::Values(at::kFloat, at::kBFloat16),
                          [](const auto& type) { return c10::toString(type.param); });
 
