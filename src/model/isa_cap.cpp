@@ -5,15 +5,12 @@
 #include <cstdlib>
 
 namespace tally::model {
-namespace {
 
-VectorSet parse(std::string cap) {
+VectorSet vectors_under(std::string cap) {
   std::ranges::transform(cap, cap.begin(), [](unsigned char c) { return std::toupper(c); });
   if (cap == "SSE41" || cap == "AVX") return VectorSet::none;
   return cap.starts_with("AVX2") ? VectorSet::avx2 : VectorSet::avx512;
 }
-
-}  // namespace
 
 // https://uxlfoundation.github.io/oneDNN/dev_guide_cpu_dispatcher_control.html; the second name is
 // the older one, and read where the first is empty.
@@ -26,7 +23,7 @@ std::string onednn_cap() {
 }
 
 VectorSet allowed_vectors() {
-  static const auto kAllowed = parse(onednn_cap());
+  static const auto kAllowed = vectors_under(onednn_cap());
   return kAllowed;
 }
 

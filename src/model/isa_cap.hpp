@@ -11,8 +11,11 @@ std::string onednn_cap();
 
 enum class VectorSet { none, avx2, avx512 };
 
-// What the variable allows at most, whatever the processor has; avx512 where it is not set, or says
-// nothing that oneDNN knows. oneDNN reads it once, when it is first used.
+// What a value of the variable allows at most, whatever the processor has, in any case of letters;
+// avx512 where it is empty, or says nothing that oneDNN knows.
+VectorSet vectors_under(std::string cap);
+
+// What the variable allows. oneDNN reads it once, when it is first used, and so does this.
 VectorSet allowed_vectors();
 
 }  // namespace tally::model
