@@ -12,7 +12,7 @@ if(Tcmalloc_FOUND AND NOT TARGET Tcmalloc::minimal)
     target_link_options(Tcmalloc::minimal INTERFACE
       "LINKER:--push-state,--whole-archive,${Tcmalloc_LIBRARY},--pop-state")
   else()
-    target_link_options(Tcmalloc::minimal INTERFACE "LINKER:--no-as-needed")
-    target_link_libraries(Tcmalloc::minimal INTERFACE ${Tcmalloc_LIBRARY})
+    target_link_libraries(Tcmalloc::minimal INTERFACE
+      "-Wl,--push-state,--no-as-needed" ${Tcmalloc_LIBRARY} "-Wl,--pop-state")
   endif()
 endif()
