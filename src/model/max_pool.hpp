@@ -5,7 +5,8 @@
 
 namespace tally::model {
 
-// How a window moves along one dimension; at most half of it hangs over either end.
+// How a window moves along one dimension. At most half of it hangs over the beginning; over the end
+// more of it does where an image rounds up.
 struct Window {
   std::int64_t size = 1;
   std::int64_t stride = 1;

@@ -9,7 +9,7 @@
 namespace tally::model {
 
 // For a graph that was profiled (profiled_graph.hpp) with `num_samples`. None where it has no
-// layers (convolutions, products with weights) whose sizes are known.
+// layers (convolutions and products of matrices) whose sizes are known.
 //
 // Few samples keep what one layer hands to the next in the caches; but each piece reads all weights
 // anew. So it is the number of samples whose activations outweigh the weights, and at least as many

@@ -20,7 +20,7 @@ bool takes_bf16() {
 }
 
 TEST(LateCap, IsObeyed) {
-  // In children, because the first question settles it for the process.
+  // In children, because the first question settles it for the process, which has one thread here.
   if (!succeeds_in_child([] { return takes_bf16(); })) {
     GTEST_SKIP() << "oneDNN takes no bf16 on this processor, whatever its cap";
   }

@@ -83,7 +83,8 @@ const std::vector<Settings> kSettings{
     {{3, 3}, {2, 2}, {0, 0}, {1, 1}, false}, {{2, 3}, {1, 2}, {1, 0}, {1, 1}, false},
     {{5, 4}, {3, 1}, {0, 2}, {1, 1}, false}, {{1, 1}, {2, 3}, {0, 0}, {1, 1}, false},
     {{3, 3}, {2, 2}, {1, 1}, {1, 1}, true},  {{2, 2}, {2, 2}, {1, 1}, {2, 2}, false},
-    {{2, 2}, {}, {0, 0}, {1, 1}, false}};
+    {{3, 3}, {2, 2}, {0, 0}, {1, 1}, true},  {{2, 2}, {2, 2}, {1, 1}, {1, 1}, true},
+    {{2, 2}, {3, 3}, {0, 0}, {1, 1}, true},  {{2, 2}, {}, {0, 0}, {1, 1}, false}};
 
 TEST(PoolTest, GivesWhatMaxPoolGives) {
   at::set_num_threads(1);
@@ -105,6 +106,7 @@ TEST(PoolTest, GivesWhatMaxPoolGives) {
 }
 
 TEST(PoolTest, ReplacesEveryWayOfSayingTwoByTwo) {
+  at::set_num_threads(1);
   for (const auto* settings : {"[2, 2]", "2", "2, 2", "[2], [2], [0], [1]", "[2, 2], []"}) {
     const auto pooled = pool(settings);
     EXPECT_EQ(pooled.num_replaced(), 1) << settings;
@@ -206,8 +208,10 @@ TEST(PoolTest, ResultsAreNewMemory) {
     return before + after + torch.max_pool2d(x, 2)
 )");
   EXPECT_EQ(pooled.num_replaced(), 3);
-  const at::Tensor x = at::ones({2, 3, 4, 4});
-  expect_same(pooled(x), at::ones({2, 3, 2, 2}).mul(104));
+  at::set_num_threads(1);
+  const at::Tensor x = at::ones({2, 3, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor ones = at::ones({2, 3, 2, 2}).contiguous(at::MemoryFormat::ChannelsLast);
+  expect_same(pooled(x), ones.mul(104));
 }
 
 }  // namespace
