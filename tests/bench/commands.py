@@ -82,6 +82,9 @@ class Tally:
         command = [*self.command(case, layout), "--output", output, "--progress", "off", *options]
         _, wall_s = timed(command, environment())
         report = json.loads((output / "report.json").read_text())
+        for note in report["notes"]:
+            if note.startswith("model "):  # it says why a network is not compiled, which costs speed
+                print(note, file=sys.stderr, flush=True)
         timing, total = report["timing"], report["samples"]["total"]
         return {
             "wall_s": wall_s, "loop_s": timing["phases"]["evaluate_s"]["max"], "startup_s": timing["startup_s"],
