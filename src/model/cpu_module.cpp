@@ -78,9 +78,7 @@ bool suits_onednn_graph(torch::jit::Graph& graph, const Clamps& clamps) {
 }
 
 const char* name(Hidden hidden) {
-  if (hidden == Hidden::nothing) return "oneDNN Graph";
-  return hidden == Hidden::products ? "oneDNN Graph without products"
-                                    : "oneDNN Graph without products and factors";
+  return hidden == Hidden::nothing ? "oneDNN Graph" : "oneDNN Graph without products";
 }
 
 // Whether it took anything.
@@ -223,8 +221,7 @@ void CpuModule::find_way(const Tensors& inputs) {
   const auto probe = [&] { return stack_of(probe_inputs(inputs)); };
   const auto plain = profile_shapes(graph(), probe());
   if (holds_tokens(inputs)) prepare_for_texts(probe(), plain.scores);
-  for (const Way way :
-       {Way(Hidden::nothing), Way(Hidden::products), Way(Hidden::products_and_factors), Way()}) {
+  for (const Way way : {Way(Hidden::nothing), Way(Hidden::products), Way()}) {
     if (way && kernels_ == CpuKernels::own) continue;
     try {
       compile(plain.graph->copy(), way);
@@ -232,7 +229,7 @@ void CpuModule::find_way(const Tensors& inputs) {
       return;
     } catch (const std::exception& error) {
       forget_compiled();
-      if (way == Hidden::products_and_factors) note("oneDNN Graph is not used", error);
+      if (way == Hidden::products) note("oneDNN Graph is not used", error);
       if (!way) throw;
     }
   }

@@ -21,6 +21,9 @@ inline constexpr const char* kMaxPoolWithIndices = "tally::max_pool2d_with_indic
 // aten::round with a number of decimals, which the fuser forgets.
 inline constexpr const char* kRound = "tally::round";
 
+// (Tensor(a) self, Tensor, Tensor) -> Tensor(a): `self`. See tensor_sources.hpp.
+inline constexpr const char* kSame = "tally::same";
+
 // Makes them known, until the process ends.
 void register_hidden_operators();
 

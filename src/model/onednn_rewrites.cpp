@@ -18,6 +18,7 @@
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
 #include "slow_in_onednn.hpp"
+#include "tensor_sources.hpp"
 #include "value_bounds.hpp"
 
 namespace tally::model {
@@ -210,13 +211,13 @@ const char* hidden_name(const Node* node, Hidden hidden) {
     is_hidden = !constant(node, "dtype").isNone() || is_slow_softmax(node);
   } else if (is_a(node, {"aten::matmul", "aten::bmm"})) {
     name = "aten::linalg_matmul";
-    is_hidden = hidden != Hidden::nothing || is_slow_product(node);
+    is_hidden = hidden == Hidden::products || is_slow_product(node);
   } else if (is_a(node, {"aten::add"})) {
     name = kAdd;
     is_hidden = is_slow_arithmetic(node);
   } else if (is_a(node, {"aten::mul"})) {
     name = "aten::multiply";
-    is_hidden = hidden == Hidden::products_and_factors || is_slow_arithmetic(node);
+    is_hidden = is_slow_arithmetic(node);
   } else if (is_a(node, {"aten::div"})) {
     name = "aten::divide";
     is_hidden = node->inputs().size() > 2 || !is_number(node->input(1));
@@ -242,7 +243,7 @@ void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   } else if (is_a(node, kClamps)) {
     if (!clamps.to_fuse.contains(node)) hide_clamp(graph, node);
   } else if (is_a(node, {"aten::softmax"})) {
-    if (hidden != Hidden::nothing) append_factor_of_one(graph, node);
+    if (hidden == Hidden::products) append_factor_of_one(graph, node);
   } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
     name_weights(graph, node);
     if (is_a(node, {"aten::layer_norm"})) widen_weights(graph, node);
@@ -284,6 +285,7 @@ void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
   }
   prepend_factors_of_one(graph);
   reduce_pixels_by_pools(graph);
+  if (hidden == Hidden::products) give_sources(graph);
 }
 
 }  // namespace tally::model

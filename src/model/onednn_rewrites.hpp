@@ -10,10 +10,10 @@
 
 namespace tally::model {
 
-// The fuser of LibTorch 2.11 ends with std::out_of_range where scores of attention are scaled and
-// masked in ways that its patterns do not know. It takes the rest of most such networks without the
-// products of attention, and of the others without factors of tensors as well.
-enum class Hidden { nothing, products, products_and_factors };
+// The pattern matcher of oneDNN 3.10 ends with std::out_of_range where scores of attention are
+// scaled and masked in ways that it does not know, and where factors come from constants or lists.
+// It takes such networks without the products of attention.
+enum class Hidden { nothing, products };
 
 inline constexpr Kinds kClamps{"aten::relu6", "aten::hardtanh", "aten::clamp"};
 

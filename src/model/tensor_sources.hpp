@@ -1,0 +1,13 @@
+// What gives sums and products their tensors.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+namespace tally::model {
+
+// oneDNN's pattern matcher looks up the first inputs of what gives a sum or a product its tensors,
+// and ends with std::out_of_range where there are none: constants, and elements of lists. Such
+// tensors pass through an operator with inputs, hidden_operators.hpp's kSame.
+void give_sources(torch::jit::Graph& graph);
+
+}  // namespace tally::model
