@@ -285,7 +285,7 @@ void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
   }
   prepend_factors_of_one(graph);
   reduce_pixels_by_pools(graph);
-  if (hidden == Hidden::products) give_sources(graph);
+  give_sources(graph, hidden);
 }
 
 }  // namespace tally::model

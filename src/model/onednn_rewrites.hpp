@@ -10,9 +10,7 @@
 
 namespace tally::model {
 
-// The pattern matcher of oneDNN 3.10 ends with std::out_of_range where scores of attention are
-// scaled and masked in ways that it does not know, and where factors come from constants or lists.
-// It takes such networks without the products of attention.
+// Products of attention stay with LibTorch where the fuser does not take a network with them.
 enum class Hidden { nothing, products };
 
 inline constexpr Kinds kClamps{"aten::relu6", "aten::hardtanh", "aten::clamp"};

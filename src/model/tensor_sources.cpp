@@ -19,12 +19,18 @@ bool has_no_source(const Value* value) {
          std::ranges::none_of(node->inputs(), is_tensor);
 }
 
+bool is_float32(const Value* value) {
+  const auto type = value->type()->cast<c10::TensorType>();
+  return type && type->scalarType() == at::kFloat;
+}
+
 }  // namespace
 
-void give_sources(Graph& graph) {
+void give_sources(Graph& graph, Hidden hidden) {
   register_hidden_operators();
   for (Node* node : all_nodes(graph.block())) {
     if (!is_a(node, {"aten::add", "aten::mul"})) continue;
+    if (hidden == Hidden::nothing && !is_float32(node->output())) continue;
     const torch::jit::WithInsertPoint here(node);
     for (const std::size_t i : {0U, 1U}) {
       Value* const value = node->input(i);

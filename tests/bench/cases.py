@@ -90,7 +90,7 @@ class Cases:
         side = networks.side(name)
         if not model.exists():
             self._export(model, f"{Path(__file__).parent / 'networks.py'}:{name}", side, precision)
-        return Case(name, model, self.random_images(1024, side=side), 32)
+        return Case(name, model, self.random_images(4096, side=side), 32)
 
     def _repeated(self, data: Path, times: int) -> Path:
         """The same images again and again: a loop over them once is too short to be timed."""

@@ -49,10 +49,10 @@ const std::string kWhole = "oneDNN Graph";
 const std::string kWithoutProducts = "oneDNN Graph without products";
 const std::vector<Attention> kScalesAndShifts{
     {{"", "/ 8.0"}, kWhole, kWhole},
-    {{"* self.scale", "+ self.mask"}, kWithoutProducts, kWithoutProducts},
+    {{"* self.scale", "+ self.mask"}, kWhole, kWithoutProducts},
     {{"", "/ torch.sqrt(q.size(-1))"}, kWhole, kWhole},
-    {{"* self.scale", "+ self.mask + self.mask"}, kWithoutProducts, kWithoutProducts},
-    {{"", "* self.scale + self.mask"}, kWithoutProducts, kWhole}};
+    {{"* self.scale", "+ self.mask + self.mask"}, kWhole, kWithoutProducts},
+    {{"", "* self.scale + self.mask"}, kWhole, kWhole}};
 
 const std::string& form_of(const Attention& attention) {
   return OnednnAttentionTest::GetParam() == at::kFloat ? attention.form : attention.form_in_bf16;
