@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,28 @@ bool has_neither_dense_rows_nor_columns(const Value* value) {
   return std::min(strides->at(strides->size() - 1), strides->at(strides->size() - 2)) > 1;
 }
 
+// Whether oneDNN may lay it out as convolutions like it, channels last: its layout goes on from one
+// operator to the next.
+bool follows_on_convolution(const Value* value) {
+  std::unordered_set<const Value*> seen;
+  std::vector<const Value*> open{value};
+  while (!open.empty()) {
+    const auto* const next = open.back();
+    open.pop_back();
+    if (!is_tensor(next) || !seen.insert(next).second) continue;
+    const auto* const node = next->node();
+    if (is_a(node, {"aten::_convolution", "aten::conv2d"})) return true;
+    if (!is_function(node) && !is_a(node, {"aten::add", "aten::mul", "aten::div", "aten::softmax"}))
+      continue;
+    open.insert(open.end(), node->inputs().begin(), node->inputs().end());
+  }
+  return false;
+}
+
+bool is_slow_factor(const Value* value) {
+  return has_neither_dense_rows_nor_columns(value) || follows_on_convolution(value);
+}
+
 }  // namespace
 
 bool is_slow_arithmetic(const Node* arithmetic) {
@@ -66,8 +89,7 @@ bool is_slow_arithmetic(const Node* arithmetic) {
 
 bool is_slow_product(const Node* product) {
   return is_a(product, {"aten::matmul", "aten::bmm"}) &&
-         (has_neither_dense_rows_nor_columns(product->input(0)) ||
-          has_neither_dense_rows_nor_columns(product->input(1)));
+         (is_slow_factor(product->input(0)) || is_slow_factor(product->input(1)));
 }
 
 bool is_slow_softmax(const Node* softmax) {

@@ -74,7 +74,10 @@ TEST_P(OnednnGraphTest, ArithmeticThatIsSlowThereIsLeftToLibTorch) {
         "x = (x.reshape([x.size(0), 2, 8, 8, 8]) * self.ones[:8].reshape([1, 1, 8, 1, 1]))"
         ".reshape([x.size(0), 16, 8, 8])",
         "x = x * x[:, :1]", "x = torch.cat([x[:, :8], x[:, 8:] + x[:, :8]], 1)",
-        "x = x * x.contiguous()", "x = torch.softmax(x, 2)", "x = torch.softmax(x, 3)",
+        "x = x * x.contiguous()", "x = torch.softmax(x, 2)",
+        "x = torch.matmul(torch.tanh(torch.conv2d(x.contiguous(), self.w1, self.b1)), "
+        "x.contiguous())",
+        "x = torch.softmax(x, 3)",
         "x = torch.matmul(x.reshape([x.size(0), 2, 8, 8, 8]).permute([0, 1, 3, 4, 2]).contiguous()"
         ".permute([0, 1, 4, 2, 3]), self.ones[:8].reshape([8, 1])).reshape([x.size(0), 16, 8, "
         "1])"}) {
