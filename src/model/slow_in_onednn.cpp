@@ -67,6 +67,15 @@ bool follows_on_convolution(const Value* value) {
   return false;
 }
 
+// oneDNN computes attention one matrix after the other, at some 300 ns a call.
+bool has_small_matrices(const Node* product) {
+  constexpr std::int64_t kLeastOperations = 1 << 12;  // TNT has 16 x 16 x 6, Swin 49 x 49 x 32
+  const auto left = sizes_of(product->input(0)), result = sizes_of(product->output());
+  if (!left || !result || left->size() < 3 || result->size() < 3) return false;
+  const auto rows = result->at(result->size() - 2);
+  return rows * result->back() * left->back() < kLeastOperations;
+}
+
 bool is_slow_factor(const Value* value) {
   return has_neither_dense_rows_nor_columns(value) || follows_on_convolution(value);
 }
@@ -89,7 +98,8 @@ bool is_slow_arithmetic(const Node* arithmetic) {
 
 bool is_slow_product(const Node* product) {
   return is_a(product, {"aten::matmul", "aten::bmm"}) &&
-         (is_slow_factor(product->input(0)) || is_slow_factor(product->input(1)));
+         (has_small_matrices(product) || is_slow_factor(product->input(0)) ||
+          is_slow_factor(product->input(1)));
 }
 
 bool is_slow_softmax(const Node* softmax) {

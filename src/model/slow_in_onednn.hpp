@@ -11,8 +11,8 @@ namespace tally::model {
 // those with a function of a slice, which cannot begin a pass. False where sizes are not known.
 bool is_slow_arithmetic(const torch::jit::Node* arithmetic);
 
-// Products of matrices of which neither rows nor columns are contiguous, or would not be, since
-// oneDNN lays out results of convolutions channels-last (EfficientFormerV2's attention).
+// Products of many small matrices, of matrices of which neither rows nor columns are contiguous,
+// and of results of convolutions, which oneDNN lays out so (EfficientFormerV2's attention).
 bool is_slow_product(const torch::jit::Node* product);
 
 // A softmax over rows that are not contiguous. oneDNN Graph takes a softmax only together with

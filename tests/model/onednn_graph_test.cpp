@@ -66,53 +66,6 @@ TEST_P(OnednnGraphTest, FunctionsFollowOnAFactor) {
   EXPECT_EQ(found, 1);
 }
 
-// Of numbers that lie apart, in two orders or with five dimensions, it has no other code, nor for
-// rows that do not lie one behind the other.
-TEST_P(OnednnGraphTest, ArithmeticThatIsSlowThereIsLeftToLibTorch) {
-  for (const std::string slow :
-       {"x = torch.cat([torch.gelu(x[:, :8]) * x[:, 8:], x[:, :8]], 1)",
-        "x = (x.reshape([x.size(0), 2, 8, 8, 8]) * self.ones[:8].reshape([1, 1, 8, 1, 1]))"
-        ".reshape([x.size(0), 16, 8, 8])",
-        "x = x * x[:, :1]", "x = torch.cat([x[:, :8], x[:, 8:] + x[:, :8]], 1)",
-        "x = x * x.contiguous()", "x = torch.softmax(x, 2)",
-        "x = torch.matmul(torch.tanh(torch.conv2d(x.contiguous(), self.w1, self.b1)), "
-        "x.contiguous())",
-        "x = torch.softmax(x, 3)",
-        "x = torch.matmul(x.reshape([x.size(0), 2, 8, 8, 8]).permute([0, 1, 3, 4, 2]).contiguous()"
-        ".permute([0, 1, 4, 2, 3]), self.ones[:8].reshape([8, 1])).reshape([x.size(0), 16, 8, "
-        "1])"}) {
-    SCOPED_TRACE(slow);
-    const auto net = frozen_net(weights(), fill(kNetwork, {slow}));
-    auto [graph, scores] =
-        profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
-    rewrite_for_onednn(*graph, Hidden::nothing, {});
-    for (const auto* node : graph->block()->nodes()) {
-      EXPECT_FALSE(
-          is_a(node, {"aten::add", "aten::mul", "aten::softmax", "aten::matmul", "aten::bmm"}));
-    }
-  }
-}
-
-TEST_P(OnednnGraphTest, ArithmeticThatIsFastThereIsLeftToOnednn) {
-  const std::vector<std::pair<std::string, const char*>> lines{
-      {"x = x * torch.sigmoid(torch.mean(x, [2, 3], True))", "aten::mul"},
-      {"x = torch.conv2d(x, self.w1, self.b1) + x", "aten::add"},
-      {"x = torch.softmax(x.contiguous(), -1)", "aten::softmax"},
-      {"x = torch.matmul(x.contiguous(), x.contiguous())", "aten::matmul"},
-      {"x = torch.matmul(x.contiguous(), x.contiguous().transpose(2, 3))", "aten::matmul"},
-      {"y = x.contiguous().reshape([-1, 8, 8])\n    x = torch.bmm(y, y).reshape(x.size())",
-       "aten::bmm"}};
-  for (const auto& [line, kind] : lines) {
-    SCOPED_TRACE(line);
-    const auto net = frozen_net(weights(), fill(kNetwork, {line}));
-    auto [graph, scores] =
-        profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
-    rewrite_for_onednn(*graph, Hidden::nothing, {});
-    EXPECT_TRUE(std::ranges::any_of(graph->block()->nodes(),
-                                    [&](const auto* node) { return is_a(node, {kind}); }));
-  }
-}
-
 // Sums of masks, of masks and numbers, and functions of tensors without dimensions.
 TEST_P(OnednnGraphTest, NetworksWithMasksAreCompiled) {
   for (const std::string mask :

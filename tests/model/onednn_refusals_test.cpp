@@ -1,6 +1,8 @@
-// Networks, and operators in them, that must not come to oneDNN Graph.
+// Networks, and operators in them, that must not come to oneDNN Graph, or would be slow there.
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <c10/core/InferenceMode.h>
@@ -63,6 +65,70 @@ TEST_P(OnednnRefusalTest, DecimalsAreKept) {
                                    [](const auto* node) { return is_a(node, {"aten::round"}); }));
   const torch::jit::Code code(graph, "forward");
   EXPECT_TRUE(run_code(code, {net._ivalue(), x}).toTensor().equal(plain_scores(net, x)));
+}
+
+// Of numbers that lie apart, in two orders or with five dimensions, it has no other code, nor for
+// rows that do not lie one behind the other.
+TEST_P(OnednnRefusalTest, ArithmeticThatIsSlowThereIsLeftToLibTorch) {
+  for (const std::string slow :
+       {"x = torch.cat([torch.gelu(x[:, :8]) * x[:, 8:], x[:, :8]], 1)",
+        "x = (x.reshape([x.size(0), 2, 8, 8, 8]) * self.ones[:8].reshape([1, 1, 8, 1, 1]))"
+        ".reshape([x.size(0), 16, 8, 8])",
+        "x = x * x[:, :1]", "x = torch.cat([x[:, :8], x[:, 8:] + x[:, :8]], 1)",
+        "x = x * x.contiguous()", "x = torch.softmax(x, 2)", "x = torch.softmax(x, 3)"}) {
+    SCOPED_TRACE(slow);
+    const auto net = frozen_net(weights(), fill(kNetwork, {slow}));
+    auto [graph, scores] =
+        profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
+    rewrite_for_onednn(*graph, Hidden::nothing, {});
+    for (const auto* node : graph->block()->nodes()) {
+      EXPECT_FALSE(
+          is_a(node, {"aten::add", "aten::mul", "aten::softmax", "aten::matmul", "aten::bmm"}));
+    }
+  }
+}
+
+// Small matrices, such as have neither rows nor columns together, and what convolutions give.
+TEST_P(OnednnRefusalTest, ProductsThatAreSlowThereAreLeftToLibTorch) {
+  for (const std::string slow :
+       {"y = x.contiguous()\n    x = torch.matmul(y, y)",
+        "y = x.reshape([x.size(0), 2, 16, 32]).permute([0, 2, 3, 1]).contiguous()"
+        ".permute([0, 3, 1, 2])\n    x = torch.matmul(y, y.transpose(2, 3)).reshape([x.size(0), "
+        "16, 8, 4])",
+        "y = x.contiguous().reshape([-1, 16, 16, 16])\n    y = torch.tanh(torch.conv2d(y, self.w1, "
+        "self.b1))\n"
+        "    x = torch.matmul(y, y).reshape(x.size())"}) {
+    SCOPED_TRACE(slow);
+    const auto net = frozen_net(weights(), fill(kNetwork, {slow}));
+    auto [graph, scores] =
+        profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
+    rewrite_for_onednn(*graph, Hidden::nothing, {});
+    EXPECT_TRUE(std::ranges::none_of(
+        graph->block()->nodes(), [](const auto* node) { return is_a(node, {"aten::matmul"}); }));
+  }
+}
+
+TEST_P(OnednnRefusalTest, ArithmeticThatIsFastThereIsLeftToOnednn) {
+  const std::vector<std::pair<std::string, const char*>> lines{
+      {"x = x * torch.sigmoid(torch.mean(x, [2, 3], True))", "aten::mul"},
+      {"x = torch.conv2d(x, self.w1, self.b1) + x", "aten::add"},
+      {"x = torch.softmax(x.contiguous(), -1)", "aten::softmax"},
+      {"y = x.contiguous().reshape([-1, 16, 16])\n    x = torch.matmul(y, y).reshape(x.size())",
+       "aten::matmul"},
+      {"y = x.contiguous().reshape([-1, 16, 16])\n    x = torch.matmul(y, y.transpose(1, "
+       "2)).reshape(x.size())",
+       "aten::matmul"},
+      {"y = x.contiguous().reshape([-1, 16, 16])\n    x = torch.bmm(y, y).reshape(x.size())",
+       "aten::bmm"}};
+  for (const auto& [line, kind] : lines) {
+    SCOPED_TRACE(line);
+    const auto net = frozen_net(weights(), fill(kNetwork, {line}));
+    auto [graph, scores] =
+        profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
+    rewrite_for_onednn(*graph, Hidden::nothing, {});
+    EXPECT_TRUE(std::ranges::any_of(graph->block()->nodes(),
+                                    [&](const auto* node) { return is_a(node, {kind}); }));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, OnednnRefusalTest, testing::Values(at::kFloat, at::kBFloat16),
