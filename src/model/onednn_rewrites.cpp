@@ -6,14 +6,13 @@
 #include <vector>
 
 #include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "factors_of_one.hpp"
 #include "graph_edit.hpp"
 #include "hidden_operators.hpp"
 #include "linear_layers.hpp"
+#include "normalisation_weights.hpp"
 #include "pixel_reductions.hpp"
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
@@ -70,45 +69,6 @@ void hide_clamp(Graph& graph, Node* clamp) {
   Value* const least = graph.insertConstant(0);
   Value* const most = graph.insertConstant(6);
   replace(graph, graph.create(symbol("aten::clip"), {clamp->input(0), least, most}), clamp);
-}
-
-// How many weights a normalisation has; none where that is not known.
-std::vector<std::int64_t> weight_size(const Node* norm) {
-  if (is_a(norm, {"aten::layer_norm"})) {
-    const auto shape = constant(norm, "normalized_shape");
-    return shape.isIntList() ? shape.toIntVector() : std::vector<std::int64_t>();
-  }
-  const auto sizes = sizes_of(norm->output());
-  return sizes && sizes->size() > 1 ? std::vector{sizes->at(1)} : std::vector<std::int64_t>();
-}
-
-// The fuser takes weights and biases for granted.
-void name_weights(Graph& graph, Node* norm) {
-  const auto size = weight_size(norm);
-  const auto type = norm->output()->type()->expect<c10::TensorType>()->scalarType();
-  if (size.empty() || !type) return;
-  const torch::jit::WithInsertPoint here(norm);
-  const auto fill = [&](const char* name, const at::Tensor& values) {
-    const auto* const given = norm->namedInput(name);
-    if (!is_none(given)) return;
-    const auto inputs = norm->inputs();
-    const auto found = std::ranges::find(inputs, given);  // weights come before biases
-    norm->replaceInput(static_cast<std::size_t>(found - inputs.begin()),
-                       graph.insertConstant(values));
-  };
-  fill("weight", at::ones(size, *type));
-  fill("bias", at::zeros(size, *type));
-}
-
-// oneDNN takes those of a layer normalisation in 16 bits as float32 only, as LibTorch does, too.
-void widen_weights(Graph& graph, Node* norm) {
-  const torch::jit::WithInsertPoint here(norm);
-  for (const std::size_t i : {2U, 3U}) {
-    const auto weights = torch::jit::toIValue(norm->input(i));
-    if (!weights || !weights->isTensor() || !weights->toTensor().defined()) continue;
-    if (weights->toTensor().scalar_type() == at::kFloat) continue;
-    norm->replaceInput(i, graph.insertConstant(weights->toTensor().to(at::kFloat)));
-  }
 }
 
 // It asks for them as floating-point numbers.
@@ -186,6 +146,17 @@ void rewrite_addmm(Graph& graph, Node* addmm) {
   widen_factors(graph, addmm);
 }
 
+// oneDNN adds what a normalisation gives to memory that holds no summand yet, where both have one
+// size, and takes the other way for all other sizes.
+bool is_sum_with_normalised(const Node* sum) {
+  const auto is_normalised = [](const Value* value) {
+    return is_a(value->node(), {"aten::layer_norm"});
+  };
+  const auto sizes = sizes_of(sum->input(0));
+  return (is_normalised(sum->input(0)) || is_normalised(sum->input(1))) &&
+         (!sizes || sizes == sizes_of(sum->input(1)));
+}
+
 // The name under which LibTorch runs a node that the fuser must not see; null for all others. The
 // fuser does not look at all arguments: at a GELU's approximation, an ELU's scales, the decimals
 // that are kept in rounding, a softmax's type and how a quotient is rounded. Of most quotients of
@@ -214,7 +185,7 @@ const char* hidden_name(const Node* node, Hidden hidden) {
     is_hidden = hidden == Hidden::products || is_slow_product(node);
   } else if (is_a(node, {"aten::add"})) {
     name = kAdd;
-    is_hidden = is_slow_arithmetic(node);
+    is_hidden = is_slow_arithmetic(node) || is_sum_with_normalised(node);
   } else if (is_a(node, {"aten::mul"})) {
     name = "aten::multiply";
     is_hidden = is_slow_arithmetic(node);
@@ -245,8 +216,7 @@ void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   } else if (is_a(node, {"aten::softmax"})) {
     if (hidden == Hidden::products) append_factor_of_one(graph, node);
   } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
-    name_weights(graph, node);
-    if (is_a(node, {"aten::layer_norm"})) widen_weights(graph, node);
+    complete_weights(graph, node);
   } else if (is_a(node, {"aten::addmm"})) {
     rewrite_addmm(graph, node);
   } else if (is_a(node, {"aten::elu", "aten::leaky_relu"})) {

@@ -59,6 +59,8 @@ inline const std::vector<std::string> kBetween{
     "x = torch.batch_norm(x, None, None, self.b1, self.ones, False, 0.1, 1e-5, True)",
     "x = torch.layer_norm(x.permute([0, 2, 3, 1]), [16]).permute([0, 3, 1, 2])",
     "x = torch.layer_norm(x.permute([0, 2, 3, 1]), [16], self.ones, self.b4).permute([0, 3, 1, 2])",
+    "t = x.permute([0, 2, 3, 1])\n"
+    "    x = (t + torch.layer_norm(torch.cos(t), [16], self.ones, self.b4)).permute([0, 3, 1, 2])",
     "x = torch.conv2d(x, self.w1, self.b1) + x",
     "x = torch.cat([x, x], 1)[:, 8:24]",
     "x = torch.cat([x, x], -3)[:, 8:24]",
