@@ -11,16 +11,20 @@
 namespace tally::model {
 namespace {
 
-bool is_wide(c10::ScalarType type) { return type == at::kFloat || type == at::kDouble; }
+// Of the numbers with the same index in this dimension.
+at::Tensor largest_along(const at::Tensor& magnitudes, std::int64_t dim) {
+  return magnitudes.movedim(dim, 0).flatten(1).amax(1);
+}
 
-// The largest magnitude for each index of the last dimension, which may be scores of another kind:
-// boxes in pixels beside probabilities. Not less than a share of the largest of all: rounding
-// follows from what is summed up on the way.
-at::Tensor largest_of_kind(const at::Tensor& magnitudes, c10::ScalarType type) {
-  const double least = is_wide(type) ? 0.1 : 1;
-  const auto rows = magnitudes.dim() < 2 ? magnitudes.reshape({-1, 1})
-                                         : magnitudes.reshape({-1, magnitudes.size(-1)});
-  return rows.amax(0).clamp_min(rows.max() * least);
+void check_along(const at::Tensor& error, const at::Tensor& expected, std::int64_t dim,
+                 double share, double least_share) {
+  const auto largest = largest_along(expected, dim).clamp_min(expected.max() * least_share);
+  const auto found = largest_along(error, dim);
+  const auto excess = found - largest * share;
+  const auto worst = excess.argmax();
+  if (excess[worst].item<double>() <= 0) return;
+  throw std::runtime_error(format("its scores are off by {:.2g} of {:.2g}",
+                                  found[worst].item<double>(), largest[worst].item<double>()));
 }
 
 void check_whole_numbers(const at::Tensor& scores, const at::Tensor& plain) {
@@ -41,17 +45,16 @@ void check(const at::Tensor& scores, const at::Tensor& plain, Tolerance toleranc
     throw std::runtime_error("other scores of it are finite");
   }
   const auto numbers = [&](const at::Tensor& of) {
-    return of.to(at::kDouble).masked_fill(is_finite.logical_not(), 0);
+    const auto finite = of.to(at::kDouble).masked_fill(is_finite.logical_not(), 0);
+    return of.dim() < 2 ? finite.reshape({-1, 1}) : finite;
   };
   const auto expected = numbers(plain);
-  const auto largest = largest_of_kind(expected.abs(), plain.scalar_type());
-  const auto error = (numbers(scores) - expected).abs().reshape({-1, largest.size(0)}).amax(0);
-  const double share = is_wide(plain.scalar_type()) ? tolerance.of_float32 : tolerance.of_16_bits;
-  const auto excess = error - largest * share;
-  const auto worst = excess.argmax();
-  if (excess[worst].item<double>() <= 0) return;
-  throw std::runtime_error(format("its scores are off by {:.2g} of {:.2g}",
-                                  error[worst].item<double>(), largest[worst].item<double>()));
+  const auto error = (numbers(scores) - expected).abs();
+  const bool is_wide = plain.scalar_type() == at::kFloat || plain.scalar_type() == at::kDouble;
+  const double share = is_wide ? tolerance.of_float32 : tolerance.of_16_bits;
+  for (const std::int64_t dim : {std::int64_t{1}, expected.dim() - 1}) {
+    check_along(error, expected.abs(), dim, share, is_wide ? tolerance.least_share : 1);
+  }
 }
 
 void collect(const c10::IValue& value, std::vector<at::Tensor>& tensors) {

@@ -5,17 +5,20 @@
 
 namespace tally::model {
 
-// How far floating-point numbers may be from others, as a share of the largest of these with the
-// same index in the last dimension, or of a tenth of the largest of all, whichever is more; in 16
-// bits of the largest of all.
+// How far floating-point numbers may be from others, as a share of the largest of these.
 struct Tolerance {
   double of_float32;
   double of_16_bits;
+  // In float32 the largest is looked for among those with the same index in the second dimension,
+  // and in the last one: a detector returns boxes in pixels beside probabilities. This share of the
+  // largest of all counts at least, since small scores are sums of large numbers, and as rough as
+  // these.
+  double least_share;
 };
 // Of other kernels. What a check of them is to catch is wrong by about the scores themselves.
-inline constexpr Tolerance kOfKernels{1e-3, 0.1};
+inline constexpr Tolerance kOfKernels{1e-3, 0.1, 0.1};
 // Of the same kernels for fewer samples.
-inline constexpr Tolerance kOfBatchSizes{1e-4, 0.02};
+inline constexpr Tolerance kOfBatchSizes{1e-4, 0.02, 1};
 
 // std::runtime_error with one line where floating-point numbers in `scores` are further from those
 // in `plain` than that, or finite where those are not, or where more than one in a hundred of whole

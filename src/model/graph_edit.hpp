@@ -15,8 +15,10 @@ using Kinds = std::initializer_list<const char*>;
 bool is_a(const torch::jit::Node* node, Kinds kinds);
 
 // What takes most of a network's time.
-inline constexpr Kinds kLayers{"aten::_convolution", "aten::conv2d", "aten::linear", "aten::addmm",
-                               "aten::mm",           "aten::matmul", "aten::bmm"};
+inline constexpr Kinds kLayers{"aten::_convolution", "aten::_convolution_mode",
+                               "aten::conv2d",       "aten::linear",
+                               "aten::addmm",        "aten::mm",
+                               "aten::matmul",       "aten::bmm"};
 
 // All nodes, those of branches and loops too.
 std::vector<torch::jit::Node*> all_nodes(torch::jit::Block* block);

@@ -6,7 +6,7 @@
 namespace tally::model {
 
 // How a window moves along one dimension. At most half of it hangs over the beginning; over the end
-// more of it does where an image rounds up.
+// more of it does where sizes are rounded up (ceil_mode).
 struct Window {
   std::int64_t size = 1;
   std::int64_t stride = 1;

@@ -146,15 +146,13 @@ void rewrite_addmm(Graph& graph, Node* addmm) {
   widen_factors(graph, addmm);
 }
 
-// oneDNN adds what a normalisation gives to memory that holds no summand yet, where both have one
-// size, and takes the other way for all other sizes.
+// oneDNN adds a tensor to what a normalisation gives, or what follows on it, in memory that does
+// not hold the tensor yet. It takes another way where one of them is repeated.
 bool is_sum_with_normalised(const Node* sum) {
-  const auto is_normalised = [](const Value* value) {
-    return is_a(value->node(), {"aten::layer_norm"});
-  };
-  const auto sizes = sizes_of(sum->input(0));
-  return (is_normalised(sum->input(0)) || is_normalised(sum->input(1))) &&
-         (!sizes || sizes == sizes_of(sum->input(1)));
+  const auto ours = sizes_of(sum->input(0)), theirs = sizes_of(sum->input(1));
+  const Kinds norm{"aten::layer_norm"};
+  return (!ours || !theirs || ours == theirs) &&
+         (follows_on(sum->input(0), norm) || follows_on(sum->input(1), norm));
 }
 
 // The name under which LibTorch runs a node that the fuser must not see; null for all others. The
@@ -208,13 +206,19 @@ void split_addcmul(Graph& graph, Node* node) {
   replace(graph, graph.create(symbol("aten::add"), inputs), node);
 }
 
+bool is_read_by_slow_product(const Node* softmax) {
+  return std::ranges::any_of(softmax->output()->uses(),
+                             [](const auto& use) { return is_slow_product(use.user); });
+}
+
 void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   if (is_a(node, {"aten::relu"})) {
     rewrite_relu(graph, node);
   } else if (is_a(node, kClamps)) {
     if (!clamps.to_fuse.contains(node)) hide_clamp(graph, node);
   } else if (is_a(node, {"aten::softmax"})) {
-    if (hidden == Hidden::products) append_factor_of_one(graph, node);
+    if (hidden == Hidden::products || is_read_by_slow_product(node))
+      append_factor_of_one(graph, node);
   } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
     complete_weights(graph, node);
   } else if (is_a(node, {"aten::addmm"})) {

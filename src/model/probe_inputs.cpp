@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/bitwise_right_shift.h>
 
 namespace tally::model {
 namespace {
@@ -18,15 +19,19 @@ at::Tensor fractions(const at::Tensor& input) {
   return numbers;
 }
 
-// Every number i + 2 of sample i is 1, so that they hold other shares of it; single numbers
-// alternate from sample to sample.
+// Of sample i every (i + 2)th number is 1, from the first on, so that samples hold other shares of
+// it. Where there are few numbers, they are a 1 and the digits of 3 - i; single ones alternate from
+// sample to sample.
 at::Tensor bits(const at::Tensor& input) {
   const auto rows = input.size(0);
   const auto row = at::arange(rows, at::kLong).reshape({rows, 1});
   const auto columns = rows == 0 ? 0 : input.numel() / rows;
   if (columns <= 1) return (row + 1).remainder(2).reshape(input.sizes());
   const auto column = at::arange(columns, at::kLong).reshape({1, columns});
-  return column.remainder(row + 2).eq(0).to(at::kLong).reshape(input.sizes());
+  constexpr std::int64_t kFew = 4;
+  const auto digits = at::bitwise_right_shift(7 - row.remainder(4) * 2, column).remainder(2);
+  const auto numbers = columns <= kFew ? digits : column.remainder(row + 2).eq(0).to(at::kLong);
+  return numbers.reshape(input.sizes());
 }
 
 }  // namespace

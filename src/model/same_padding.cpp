@@ -11,6 +11,10 @@ namespace {
 
 using torch::jit::Node;
 
+// As traced networks have it, with the arguments of conv2d; LibTorch's oneDNN fuser does not know
+// it.
+constexpr const char* kByWord = "aten::_convolution_mode";
+
 // None where one side gets more than the other.
 std::optional<std::vector<std::int64_t>> padding_of(const Node* convolution) {
   const auto word = constant(convolution, "padding");
@@ -34,13 +38,13 @@ std::optional<std::vector<std::int64_t>> padding_of(const Node* convolution) {
 void spell_out_paddings(torch::jit::Graph& graph) {
   constexpr std::size_t kPadding = 4;  // of conv2d's arguments
   for (Node* node : all_nodes(graph.block())) {
-    if (!is_a(node, {"aten::conv2d"})) continue;
-    const auto padding = padding_of(node);
-    if (!padding) continue;
+    if (!is_a(node, {"aten::conv2d", kByWord}) || !constant(node, "padding").isString()) continue;
     const torch::jit::WithInsertPoint here(node);
     auto inputs = node->inputs().vec();
-    inputs.at(kPadding) = graph.insertConstant(*padding);
-    replace(graph, graph.create(node->kind(), inputs), node);
+    const auto padding = padding_of(node);
+    if (padding) inputs.at(kPadding) = graph.insertConstant(*padding);
+    const auto kind = c10::Symbol::fromQualString(padding ? "aten::conv2d" : kByWord);
+    replace(graph, graph.create(kind, inputs), node);
   }
 }
 

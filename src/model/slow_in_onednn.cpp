@@ -19,6 +19,12 @@ namespace {
 using torch::jit::Node;
 using torch::jit::Value;
 
+// Beside functions; in one pass, or in one layout.
+constexpr Kinds kInOneGo{
+    "aten::add",      "aten::sub",        "aten::mul",          "aten::div", "aten::relu",
+    "aten::hardtanh", "aten::relu6",      "aten::clamp",        "aten::cat", "aten::permute",
+    "aten::softmax",  "aten::batch_norm", "prim::ListConstruct"};
+
 bool is_function_of_slice(const Value* value) {
   return is_function(value->node()) && !is_dense(value->node()->input(0));
 }
@@ -49,24 +55,6 @@ bool has_neither_dense_rows_nor_columns(const Value* value) {
   return std::min(strides->at(strides->size() - 1), strides->at(strides->size() - 2)) > 1;
 }
 
-// Whether oneDNN may lay it out as convolutions like it, channels last: its layout goes on from one
-// operator to the next.
-bool follows_on_convolution(const Value* value) {
-  std::unordered_set<const Value*> seen;
-  std::vector<const Value*> open{value};
-  while (!open.empty()) {
-    const auto* const next = open.back();
-    open.pop_back();
-    if (!is_tensor(next) || !seen.insert(next).second) continue;
-    const auto* const node = next->node();
-    if (is_a(node, {"aten::_convolution", "aten::conv2d"})) return true;
-    if (!is_function(node) && !is_a(node, {"aten::add", "aten::mul", "aten::div", "aten::softmax"}))
-      continue;
-    open.insert(open.end(), node->inputs().begin(), node->inputs().end());
-  }
-  return false;
-}
-
 // oneDNN computes attention one matrix after the other, at some 300 ns a call.
 bool has_small_matrices(const Node* product) {
   constexpr std::int64_t kLeastOperations = 1 << 12;  // TNT has 16 x 16 x 6, Swin 49 x 49 x 32
@@ -77,10 +65,25 @@ bool has_small_matrices(const Node* product) {
 }
 
 bool is_slow_factor(const Value* value) {
-  return has_neither_dense_rows_nor_columns(value) || follows_on_convolution(value);
+  return has_neither_dense_rows_nor_columns(value) ||
+         follows_on(value, {"aten::_convolution", "aten::conv2d"});
 }
 
 }  // namespace
+
+bool follows_on(const Value* value, Kinds kinds) {
+  std::unordered_set<const Value*> seen;
+  std::vector<const Value*> open{value};
+  while (!open.empty()) {
+    const auto* const next = open.back();
+    open.pop_back();
+    const auto* const node = next->node();
+    if (is_a(node, kinds)) return true;
+    if ((!is_function(node) && !is_a(node, kInOneGo)) || !seen.insert(next).second) continue;
+    open.insert(open.end(), node->inputs().begin(), node->inputs().end());
+  }
+  return false;
+}
 
 bool is_slow_arithmetic(const Node* arithmetic) {
   constexpr std::size_t kDimensions = 5;

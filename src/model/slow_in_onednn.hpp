@@ -4,7 +4,13 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
+#include "graph_edit.hpp"
+
 namespace tally::model {
+
+// Whether one of these comes before `value`, and between them only what oneDNN may compute in one
+// go with it, or in the same layout.
+bool follows_on(const torch::jit::Value* value, Kinds kinds);
 
 // Sums and products of floating-point tensors: if one is a slice or expanded, if one is
 // channels-last and the other contiguous, or if both have five dimensions and other sizes; and

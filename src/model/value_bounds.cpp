@@ -204,9 +204,6 @@ double bound_of(const Node* node, const ValueBounds& bounds) {
   }
   if (is_a(node, {"prim::ListConstruct"})) return of_list(node, bounds);
   const auto first = node->inputs().empty() ? kUnknown : bounds.of(node->input(0));
-  if (is_a(node, {"aten::view"}) && node->input(1)->type()->kind() != c10::TypeKind::ListType) {
-    return kUnknown;  // the same bits as numbers of another type
-  }
   if (is_a(node, kPassing)) return first;
   if (is_a(node, {"aten::dropout"})) return is_false(node, "train") ? first : kUnknown;
   if (is_a(node, {"aten::leaky_relu"})) return first * std::max(1.0, bounds.of(node->input(1)));

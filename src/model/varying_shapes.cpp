@@ -1,6 +1,7 @@
 #include "varying_shapes.hpp"
 
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -17,12 +18,23 @@ using torch::jit::Value;
 // Tensors become numbers here. LibTorch's registry has no tags for them: they are TorchScript's.
 constexpr Kinds kToNumbers{"aten::Int",           "aten::IntImplicit",    "aten::Float",
                            "aten::FloatImplicit", "aten::ScalarImplicit", "aten::Bool",
-                           "aten::tolist",        "prim::tolist"};
+                           "aten::is_nonzero",    "aten::tolist",         "prim::tolist"};
+// Nor has it any for these.
+constexpr Kinds kOfAnySize{"aten::nonzero_numpy", "aten::_pack_padded_sequence"};
+// These have other forms, too, of one shape.
+constexpr Kinds kOfAnySizeByTensors{"aten::repeat_interleave", "aten::tensor_split"};
+// What they give depends on the shape of a tensor, or on its type, alone.
+constexpr Kinds kOfShapes{"aten::zeros_like", "aten::ones_like", "aten::full_like",
+                          "aten::empty_like", "aten::new_zeros", "aten::new_ones",
+                          "aten::new_full",   "aten::new_empty", "aten::_shape_as_tensor"};
 
-bool is_number(const Value* value) {
+// Tensors, and lists and tuples of them.
+bool may_hold_tensors(const Value* value) {
   const auto& type = *value->type();
-  return type.isSubtypeOf(*c10::NumberType::get()) || type.kind() == c10::TypeKind::BoolType ||
-         type.isSubtypeOf(*c10::ListType::ofInts());
+  const auto kind = type.kind();
+  return is_tensor(value) || kind == c10::TypeKind::TupleType ||
+         kind == c10::TypeKind::OptionalType || kind == c10::TypeKind::DictType ||
+         (kind == c10::TypeKind::ListType && !type.isSubtypeOf(*c10::ListType::ofInts()));
 }
 
 // Whether the numbers in it depend on those in the network's inputs. Numbers that are no tensors
@@ -34,9 +46,12 @@ bool depends_on_inputs(const Value* value) {
   while (!open.empty()) {
     const auto* const next = open.back();
     open.pop_back();
-    if (is_number(next) || !seen.insert(next).second) continue;
-    if (is_a(next->node(), {"prim::Param"})) return true;
-    for (const auto* input : next->node()->inputs()) open.push_back(input);
+    const auto* const node = next->node();
+    if (!may_hold_tensors(next) || is_a(node, kOfShapes) || !seen.insert(next).second) continue;
+    if (is_a(node, {"prim::Param"})) return true;
+    const auto inputs = node->inputs();
+    const bool casts = is_a(node, {"aten::type_as", "aten::to"});  // the second gives a type alone
+    open.insert(open.end(), inputs.begin(), casts ? inputs.begin() + 1 : inputs.end());
   }
   return false;
 }
@@ -53,8 +68,16 @@ bool has_boolean_index(const Node* index) {
   });
 }
 
+// Of other libraries nothing is known.
+bool is_foreign(const Node* node) {
+  const auto kind = node->kind();
+  return !kind.is_aten() && !kind.is_prim() && kind.ns().toUnqualString() != std::string("tally");
+}
+
 bool varies(const Node* node) {
-  if (!node->blocks().empty()) return true;
+  if (!node->blocks().empty() || is_foreign(node) || is_a(node, kOfAnySize)) return true;
+  if (is_a(node, {"aten::where"}) && node->inputs().size() == 1) return true;
+  if (is_a(node, kOfAnySizeByTensors) && is_tensor(node->input(1))) return true;
   if (is_a(node, kToNumbers)) return depends_on_inputs(node->input(0));
   if (is_a(node, {"aten::index"}) && !has_boolean_index(node)) return false;
   const auto* schema = node->maybeSchema();

@@ -61,6 +61,12 @@ inline const std::vector<std::string> kBetween{
     "x = torch.layer_norm(x.permute([0, 2, 3, 1]), [16], self.ones, self.b4).permute([0, 3, 1, 2])",
     "t = x.permute([0, 2, 3, 1])\n"
     "    x = (t + torch.layer_norm(torch.cos(t), [16], self.ones, self.b4)).permute([0, 3, 1, 2])",
+    "t = x.permute([0, 2, 3, 1])\n    u = torch.gelu(torch.layer_norm(torch.cos(t), [16], "
+    "self.ones, "
+    "self.b4))\n    x = (t + u).permute([0, 3, 1, 2])",
+    "t = x.permute([0, 2, 3, 1])\n    u = torch.layer_norm(torch.cos(t), [16], self.ones, "
+    "self.b4)\n"
+    "    x = (t + self.b1 * u).permute([0, 3, 1, 2])",
     "x = torch.conv2d(x, self.w1, self.b1) + x",
     "x = torch.cat([x, x], 1)[:, 8:24]",
     "x = torch.cat([x, x], -3)[:, 8:24]",
@@ -103,6 +109,11 @@ inline const std::vector<std::string> kBetween{
     "x = x[:, :, :int(torch.tensor(x.size(2)))]",  // as traced networks have it
     "x = x * torch.exp(float(x.size(1)) * -0.1)",
     "x = x / torch.sqrt(x.size(-3))",
+    "x = x / torch.sqrt(x.shape[1])",
+    "n, c, h, w = x.shape\n    x = x / torch.sqrt(c)",
+    "x = torch.conv2d(x, self.w1[:, :, :1, :1].repeat([1, 1, 2, 2]), self.b1, [1, 1], \"same\")",
+    "x = torch._convolution_mode(x, self.depthwise, self.b1, [1, 1], \"same\", [1, 1], 16)",
+    "x = x * torch.tensor(x.size(2), device=x.device).type_as(x) / 8.",
     "x = torch.conv2d(x, self.depthwise, self.b1, [1, 1], \"same\", [1, 1], 16)",
     "x = torch.maximum(x, torch.conv2d(x, self.w1, self.b1))",
     "x = torch.conv2d(x, self.w1, self.b1, [2, 2])",

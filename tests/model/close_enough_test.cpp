@@ -65,6 +65,12 @@ TEST(CloseEnoughTest, ScoresOfOtherKindsAreComparedApart) {
   EXPECT_THROW(check_close_enough(other, plain), std::runtime_error);
   other.copy_(plain).select(1, 0).add_(0.5);
   check_close_enough(other, plain);
+  const auto anchors_last = [](const at::Tensor& of) {
+    return of.reshape({2, 2, 5}).transpose(1, 2);
+  };
+  check_close_enough(anchors_last(other), anchors_last(plain));
+  other.copy_(plain).select(1, 4).fill_(0.5);
+  EXPECT_THROW(check_close_enough(anchors_last(other), anchors_last(plain)), std::runtime_error);
 }
 
 TEST(CloseEnoughTest, ScoresNearZeroAreAsRoundAsTheOthers) {

@@ -28,13 +28,16 @@ TEST_P(OnednnRefusalTest, NetworksWhoseShapesDependOnNumbersAreNotCompiled) {
        {"x = x[:, :, :, :int(torch.clamp(torch.max(x), 1, 8))]",
         "x = x[:, :, :, :int(torch.sum(torch.gt(x[0, 0, 0, :4], 0.))) + 1]",
         "x = x[:, :, :, torch.gt(self.ones[:8] * torch.max(x), -1e9)]",
-        "if bool(torch.max(x) > 0):\n        x = x * 2."}) {
+        "if bool(torch.max(x) > 0):\n        x = x * 2.",
+        "x = x / torch.where(torch.gt(x[:, 0].flatten(), 0.))[0].size(0)",
+        "x = x / torch.repeat_interleave(x.flatten(), torch.gt(x.flatten(), 0.).to(4)).size(0)"}) {
     SCOPED_TRACE(varying);
     const auto net = frozen_net(weights(), fill(kNetwork, {varying}));
     CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
     const c10::InferenceMode guard;
     module.rehearse({images(4)});
     EXPECT_EQ(module.form(), "");
+    EXPECT_THAT(module.notes(), testing::IsEmpty());
     for (int i = 0; i < 3; ++i) {
       const auto x = images(4);
       EXPECT_TRUE(module.run({x}).toTensor().equal(plain_scores(net, x)));

@@ -23,6 +23,15 @@ TEST(ProbeInputsTest, SamplesDiffer) {
   }
 }
 
+TEST(ProbeInputsTest, FewWholeNumbersAreNotTheSameInAllSamples) {
+  for (const std::int64_t columns : {2, 3, 4, 5, 6}) {
+    const auto found = probe(at::zeros({3, columns}, at::kLong));
+    EXPECT_TRUE(found.select(1, 0).eq(1).all().item<bool>());
+    EXPECT_FALSE(found[0].equal(found[1])) << columns;
+    EXPECT_FALSE(found[1].equal(found[2])) << columns;
+  }
+}
+
 TEST(ProbeInputsTest, NumbersAreOfEveryNetworksRange) {
   const auto images = probe(at::zeros({3, 4, 5}));
   EXPECT_TRUE(images.ge(-2).logical_and(images.lt(2)).all().item<bool>());
