@@ -77,7 +77,7 @@ bool is_foreign(const Node* node) {
 bool varies(const Node* node) {
   if (!node->blocks().empty() || is_foreign(node) || is_a(node, kOfAnySize)) return true;
   if (is_a(node, {"aten::where"}) && node->inputs().size() == 1) return true;
-  if (is_a(node, kOfAnySizeByTensors) && is_tensor(node->input(1))) return true;
+  if (is_a(node, kOfAnySizeByTensors) && depends_on_inputs(node->input(1))) return true;
   if (is_a(node, kToNumbers)) return depends_on_inputs(node->input(0));
   if (is_a(node, {"aten::index"}) && !has_boolean_index(node)) return false;
   const auto* schema = node->maybeSchema();

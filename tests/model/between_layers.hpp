@@ -110,6 +110,7 @@ inline const std::vector<std::string> kBetween{
     "x = x * torch.exp(float(x.size(1)) * -0.1)",
     "x = x / torch.sqrt(x.size(-3))",
     "x = x / torch.sqrt(x.shape[1])",
+    "x = torch.repeat_interleave(x, torch.tensor([x.size(0) // 4]), 0)",
     "n, c, h, w = x.shape\n    x = x / torch.sqrt(c)",
     "x = torch.conv2d(x, self.w1[:, :, :1, :1].repeat([1, 1, 2, 2]), self.b1, [1, 1], \"same\")",
     "x = torch._convolution_mode(x, self.depthwise, self.b1, [1, 1], \"same\", [1, 1], 16)",
