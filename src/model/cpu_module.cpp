@@ -105,7 +105,8 @@ CpuModule::CpuModule(torch::jit::Module frozen, Arguments arguments, std::string
       name_(std::move(name)),
       kernels_(kernels),
       module_(std::move(frozen)),
-      plain_(graph().copy(), "forward") {}
+      plain_(graph().copy(), "forward"),
+      writes_over_inputs_(writes_over_inputs(graph())) {}
 
 CpuModule::~CpuModule() {
   try {
@@ -143,10 +144,12 @@ c10::IValue CpuModule::rehearse(const Tensors& inputs) {
 CpuModule::Found CpuModule::try_samples(const Tensors& inputs) {
   constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
   auto stack = stack_of(inputs);
-  const bool writes = writes_over_inputs(graph());
-  if (kernels_ == CpuKernels::torch) return {run_code(plain_, std::move(stack)), kAll, writes};
+  if (kernels_ == CpuKernels::torch) {
+    return {run_code(plain_, std::move(stack)), kAll, writes_over_inputs_};
+  }
   auto [profiled, scores] = profile_shapes(graph(), std::move(stack));
-  return {std::move(scores), piece_size(*profiled, inputs.front().size(0)).value_or(kAll), writes};
+  return {std::move(scores), piece_size(*profiled, inputs.front().size(0)).value_or(kAll),
+          writes_over_inputs_};
 }
 
 // LibTorch leaves convolutions of one pixel to oneDNN from 16 samples on where it has one thread,

@@ -85,6 +85,7 @@ class CpuModule {
   CpuKernels kernels_;
   torch::jit::Module module_;
   torch::jit::Code plain_;
+  bool writes_over_inputs_;
   std::unique_ptr<torch::jit::Code> compiled_;
   std::unique_ptr<torch::jit::Code> for_texts_;  // of any length
   std::optional<Use> use_;                       // what the graph was last compiled for

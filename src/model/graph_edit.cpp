@@ -1,6 +1,7 @@
 #include "graph_edit.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/ir/constants.h>
@@ -45,6 +46,22 @@ torch::jit::Node* only_reader(const torch::jit::Value* value) {
   if (value->uses().size() != 1) return nullptr;
   auto* const user = value->uses().front().user;
   return user->owningBlock() == value->node()->owningBlock() ? user : nullptr;
+}
+
+bool comes_from(const torch::jit::Value* value,
+                const std::function<bool(const torch::jit::Value*)>& is_found,
+                const std::function<Inputs(const torch::jit::Value*)>& inputs_of) {
+  std::unordered_set<const torch::jit::Value*> seen;
+  std::vector<const torch::jit::Value*> open{value};
+  while (!open.empty()) {
+    const auto* const next = open.back();
+    open.pop_back();
+    if (!seen.insert(next).second) continue;
+    if (is_found(next)) return true;
+    const auto inputs = inputs_of(next);
+    open.insert(open.end(), inputs.begin(), inputs.end());
+  }
+  return false;
 }
 
 bool is_tensor(const torch::jit::Value* value) {

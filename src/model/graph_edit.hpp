@@ -1,6 +1,7 @@
 // What all who rewrite a TorchScript graph need.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <vector>
 
@@ -33,6 +34,13 @@ bool is_all(const torch::jit::Node* node, const char* name, std::int64_t number)
 
 // The node that alone reads `value`, in the same block; null if there is no such.
 torch::jit::Node* only_reader(const torch::jit::Value* value);
+
+// Whether `is_found` holds for `value`, or for one that it comes from, each by the inputs that
+// `inputs_of` gives.
+using Inputs = c10::ArrayRef<const torch::jit::Value*>;
+bool comes_from(const torch::jit::Value* value,
+                const std::function<bool(const torch::jit::Value*)>& is_found,
+                const std::function<Inputs(const torch::jit::Value*)>& inputs_of);
 
 bool is_tensor(const torch::jit::Value* value);
 bool is_none(const torch::jit::Value* value);

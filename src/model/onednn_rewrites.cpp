@@ -217,8 +217,8 @@ void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   } else if (is_a(node, kClamps)) {
     if (!clamps.to_fuse.contains(node)) hide_clamp(graph, node);
   } else if (is_a(node, {"aten::softmax"})) {
-    if (hidden == Hidden::products || is_read_by_slow_product(node))
-      append_factor_of_one(graph, node);
+    const bool stands_alone = hidden == Hidden::products || is_read_by_slow_product(node);
+    if (stands_alone) append_factor_of_one(graph, node);
   } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
     complete_weights(graph, node);
   } else if (is_a(node, {"aten::addmm"})) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -72,17 +71,12 @@ bool is_slow_factor(const Value* value) {
 }  // namespace
 
 bool follows_on(const Value* value, Kinds kinds) {
-  std::unordered_set<const Value*> seen;
-  std::vector<const Value*> open{value};
-  while (!open.empty()) {
-    const auto* const next = open.back();
-    open.pop_back();
-    const auto* const node = next->node();
-    if (is_a(node, kinds)) return true;
-    if ((!is_function(node) && !is_a(node, kInOneGo)) || !seen.insert(next).second) continue;
-    open.insert(open.end(), node->inputs().begin(), node->inputs().end());
-  }
-  return false;
+  return comes_from(
+      value, [&](const Value* one) { return is_a(one->node(), kinds); },
+      [](const Value* one) {
+        const auto* const node = one->node();
+        return is_function(node) || is_a(node, kInOneGo) ? node->inputs() : Inputs();
+      });
 }
 
 bool is_slow_arithmetic(const Node* arithmetic) {

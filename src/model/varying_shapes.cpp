@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
-#include <vector>
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
@@ -41,19 +39,16 @@ bool may_hold_tensors(const Value* value) {
 // are left out: has_varying_shapes() looks at the operators that make them of tensors. Sizes, which
 // traced networks turn into tensors and back, are such numbers.
 bool depends_on_inputs(const Value* value) {
-  std::unordered_set<const Value*> seen;
-  std::vector<const Value*> open{value};
-  while (!open.empty()) {
-    const auto* const next = open.back();
-    open.pop_back();
-    const auto* const node = next->node();
-    if (!may_hold_tensors(next) || is_a(node, kOfShapes) || !seen.insert(next).second) continue;
-    if (is_a(node, {"prim::Param"})) return true;
-    const auto inputs = node->inputs();
-    const bool casts = is_a(node, {"aten::type_as", "aten::to"});  // the second gives a type alone
-    open.insert(open.end(), inputs.begin(), casts ? inputs.begin() + 1 : inputs.end());
-  }
-  return false;
+  return comes_from(
+      value,
+      [](const Value* one) { return may_hold_tensors(one) && is_a(one->node(), {"prim::Param"}); },
+      [](const Value* one) {
+        const auto* const node = one->node();
+        if (!may_hold_tensors(one) || is_a(node, kOfShapes)) return Inputs();
+        const bool casts =
+            is_a(node, {"aten::type_as", "aten::to"});  // the second gives a type alone
+        return casts ? node->inputs().slice(0, 1) : node->inputs();
+      });
 }
 
 // Whether an index selects elements by a mask, so that the size of the result depends on the mask's
