@@ -15,6 +15,7 @@
 #include <tally/weights/file_kind.hpp>
 
 #include "cpu_module.hpp"
+#include "gpu_graph.hpp"
 #include "graph_state.hpp"
 #include "memory_reader.hpp"
 #include "refusal.hpp"
@@ -85,7 +86,7 @@ struct ScriptModule::Impl {
 };
 
 ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
-    : name_(file.name), on_cpu_(device.kind == DeviceKind::cpu) {
+    : name_(file.name), device_(device) {
   const auto kind = weights::probe(file.bytes);
   if (kind != weights::FileKind::torchscript) throw model_refusal(file, kind);
   refuse_damage(file);
@@ -107,7 +108,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
 
 ScriptModule::ScriptModule(const ScriptModule& other)
     : name_(other.name_),
-      on_cpu_(other.on_cpu_),
+      device_(other.device_),
       card_(other.card_),
       impl_(std::make_unique<Impl>(other.impl_->module)) {
   impl_->arguments = other.impl_->arguments;
@@ -192,7 +193,12 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
     // LibTorch's folding does not ask in which mode a batch normalisation is.
     torch::jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/!is_training);
     keeps_state_ = is_training || model::keeps_state(*graph);
-    if (on_cpu_ && !is_training) {  // afterwards nothing else holds the weights as they were
+    const bool on_cpu = device_.kind == DeviceKind::cpu;
+    if (!on_cpu) {
+      obey_settings(graph);
+      move_to_device(*graph, torch_device(device_));
+    }
+    if (on_cpu && !is_training) {  // afterwards nothing else holds the weights as they were
       impl_->compiled.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")),
                               impl_->arguments, name_, kernels);
     }

@@ -48,7 +48,8 @@ class ScriptModule final : public Network {
   void use_names(const ModelCard& card);
 
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
-  // the CPU the graph is then compiled for the batches that it sees (cpu_module.hpp).
+  // the CPU the graph is then compiled for the batches that it sees (cpu_module.hpp), for a GPU it is
+  // freed from what its export fixed (gpu_graph.hpp).
   // Afterwards there are no parameters and no buffers, but for those that forward() writes to.
   // Where operators of training are active in it: Error(model), or nothing is folded into
   // convolutions and nothing rewritten, so that it computes what its file says.
@@ -76,7 +77,7 @@ class ScriptModule final : public Network {
   struct Impl;
   explicit ScriptModule(const ScriptModule& other);
   std::string name_;
-  bool on_cpu_;
+  device::Device device_;
   bool keeps_state_ = false;
   GraphAnalysis analysis_;
   std::optional<ModelCard> card_;

@@ -89,6 +89,8 @@ class Fixtures:
         self.script("net_fixed.pt", self.net, card(
             fixed_batch=8,
             inputs=[{"name": "image", "dtype": "float32", "shape": [8, 3, 12, 12]}]))
+        torch.manual_seed(4)
+        self.script("traced_on_cpu.pt", torch.jit.trace(nets.TracedOnCpu().eval(), self.inputs))
         half = make_net(1).eval().half()
         spec = [{"name": "image", "dtype": "float16", "shape": ["batch", 3, 12, 12]}]
         self.script("net_half.pt", half, card(inputs=spec))

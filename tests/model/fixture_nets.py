@@ -125,3 +125,24 @@ class Doubles(nn.Module):
 class TwoInputs(nn.Module):
     def forward(self, ids: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
         return ids.to(torch.float32) * scale
+
+
+class TracedOnCpu(nn.Module):
+    """Convolutions of all dimensions, and tensors made on the device of its input: at each run, and once for all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = nn.Embedding(64, 4)
+        self.plane = nn.Conv2d(3, 4, 3, padding=1)
+        self.transposed = nn.ConvTranspose2d(4, 4, 3, stride=2)
+        self.line = nn.Conv1d(4, 4, 3)
+        self.same = nn.Conv1d(4, 4, 3, padding="same")
+        self.space = nn.Conv3d(1, 2, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        places = torch.arange(x.shape[-1], device=x.device)
+        plane = self.transposed(self.plane(x))
+        line = self.same(self.line(plane.flatten(2)))
+        space = self.space(plane.unsqueeze(1))
+        mask = torch.ones(4, device=x.device)
+        return line.mean(2) * mask + space.mean((1, 2, 3, 4)).unsqueeze(1) + self.positions(places).mean(0)
