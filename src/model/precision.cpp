@@ -69,10 +69,10 @@ void set_gpu_arithmetic(Precision precision, bool tune, const device::Device& de
   }
   at::globalContext().setDeterministicCuDNN(!tune);
   at::globalContext().setBenchmarkCuDNN(tune);
-  const auto mode = tf32 ? at::Float32Precision::TF32 : at::Float32Precision::IEEE;
-  for (const auto op : {at::Float32Op::CONV, at::Float32Op::RNN, at::Float32Op::MATMUL}) {
-    at::globalContext().setFloat32Precision(at::Float32Backend::CUDA, op, mode);
-  }
+  // These set the older switches and the newer ones by operator alike: where they differ, LibTorch
+  // throws from whatever asks for the older ones (an RNN, TunableOp).
+  at::globalContext().setAllowTF32CuDNN(tf32);
+  at::globalContext().setAllowTF32CuBLAS(tf32);
 }
 
 void warn_if_slow(std::optional<c10::ScalarType> type, const device::Device& device) {
