@@ -17,6 +17,7 @@
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
 #include "slow_in_onednn.hpp"
+#include "small_factors.hpp"
 #include "tensor_sources.hpp"
 #include "value_bounds.hpp"
 
@@ -250,6 +251,7 @@ void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
   for (Node* node : all_nodes(graph.block())) {
     if (is_a(node, {"aten::addcmul"})) split_addcmul(graph, node);
   }
+  join_small_factors(graph);
   for (Node* node : all_nodes(graph.block())) {
     if (const char* const name = hidden_name(node, hidden)) {
       hide(graph, node, name);

@@ -1,0 +1,144 @@
+#include "small_factors.hpp"
+
+#include <optional>
+
+#include <ATen/ExpandUtils.h>
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/dead_code_elimination.h>
+
+#include "graph_edit.hpp"
+#include "profiled_graph.hpp"
+
+namespace tally::model {
+namespace {
+
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Value;
+
+// Of `large` and `small`, in any order: large * small, or large + small.
+struct Operands {
+  Value* large = nullptr;
+  Value* small = nullptr;
+};
+
+std::optional<std::int64_t> num_elements(const Value* value) {
+  const auto sizes = sizes_of(value);
+  return sizes ? std::optional(c10::multiply_integers(*sizes)) : std::nullopt;
+}
+
+std::optional<c10::ScalarType> type_of(const Value* value) {
+  const auto type = value->type()->cast<c10::TensorType>();
+  return type ? type->scalarType() : std::nullopt;
+}
+
+// A tensor of the result's type that holds an eighth of its numbers at most.
+bool is_small(const Value* value, const Value* result) {
+  const auto few = num_elements(value), many = num_elements(result);
+  return few && many && *few * 8 <= *many && !sizes_of(value)->empty() &&
+         type_of(value) == type_of(result) && is_dense(value);
+}
+
+bool is_product(const Node* node) {
+  return is_a(node, {"aten::mul"}) && is_tensor(node->input(0)) && is_tensor(node->input(1));
+}
+
+bool is_sum(const Node* node) {
+  return is_a(node, {"aten::add"}) && is_tensor(node->input(0)) && is_tensor(node->input(1)) &&
+         is_one(constant(node, "alpha"));
+}
+
+std::optional<Operands> large_and_small(Node* node) {
+  Value* const result = node->output();
+  for (const std::size_t small : {0u, 1u}) {
+    Value* const large = node->input(1 - small);
+    const bool is_large =
+        sizes_of(large) && sizes_of(large) == sizes_of(result) && type_of(large) == type_of(result);
+    if (is_large && is_small(node->input(small), result)) {
+      return Operands{large, node->input(small)};
+    }
+  }
+  return std::nullopt;
+}
+
+// The operands of the product that is `value`, which only `reader` reads.
+std::optional<Operands> product_for(Value* value, const Node* reader) {
+  Node* const node = value->node();
+  if (!is_product(node) || only_reader(value) != reader) return std::nullopt;
+  return large_and_small(node);
+}
+
+// Of two tensors of which one has the shape of both together, that one; null else.
+Value* wider(Value* a, Value* b) {
+  const auto sizes = c10::DimVector(at::infer_size(*sizes_of(a), *sizes_of(b)));
+  for (Value* one : {a, b}) {
+    if (at::IntArrayRef(*sizes_of(one)) == at::IntArrayRef(sizes)) return one;
+  }
+  return nullptr;
+}
+
+Value* insert(Graph& graph, const char* kind, const std::vector<Value*>& inputs,
+              const Value* like) {
+  Node* const node = graph.insertNode(graph.create(c10::Symbol::fromQualString(kind), inputs));
+  node->output()->setType(like->type());
+  return node->output();
+}
+
+// (x * a) * b
+void join_factors(Graph& graph, Node* product) {
+  const auto outer = large_and_small(product);
+  const auto inner = outer ? product_for(outer->large, product) : std::nullopt;
+  if (!inner) return;
+  Value* const like = wider(inner->small, outer->small);
+  if (like == nullptr) return;
+  const torch::jit::WithInsertPoint here(product);
+  Value* const factor = insert(graph, "aten::mul", {inner->small, outer->small}, like);
+  replace(graph, graph.create(c10::Symbol::fromQualString("aten::mul"), {inner->large, factor}),
+          product);
+}
+
+// x * (a + 1), where `scaled` is x * a.
+Value* insert_scaled(Graph& graph, const Operands& scaled, const Value* like) {
+  Value* const one = graph.insertConstant(1.0);
+  Value* const alpha = graph.insertConstant(1);
+  Value* const factor = insert(graph, "aten::add", {scaled.small, one, alpha}, scaled.small);
+  return insert(graph, "aten::mul", {scaled.large, factor}, like);
+}
+
+// x + x * a, or x + (c + x * a)
+void join_terms(Graph& graph, Node* sum) {
+  for (const std::size_t i : {0u, 1u}) {
+    Value* const x = sum->input(i);
+    Value* const other = sum->input(1 - i);
+    const torch::jit::WithInsertPoint here(sum);
+    if (const auto scaled = product_for(other, sum); scaled && scaled->large == x) {
+      Value* const made = insert_scaled(graph, *scaled, sum->output());
+      sum->output()->replaceAllUsesWith(made);
+      return sum->destroy();
+    }
+    Node* const shifted = other->node();
+    if (!is_sum(shifted) || only_reader(other) != sum) continue;
+    const auto terms = large_and_small(shifted);
+    const auto scaled = terms ? product_for(terms->large, shifted) : std::nullopt;
+    if (!scaled || scaled->large != x) continue;
+    Value* const made = insert_scaled(graph, *scaled, sum->output());
+    return replace(graph,
+                   graph.create(c10::Symbol::fromQualString("aten::add"),
+                                {made, terms->small, graph.insertConstant(1)}),
+                   sum);
+  }
+}
+
+}  // namespace
+
+void join_small_factors(Graph& graph) {
+  for (Node* node : all_nodes(graph.block())) {
+    if (is_product(node)) join_factors(graph, node);
+  }
+  for (Node* node : all_nodes(graph.block())) {
+    if (is_sum(node)) join_terms(graph, node);
+  }
+  torch::jit::EliminateDeadCode(graph.block());  // what nothing reads any more
+}
+
+}  // namespace tally::model

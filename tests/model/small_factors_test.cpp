@@ -1,0 +1,110 @@
+// Products and sums with small tensors, beside what they were before.
+#include "small_factors.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/randn.h>
+#include <gtest/gtest.h>
+
+#include "graph_edit.hpp"
+#include "onednn_graph_fixture.hpp"
+#include "profiled_graph.hpp"
+#include "script_net.hpp"
+
+namespace tally::model {
+namespace {
+
+class SmallFactorsTest : public OnednnGraphTest {};
+
+// What a function gives whose line is `returned`: of images `x`, a scale of each sample and
+// channel, and weights `w` and `b` of each channel.
+class Joined {
+ public:
+  Joined(const std::string& returned, const at::Tensor& x)
+      : net_(frozen_net({{"w", at::randn({1, x.size(1), 1, 1}).to(x.options())},
+                         {"b", at::randn({1, x.size(1), 1, 1}).to(x.options())}},
+                        "def forward(self, x):\n    scale = torch.mean(x, [2, 3], True)\n    "
+                        "scaled = x * scale\n    return " +
+                            returned + "\n")),
+        profile_(profile_shapes(*net_.get_method("forward").graph(), {net_._ivalue(), x})) {
+    join_small_factors(*profile_.graph);
+  }
+  // Products and sums with as many results as x has numbers.
+  std::int64_t num_large(const at::Tensor& x) const {
+    return std::ranges::count_if(profile_.graph->nodes(), [&](const torch::jit::Node* node) {
+      return is_a(node, {"aten::add", "aten::mul"}) && sizes_of(node->output()) == x.sizes().vec();
+    });
+  }
+  at::Tensor operator()(const at::Tensor& x) const {
+    const torch::jit::Code code(profile_.graph, "forward");
+    return run_code(code, {net_._ivalue(), x}).toTensor();
+  }
+  at::Tensor plain(const at::Tensor& x) const { return plain_scores(net_, x); }
+
+ private:
+  torch::jit::Module net_;
+  Profile profile_;
+};
+
+struct Line {
+  std::string returned;
+  std::int64_t num_large;  // afterwards
+};
+const std::vector<Line> kJoined{{"(x * scale) * self.w", 1},
+                                {"self.w * (scale * x)", 1},
+                                {"x + x * scale", 1},
+                                {"scale * x + x", 1},
+                                {"x + (x * scale + self.b)", 2},
+                                {"(self.b + self.w * (x * scale)) + x", 2}};
+const std::vector<Line> kLeft{{"(x * scale) + self.b", 2},
+                              {"torch.mul(x, x) * scale", 2},
+                              {"torch.add(x, x * scale, alpha=2)", 2},
+                              {"(x + 1) + x * scale", 3},
+                              {"(x * 2) * 3", 2}};
+
+TEST_P(SmallFactorsTest, AreJoinedFirst) {
+  const auto x = images(4);
+  for (const auto& [returned, num_large] : kJoined) {
+    SCOPED_TRACE(returned);
+    const Joined joined(returned, x);
+    EXPECT_EQ(joined.num_large(x), num_large);
+    EXPECT_LT(error_of(joined(x), joined.plain(x)), GetParam() == at::kFloat ? 1e-6 : 0.02);
+  }
+}
+
+TEST_P(SmallFactorsTest, OtherArithmeticStaysAsItIs) {
+  const auto x = images(4);
+  for (const auto& [returned, num_large] : kLeft) {
+    SCOPED_TRACE(returned);
+    const Joined joined(returned, x);
+    EXPECT_EQ(joined.num_large(x), num_large);
+    EXPECT_TRUE(joined(x).equal(joined.plain(x)));
+  }
+}
+
+TEST_P(SmallFactorsTest, AProductThatIsReadTwiceIsComputedOnce) {
+  const auto x = images(4);
+  const Joined joined("torch.add(scaled * self.w, scaled, alpha=2)", x);
+  EXPECT_EQ(joined.num_large(x), 3);
+  EXPECT_TRUE(joined(x).equal(joined.plain(x)));
+}
+
+TEST_P(SmallFactorsTest, NanIsKept) {
+  for (const auto& [returned, num_large] : kJoined) {
+    SCOPED_TRACE(returned);
+    auto x = images(4);
+    const Joined joined(returned, x);
+    x[2][3][1][1] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(at::isnan(joined(x)).equal(at::isnan(joined.plain(x))));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, SmallFactorsTest, testing::Values(at::kFloat, at::kBFloat16),
+                         [](const auto& type) { return c10::toString(type.param); });
+
+}  // namespace
+}  // namespace tally::model
