@@ -42,6 +42,9 @@ inline const std::vector<std::string> kBetween{
     "x = x / (torch.linalg_vector_norm(x, 2, [2, 3], True) + 1.)",
     "x = torch.addcmul(self.b1.reshape([1, -1, 1, 1]), self.b2.reshape([1, -1, 1, 1]), x)",
     "x = torch.addcmul(x, x, torch.sigmoid(x)) + torch.addcmul(x, x, x, value=2)",
+    "n = torch.linalg_vector_norm(x, 2, [2, 3], True)\n"
+    "    x = x + torch.addcmul(self.b1.reshape([1, -1, 1, 1]), self.b2.reshape([1, -1, 1, 1]), "
+    "x * (n / (torch.mean(n, 1, True) + 1.)))",
     "x = torch.tanh(x)",
     "x = torch.sigmoid(x)",
     "x = torch.exp(x * 0.1)",
