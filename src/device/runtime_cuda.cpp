@@ -20,7 +20,10 @@ Error failure(cudaError_t code, std::string_view call) {
 }
 
 void check(cudaError_t code, std::string_view call) {
-  if (code != cudaSuccess) throw failure(code, call);
+  if (code == cudaSuccess) return;
+  // The thread's last error: the next launch would be blamed for it.
+  static_cast<void>(cudaGetLastError());
+  throw failure(code, call);
 }
 
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }

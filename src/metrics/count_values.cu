@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include <tally/device/launch.hpp>
+#include <tally/device/launch.cuh>
 
 #include "count_values.hpp"
 
@@ -16,7 +16,7 @@ __global__ void count_values(const ValuesToCount values) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kLanesPerRow;
   if (i >= values.num_rows) return;  // all lanes of a row together
   const int lane = static_cast<int>(threadIdx.x) % kLanesPerRow;
-  const unsigned lanes = 0xffu << (threadIdx.x % warpSize - lane);
+  const unsigned lanes = 0xffu << (threadIdx.x % warpSize / kLanesPerRow * kLanesPerRow);
 
   const std::int64_t outputs = values.num_outputs;
   const float* const predictions = values.predictions + i * values.prediction_stride;
@@ -47,9 +47,8 @@ __global__ void count_values(const ValuesToCount values) {
 
 void launch_count_values(const ValuesToCount& values, void* stream) {
   if (values.num_rows == 0) return;
-  const auto blocks = static_cast<unsigned>((values.num_rows + kRowsPerBlock - 1) / kRowsPerBlock);
-  count_values<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(values);
-  device::check_launch("count_values");
+  const std::int64_t blocks = (values.num_rows + kRowsPerBlock - 1) / kRowsPerBlock;
+  device::launch("count_values", count_values, blocks, kThreads, stream, values);
 }
 
 }  // namespace tally::metrics

@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include <tally/device/launch.hpp>
+#include <tally/device/launch.cuh>
 
 #include "label_rows.hpp"
 
@@ -42,9 +42,8 @@ __global__ void label_rows(const LabelsToScore rows) {
 
 void launch_label_rows(const LabelsToScore& rows, void* stream) {
   if (rows.num_rows == 0) return;
-  const auto blocks = static_cast<unsigned>((rows.num_rows + kThreads - 1) / kThreads);
-  label_rows<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(rows);
-  device::check_launch("label_rows");
+  const std::int64_t blocks = (rows.num_rows + kThreads - 1) / kThreads;
+  device::launch("label_rows", label_rows, blocks, kThreads, stream, rows);
 }
 
 }  // namespace tally::metrics

@@ -1,5 +1,7 @@
 #include <tally/metrics/score_pass.hpp>
 
+#include <algorithm>
+
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -67,8 +69,10 @@ ScorePass::ScorePass(const MetricSet& metrics, OutputKind kind, const device::De
   if (rules_.class_weights == nullptr || device.kind == DeviceKind::cpu) return;
   const auto bytes = std::as_bytes(std::span(metrics.options().class_weights));
   class_weights_ = device::DeviceBuffer(std::ssize(bytes), device);
+  const device::HostBuffer locked(std::ssize(bytes), device);
+  std::ranges::copy(bytes, locked.data());
   const device::Stream stream(device);
-  stream.copy_to_device(class_weights_.data(), bytes);
+  stream.copy_to_device(class_weights_.data(), locked.bytes());
   stream.synchronize();
   rules_.class_weights = class_weights_.as<const double>();
 }

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include <tally/device/launch.hpp>
+#include <tally/device/launch.cuh>
 
 #include "row_lanes.hpp"
 #include "score_rows.hpp"
@@ -88,7 +88,7 @@ __global__ void score_rows(const RowsToScore rows) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kLanes;
   if (i >= rows.num_rows) return;  // all lanes of a row together
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const Lanes lanes{0xffu << (threadIdx.x % warpSize - lane), lane};
+  const Lanes lanes{0xffu << (threadIdx.x % warpSize / kLanes * kLanes), lane};
 
   const Scores scores{rows.scores + i * rows.row_stride, rows.num_classes, rows.rules.kind};
   ClassRow row;
@@ -123,7 +123,7 @@ __global__ void score_tokens(const TokensToScore tokens) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kLanes;
   if (i >= tokens.num_sequences * tokens.num_places) return;  // all lanes of a place together
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const Lanes lanes{0xffu << (threadIdx.x % warpSize - lane), lane};
+  const Lanes lanes{0xffu << (threadIdx.x % warpSize / kLanes * kLanes), lane};
   const std::int64_t sequence = i / tokens.num_places;
   const std::int64_t place = i % tokens.num_places;
 
@@ -154,22 +154,19 @@ __global__ void carry_limbs(std::int64_t* limbs, std::int64_t count) { exact::ca
 
 void launch_score_rows(const RowsToScore& rows, void* stream) {
   if (rows.num_rows == 0) return;
-  const auto blocks = static_cast<unsigned>((rows.num_rows + kRowsPerBlock - 1) / kRowsPerBlock);
-  score_rows<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(rows);
-  device::check_launch("score_rows");
+  const std::int64_t blocks = (rows.num_rows + kRowsPerBlock - 1) / kRowsPerBlock;
+  device::launch("score_rows", score_rows, blocks, kThreads, stream, rows);
 }
 
 void launch_score_tokens(const TokensToScore& tokens, void* stream) {
   const std::int64_t places = tokens.num_sequences * tokens.num_places;
   if (places == 0) return;
-  const auto blocks = static_cast<unsigned>((places + kRowsPerBlock - 1) / kRowsPerBlock);
-  score_tokens<<<blocks, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(tokens);
-  device::check_launch("score_tokens");
+  const std::int64_t blocks = (places + kRowsPerBlock - 1) / kRowsPerBlock;
+  device::launch("score_tokens", score_tokens, blocks, kThreads, stream, tokens);
 }
 
 void launch_carry(std::int64_t* limbs, std::int64_t count, void* stream) {
-  carry_limbs<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(limbs, count);
-  device::check_launch("carry_limbs");
+  device::launch("carry_limbs", carry_limbs, 1, 1, stream, limbs, count);
 }
 
 }  // namespace tally::metrics

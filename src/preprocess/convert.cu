@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <tally/device/launch.hpp>
+#include <tally/device/launch.cuh>
 
 #include "convert.hpp"
 
@@ -73,9 +73,7 @@ void launch_convert(const Conversion& conversion, void* stream) {
                               : (gray ? convert<1, std::uint32_t> : convert<3, std::uint32_t>);
   const std::int64_t groups = conversion.num_pixels / kPixels + 1;
   const std::int64_t blocks = std::min(kMaxBlocks, (groups + kThreads - 1) / kThreads);
-  kernel<<<static_cast<unsigned>(blocks), kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
-      conversion);
-  device::check_launch("convert");
+  device::launch("convert", kernel, blocks, kThreads, stream, conversion);
 }
 
 }  // namespace tally::preprocess

@@ -1,0 +1,29 @@
+// A GPU that tests have without one. CUDA's runtime (include/, runtime_*.cpp) is played on the CPU:
+// - What a stream is given runs later, when a call of the runtime lets it, in an order that a seed
+//   decides and that streams and events allow (streams.hpp).
+// - Memory of the GPU cannot be touched by the host, and page-locked memory not while a copy of it
+// may
+//   be under way (memory.hpp).
+// - Kernels are the .cu files themselves, compiled as C++. Each access is looked at: operations and
+//   threads that touch the same byte must be in order (accesses.hpp, fibers.hpp).
+// What breaks a rule ends the process with a line that names the call and the seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+namespace simulated_gpu {
+
+// A new GPU, whose chances follow from the seed. All memory, streams and events are given back
+// before. The first one has the seed TALLY_GPU_SEED, or 1.
+void restart(std::uint64_t seed);
+
+// The `nth` call of `function` from now on fails with `error`: 1 is the next one.
+void fail_call(const std::string& function, int nth, cudaError_t error);
+
+// How often the host has waited for the GPU since restart().
+std::int64_t num_host_waits();
+
+}  // namespace simulated_gpu
