@@ -191,8 +191,9 @@ def write_package(args: argparse.Namespace, subject: Subject, outputs: list[Outp
         package.check_device(args.device)
         module = subject.module.to(args.device)
         checks = package.laid_out(subject.form.package_checks(args.batch_size, subject.dtype), args.device)
-        compiled = package.compile_package(module, checks.usual[0], options)
-        fixed_buffers = package.verify_package(compiled, options, module, checks)
+        with package.device_compiler(args.device):
+            compiled = package.compile_package(module, checks.usual[0], options)
+            fixed_buffers = package.verify_package(compiled, options, module, checks)
         facts: dict[str, Any] = {"weights": "swappable" if args.swappable else "frozen"}
         if fixed_buffers:
             facts["fixed_buffers"] = fixed_buffers

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,10 +26,11 @@ from torch.export.pt2_archive._package import package_pt2
 
 from tally_data.errors import EnvironmentFault, ModelError
 
+from .gpu import gpu_compiler, largest_batch
 from .reproduce import Batch, Checks, reproduces
 from .training_mode import Finding, of_program
 
-MAX_BATCH = 1 << 24
+MOST_SAMPLES = 1 << 24
 CPU_ISAS = {"default": None, "avx2": 256, "avx512": 512}
 # The levels of x86-64 that -march knows, by vector width: Inductor's own choice, -march=native, would tie a package to
 # this very processor without saying so.
@@ -173,11 +174,16 @@ def _check_files(files: list[str]) -> None:
                 raise ModelError("no package can be made: the compiler tied it to this machine")
 
 
-def _open_sizes(example: Batch, options: PackageOptions) -> tuple[dict[int, Any], ...] | None:
+def device_compiler(device: str) -> AbstractContextManager[None]:
+    """Packages are compiled and compared within it."""
+    return gpu_compiler() if device == "cuda" else nullcontext()
+
+
+def _open_sizes(example: Batch, options: PackageOptions, most: int) -> tuple[dict[int, Any], ...] | None:
     """For each input its dimensions that may vary."""
     sizes = {}
     if options.fixed_batch is None:
-        sizes[0] = torch.export.Dim("batch", min=1, max=MAX_BATCH)
+        sizes[0] = torch.export.Dim("batch", min=1, max=most)
     if options.longest is not None:
         sizes[1] = torch.export.Dim("sequence", min=1, max=options.longest)
     return tuple(sizes for _ in example) if sizes else None
@@ -185,7 +191,9 @@ def _open_sizes(example: Batch, options: PackageOptions) -> tuple[dict[int, Any]
 
 def compile_package(module: nn.Module, example: Batch, options: PackageOptions) -> Compiled:
     """`example` is laid out."""
-    shapes = _open_sizes(example, options)
+    is_limited = options.device == "cuda" and options.fixed_batch is None
+    most = largest_batch(module, example) if is_limited else MOST_SAMPLES
+    shapes = _open_sizes(example, options, most)
     settings = _settings(options)
     try:
         with torch.no_grad(), _instruction_set(options) as features:
@@ -201,6 +209,8 @@ def compile_package(module: nn.Module, example: Batch, options: PackageOptions) 
     names = [file for file in files if isinstance(file, str)]
     _check_files(names)
     compiled = Compiled(names, {"layout": _layout(example[0].shape), "cpu_features": features}, findings)
+    if is_limited:
+        compiled.facts["largest_batch"] = most
     compiled.facts["library_sha256"] = hashlib.sha256(Path(compiled.code).read_bytes()).hexdigest()
     return compiled
 

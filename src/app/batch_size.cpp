@@ -28,7 +28,9 @@ constexpr std::int64_t kLeastBatchesToTry = 64;
 // far that threads could not share batches any more.
 std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
   const auto samples = num_samples(job);
+  const auto& card = job.model.predictor->card();
   const auto is_too_large = [&](std::int64_t size) {
+    if (card && !card->takes_batches_of(size)) return true;
     if (data::slot_bytes(job.data.set->info(), size) > kMostBatchBytes) return true;
     if (threads_share(job, size) && !threads_share(job, size / 2)) return false;
     const plan::BatchGrid grid(samples, size);

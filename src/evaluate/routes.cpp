@@ -78,11 +78,11 @@ void check_card(const data::DataSetInfo& info, const model::ModelCard& card,
                        info.path.string(), info.num_classes),
                 "Give a model and a data set that belong together.");
   }
-  if (card.fixed_batch && *card.fixed_batch != batch_size) {
-    throw Error(ErrorKind::model,
-                format("the model takes batches of {} only, --batch-size is {}", *card.fixed_batch,
-                       batch_size),
-                format("Run with --batch-size {}.", *card.fixed_batch));
+  if (!card.takes_batches_of(batch_size)) {
+    throw Error(
+        ErrorKind::model,
+        format("the model takes batches of {}, --batch-size is {}", card.batch_sizes(), batch_size),
+        format("Run with --batch-size {}.", card.largest_batch()));
   }
 }
 

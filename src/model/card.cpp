@@ -208,9 +208,12 @@ std::vector<std::string> word_list(const Field& field) {
 PackageFacts parse_package(const Field& field) {
   constexpr std::array<std::string_view, 3> kPrecisions{"fp32", "bf16", "fp16"};
   constexpr std::array<std::string_view, 2> kLayouts{"contiguous", "channels-last"};
-  return {one_of(field.at("precision"), kPrecisions), word(field.at("library_sha256")),
-          one_of(field.at("layout"), kLayouts) == "channels-last",
-          word_list(field.at("cpu_features"))};
+  PackageFacts facts{.precision = one_of(field.at("precision"), kPrecisions),
+                     .library_sha256 = word(field.at("library_sha256")),
+                     .channels_last = one_of(field.at("layout"), kLayouts) == "channels-last",
+                     .cpu_features = word_list(field.at("cpu_features"))};
+  if (field.has("largest_batch")) facts.largest_batch = positive_integer(field.at("largest_batch"));
+  return facts;
 }
 
 // It is there for people; what of it has another form is passed over.
@@ -266,6 +269,17 @@ ModelCard parse_fields(const Field& root) {
 }
 
 }  // namespace
+
+std::int64_t ModelCard::largest_batch() const {
+  if (fixed_batch) return *fixed_batch;
+  return package ? package->largest_batch : std::numeric_limits<std::int64_t>::max();
+}
+
+std::string ModelCard::batch_sizes() const {
+  if (fixed_batch) return format("{} only", *fixed_batch);
+  const auto most = largest_batch();
+  return most == std::numeric_limits<std::int64_t>::max() ? "" : format("at most {}", most);
+}
 
 ModelCard parse_card(std::string_view text, std::string_view where) {
   const auto root = json::parse(text, nullptr, /*allow_exceptions=*/false);

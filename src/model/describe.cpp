@@ -35,7 +35,9 @@ void add_card(Lines& lines, const std::optional<ModelCard>& card) {
   }
   for (const auto& spec : card->inputs) lines.push_back(spec_line("input", spec));
   for (const auto& spec : card->outputs) lines.push_back(spec_line("output", spec));
-  if (card->fixed_batch) lines.push_back(format("batch size: {} only", *card->fixed_batch));
+  if (const auto sizes = card->batch_sizes(); !sizes.empty()) {
+    lines.push_back(format("batch size: {}", sizes));
+  }
   if (card->num_classes) lines.push_back(format("classes: {}", *card->num_classes));
   if (const auto& n = card->normalisation) {
     lines.push_back(format("normalisation: {}, (u8 * {} - [{}]) / [{}]", n->channels, n->scale,

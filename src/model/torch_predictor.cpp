@@ -156,9 +156,9 @@ class TorchPredictor final : public Predictor {
       throw error(format("takes {} inputs, it was given {}", card.inputs.size(), inputs.size()));
     }
     const auto rows = inputs.front().shape.front();
-    if (card.fixed_batch && *card.fixed_batch != rows) {
-      throw error(format("takes batches of {} only, it was given {} (--batch-size)",
-                         *card.fixed_batch, rows));
+    if (!card.takes_batches_of(rows)) {
+      throw error(
+          format("takes batches of {}, it was given {} (--batch-size)", card.batch_sizes(), rows));
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) check_input(card.inputs[i], inputs[i], rows);
   }

@@ -136,6 +136,22 @@ TEST(CardTest, FixedBatchMayStandInShapes) {
   EXPECT_EQ(parse_card(text, "here").fixed_batch, 8);
 }
 
+TEST(CardTest, SaysHowManySamplesABatchMayHave) {
+  auto card = parse_card(kCard, "model 'm.pt'");
+  EXPECT_TRUE(card.takes_batches_of(1'000'000'000));
+  EXPECT_EQ(card.batch_sizes(), "");
+  const auto with_package = changed("\"fixed_batch\": null", R"("package": {"precision": "fp32",
+    "library_sha256": "ab", "layout": "contiguous", "cpu_features": [], "largest_batch": 100})");
+  card = parse_card(with_package, "model 'm.pt2'");
+  EXPECT_TRUE(card.takes_batches_of(100));
+  EXPECT_FALSE(card.takes_batches_of(101));
+  EXPECT_EQ(card.batch_sizes(), "at most 100");
+  card.fixed_batch = 8;
+  EXPECT_TRUE(card.takes_batches_of(8));
+  EXPECT_FALSE(card.takes_batches_of(7));
+  EXPECT_EQ(card.batch_sizes(), "8 only");
+}
+
 TEST(CardTest, SeveralOutputsNeedNoKind) {
   const auto text =
       changed("\"outputs\": [",

@@ -132,6 +132,14 @@ TEST(PackageTest, AFixedBatchIsKept) {
   }
 }
 
+TEST(PackageTest, ALargestBatchIsKept) {
+  auto predictor = load_package("at_most_8.pt2");
+  for (const std::int64_t rows : {1, 8})
+    EXPECT_EQ(scores(*predictor, first_rows(rows)).size(), to_size(rows * 10));
+  EXPECT_THAT(error_of(ErrorKind::model, [&] { scores(*predictor, first_rows(9)); }),
+              HasSubstr("takes batches of at most 8, it was given 9 (--batch-size)"));
+}
+
 TEST(PackageTest, Bfloat16GivesFloats) {
   testing::internal::CaptureStderr();
   auto predictor = load_package("bf16_of_8.pt2");

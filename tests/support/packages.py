@@ -106,6 +106,7 @@ def write_bad_packages(good: Path, folder: Path) -> None:
     for name, (change, _) in BAD_PACKAGES.items():
         write(folder / f"{name}.pt2", change(entries))
     write(folder / "of_earlier_exporter.pt2", with_card(entries, training_mode=None))  # a good one
+    write(folder / "at_most_8.pt2", with_package_facts(entries, largest_batch=8))  # another
     write(folder / "compressed.pt2", entries, zipfile.ZIP_DEFLATED)
     content = good.read_bytes()
     (folder / "cut.pt2").write_bytes(content[: len(content) * 2 // 3])

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ struct PackageFacts {
   std::string library_sha256;             // of the compiled library
   bool channels_last = false;             // how its four-dimensional inputs lie in memory
   std::vector<std::string> cpu_features;  // that it needs, as /proc/cpuinfo names them
+  // Its code numbers the values of a tensor in 32 bits: more samples would overflow them.
+  std::int64_t largest_batch = std::numeric_limits<std::int64_t>::max();
 };
 
 // An operator that is active in training only, or one that draws random numbers.
@@ -64,6 +67,14 @@ struct ModelCard {
   std::string weights_name, weights_sha256;
   std::string source;               // JSON text of "source", for the report; empty if absent
   bool has_random_weights = false;  // "source" says that none were loaded
+
+  // Samples of a batch: the most, or with fixed_batch the only number.
+  std::int64_t largest_batch() const;
+  bool takes_batches_of(std::int64_t samples) const {
+    return fixed_batch ? samples == *fixed_batch : samples <= largest_batch();
+  }
+  // "64 only", "at most 2674"; empty if of any size.
+  std::string batch_sizes() const;
 };
 
 // Throws Error(model) naming `where` and the key that is wrong.
