@@ -31,6 +31,13 @@ struct PeerFailure : Error {
   using Error::Error;
 };
 
+constexpr int kNcclMajor = 10000;
+
+// Within a major version NCCL's binary interface only grows.
+bool goes_with(int loaded, int compiled) {
+  return loaded / kNcclMajor == compiled / kNcclMajor && loaded >= compiled;
+}
+
 std::int64_t seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
@@ -66,18 +73,21 @@ NcclReducer::~NcclReducer() {
 }
 
 std::string NcclReducer::description() const {
-  return format("nccl {} ({})", nccl_version_text(version_), calls_.path);
+  const bool is_later = version_ != calls_.header_version;
+  const auto built_with =
+      is_later ? format("; built with {}", nccl_version_text(calls_.header_version)) : "";
+  return format("nccl {} ({}{})", nccl_version_text(version_), calls_.path, built_with);
 }
 
 void NcclReducer::check_version() {
   agree_on(comm_, [&] {
     check(calls_.get_version(version_), "the version");
-    if (version_ == calls_.header_version) return;
-    throw Error(
-        ErrorKind::environment,
-        format("this tally was built for NCCL {}, but {} is {}",
-               nccl_version_text(calls_.header_version), calls_.path, nccl_version_text(version_)),
-        "Run it with the LibTorch it was built with, or use '--reduce mpi'.");
+    if (goes_with(version_, calls_.header_version)) return;
+    throw Error(ErrorKind::environment,
+                format("this tally needs NCCL {} or a later {}.x, but {} is {}",
+                       nccl_version_text(calls_.header_version), calls_.header_version / kNcclMajor,
+                       calls_.path, nccl_version_text(version_)),
+                "Run it with the LibTorch it was built with, or use '--reduce mpi'.");
   });
   agree_same(comm_, ErrorKind::environment, "the version of NCCL", nccl_version_text(version_));
 }

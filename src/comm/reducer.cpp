@@ -44,8 +44,10 @@ void check_that_nccl_may_start(const device::Device& device) {
 
 std::unique_ptr<Reducer> make_reducer(ReduceRequest request, const device::Device& device,
                                       const Communicator& comm) {
-  const bool wants_nccl = request == ReduceRequest::nccl ||
-                          (request == ReduceRequest::automatic && device.kind == DeviceKind::cuda);
+  // Alone a rank has nothing to add up, and starting NCCL takes half a second.
+  const bool pays = device.kind == DeviceKind::cuda && comm.world_size() > 1;
+  const bool wants_nccl =
+      request == ReduceRequest::nccl || (request == ReduceRequest::automatic && pays);
   if (!wants_nccl) return std::make_unique<MpiReducer>(comm);
   NcclCalls calls;
   agree_on(comm, [&] {

@@ -201,6 +201,28 @@ TEST_F(NcclReducerTest, AnotherVersionIsRefusedBeforeTheStart) {
   }
 }
 
+TEST_F(NcclReducerTest, ALaterVersionOfTheSameMajorOneWillDo) {
+  for (const auto& [version, will_do] : std::map<int, bool>{
+           {22808, false}, {22809, true}, {22810, true}, {22901, true}, {30001, false}}) {
+    auto calls = fake_.calls({});
+    calls.get_version = [version = version](int& found) {
+      found = version;
+      return NcclCode::success;
+    };
+    int num_rests = 0;
+    testing::internal::CaptureStderr();
+    std::string description;
+    try {
+      description = NcclReducer(world(), kCpu, calls, patience(num_rests), kSizes).description();
+    } catch (const AgreedFailure&) {
+    }
+    testing::internal::GetCapturedStderr();
+    EXPECT_EQ(!description.empty(), will_do) << version;
+    const bool names_both = description.find("built with 2.28.9") != std::string::npos;
+    EXPECT_EQ(names_both, will_do && version != 22809) << description;
+  }
+}
+
 TEST_F(NcclReducerTest, RanksWithDifferentVersionsAreRefused) {
   auto calls = fake_.calls({});
   const int version = rank() == 0 ? 22809 : 23007;

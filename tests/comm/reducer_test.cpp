@@ -56,10 +56,18 @@ TEST_F(ReducerTest, NcclNeedsAGpu) {
   EXPECT_THAT(said, HasSubstr("'--reduce mpi'"));
 }
 
+TEST_F(ReducerTest, ARankAloneStartsNoNccl) {
+  if (size() > 1) return;
+  const device::Device gpu{DeviceKind::cuda, 0, "a GPU", "GPU-0"};
+  EXPECT_EQ(make_reducer(ReduceRequest::automatic, gpu, world())->name(), "mpi");
+}
+
 TEST_F(ReducerTest, ASetNcclCommIdIsRefused) {
   setenv("NCCL_COMM_ID", "127.0.0.1:1234", 1);
   const device::Device gpu{DeviceKind::cuda, 0, "a GPU", "GPU-0"};
-  EXPECT_THAT(refusal(ReduceRequest::automatic, gpu), HasSubstr("NCCL_COMM_ID"));
+  if (size() > 1) {
+    EXPECT_THAT(refusal(ReduceRequest::automatic, gpu), HasSubstr("NCCL_COMM_ID"));
+  }
   EXPECT_THAT(refusal(ReduceRequest::nccl, gpu), HasSubstr("NCCL_COMM_ID"));
   unsetenv("NCCL_COMM_ID");
 }
