@@ -25,6 +25,7 @@ cudaError_t allocate(const Call& call, Kind kind, void** memory, std::size_t num
 // Freeing waits for all that was enqueued.
 cudaError_t release(const Call& call, Kind kind, void* memory) {
   if (memory == nullptr) return cudaSuccess;
+  ++gpu().num_host_waits;
   gpu().streams.run_all();
   gpu().memory.unlock(gpu().streams);
   gpu().memory.free(kind, memory);

@@ -32,7 +32,6 @@ cudaError_t look(const Call& call, const Point& point) {
 }
 
 cudaError_t wait(const Call& call, const Point& point) {
-  ++gpu().num_host_waits;
   gpu().streams.run_until(point);
   learn(point);
   return call.end(call.failure());
@@ -68,6 +67,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Call call("cudaStreamSynchronize");
+  ++gpu().num_host_waits;
   return wait(call, gpu().streams.end_of(call.number_of(stream)));
 }
 

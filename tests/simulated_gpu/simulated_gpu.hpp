@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -23,7 +25,18 @@ void restart(std::uint64_t seed);
 // The `nth` call of `function` from now on fails with `error`: 1 is the next one.
 void fail_call(const std::string& function, int nth, cudaError_t error);
 
-// How often the host has waited for the GPU since restart().
+struct Bytes {
+  const void* begin = nullptr;
+  std::size_t num_bytes = 0;
+};
+// A library's work for the stream, which may touch these bytes of the GPU's memory when its turn
+// comes.
+void enqueue_work(cudaStream_t stream, const std::string& name, const std::vector<Bytes>& reads,
+                  const std::vector<Bytes>& writes, const std::function<void()>& work);
+
+// How often the host has waited for a stream or for all of the GPU since restart(), as freeing
+// memory does. Waits for events are not counted: the loop waits for its oldest batch, while later
+// ones go on.
 std::int64_t num_host_waits();
 
 }  // namespace simulated_gpu
