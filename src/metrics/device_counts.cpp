@@ -15,6 +15,14 @@ constexpr std::int64_t kRowsBetweenFetches = std::int64_t{1} << 24;
 // A larger State (a confusion matrix of many classes) comes in the end only.
 constexpr std::int64_t kMostBytesToFetch = std::int64_t{1} << 20;
 
+std::vector<SumPlace> sums_of(const exact::StateLayout& layout) {
+  std::vector<SumPlace> sums;
+  for (const exact::StateSpan& span : layout.spans()) {
+    if (span.kind != exact::SpanKind::counters) sums.push_back({span.offset, span.length});
+  }
+  return sums;
+}
+
 }  // namespace
 
 DeviceCounts::DeviceCounts(exact::State& state, const device::Stream& stream)
@@ -23,6 +31,13 @@ DeviceCounts::DeviceCounts(exact::State& state, const device::Stream& stream)
   on_host_ = state;
   on_device_ = device::DeviceBuffer(state.layout().num_bytes(), stream.device());
   fetched_ = device::HostBuffer(state.layout().num_bytes(), stream.device());
+  const auto sums = sums_of(state.layout());
+  num_sums_ = std::ssize(sums);
+  const auto bytes = std::as_bytes(std::span(sums));
+  sums_ = device::HostBuffer(std::ssize(bytes), stream.device());
+  std::ranges::copy(bytes, sums_.data());
+  sums_on_device_ = device::DeviceBuffer(std::ssize(bytes), stream.device());
+  stream.copy_to_device(sums_on_device_.data(), sums_.bytes());
 }
 
 std::int64_t* DeviceCounts::values() const {
@@ -61,10 +76,7 @@ void DeviceCounts::add_counts_of_host() {
 }
 
 void DeviceCounts::carry() {
-  for (const exact::StateSpan& span : state_.layout().spans()) {
-    if (span.kind == exact::SpanKind::counters) continue;
-    launch_carry(values() + span.offset, span.length, stream_.handle());
-  }
+  launch_carry(values(), sums_on_device_.as<const SumPlace>(), num_sums_, stream_.handle());
   batches_since_fetch_ = 0;
   rows_since_fetch_ = 0;
 }

@@ -148,7 +148,10 @@ __global__ void score_tokens(const TokensToScore tokens) {
   if (lane == 0) found = token_row(row);
 }
 
-__global__ void carry_limbs(std::int64_t* limbs, std::int64_t count) { exact::carry(limbs, count); }
+__global__ void carry_limbs(std::int64_t* state, const SumPlace* sums, std::int64_t num_sums) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < num_sums) exact::carry(state + sums[i].offset, sums[i].length);
+}
 
 }  // namespace
 
@@ -165,8 +168,10 @@ void launch_score_tokens(const TokensToScore& tokens, void* stream) {
   device::launch("score_tokens", score_tokens, blocks, kThreads, stream, tokens);
 }
 
-void launch_carry(std::int64_t* limbs, std::int64_t count, void* stream) {
-  device::launch("carry_limbs", carry_limbs, 1, 1, stream, limbs, count);
+void launch_carry(std::int64_t* state, const SumPlace* sums, std::int64_t num_sums, void* stream) {
+  if (num_sums == 0) return;
+  const std::int64_t blocks = (num_sums + kThreads - 1) / kThreads;
+  device::launch("carry_limbs", carry_limbs, blocks, kThreads, stream, state, sums, num_sums);
 }
 
 }  // namespace tally::metrics

@@ -72,7 +72,11 @@ struct TokensToScore {
 // All enqueue on `stream`, a cudaStream_t.
 void launch_score_rows(const RowsToScore& rows, void* stream);
 void launch_score_tokens(const TokensToScore& tokens, void* stream);
-// Brings the `count` limbs of a sum to canonical form.
-void launch_carry(std::int64_t* limbs, std::int64_t count, void* stream);
+// Brings sums of a State to canonical form, a thread for each. `sums` is in the device's memory.
+struct SumPlace {
+  std::int64_t offset = 0;  // of its first limb in the State
+  std::int64_t length = 0;  // limbs
+};
+void launch_carry(std::int64_t* state, const SumPlace* sums, std::int64_t num_sums, void* stream);
 
 }  // namespace tally::metrics

@@ -12,7 +12,7 @@ void launch_score_tokens(const TokensToScore&, void*) {
   throw Error(ErrorKind::internal, "this tally was built without CUDA");
 }
 
-void launch_carry(std::int64_t*, std::int64_t, void*) {
+void launch_carry(std::int64_t*, const SumPlace*, std::int64_t, void*) {
   throw Error(ErrorKind::internal, "this tally was built without CUDA");
 }
 

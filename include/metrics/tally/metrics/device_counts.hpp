@@ -43,6 +43,10 @@ class DeviceCounts {
   std::optional<exact::State> on_host_;  // on a GPU
   device::DeviceBuffer on_device_;       // empty on the CPU
   device::HostBuffer fetched_;
+  // Where sums lie in the State.
+  device::HostBuffer sums_;
+  device::DeviceBuffer sums_on_device_;
+  std::int64_t num_sums_ = 0;
   device::Event fetch_done_;
   bool is_fetching_ = false;
   std::int64_t batches_since_fetch_ = 0;
