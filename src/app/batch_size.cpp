@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/batch_reader.hpp>
@@ -61,9 +62,15 @@ std::optional<std::int64_t> settled_size(const Job& job, int world_size) {
 double seconds_of_batch(Job& job, std::int64_t size) {
   const auto& info = job.data.set->info();
   auto& predictor = *job.model.predictor;
-  auto routes = evaluate::make_routes(info, predictor, size, job.device, job.config.threads).routes;
-  evaluate::rehearse(info, size, routes, predictor, *job.task, *job.stream);
-  return evaluate::seconds_of_batch(info, size, routes, predictor, *job.stream);
+  try {
+    auto routes =
+        evaluate::make_routes(info, predictor, size, job.device, job.config.threads).routes;
+    evaluate::rehearse(info, size, routes, predictor, *job.task, *job.stream);
+    return evaluate::seconds_of_batch(info, size, routes, predictor, *job.stream);
+  } catch (const Error&) {
+    predictor.free_unused_memory();  // the run needs it for a smaller size
+    throw;
+  }
 }
 
 std::int64_t find_batch_size(Job& job, int world_size) {

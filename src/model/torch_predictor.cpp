@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <ATen/Parallel.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/InferenceMode.h>
 
 #include <tally/base/error.hpp>
@@ -85,6 +86,11 @@ class TorchPredictor final : public Predictor {
   void use(const CpuWay& way) override { network_->use(way); }
   std::vector<CpuKernels> other_kernels() const override { return network_->other_kernels(); }
   std::vector<std::int64_t> other_sizes() const override { return network_->other_sizes(); }
+
+  void free_unused_memory() override {
+    outputs_.clear();
+    if (device_.kind == DeviceKind::cuda) c10::getDeviceAllocator(c10::kCUDA)->emptyCache();
+  }
 
   const std::optional<ModelCard>& card() const override { return habits_.card; }
 

@@ -78,6 +78,9 @@ class Predictor {
   // or more samples at a time. Empty where there is nothing else to try.
   virtual std::vector<CpuKernels> other_kernels() const { return {}; }
   virtual std::vector<std::int64_t> other_sizes() const { return {}; }
+  // Gives memory of a GPU back that LibTorch keeps for later: after a batch that was too large, of
+  // which pieces are left that a smaller one cannot use. Outputs become invalid.
+  virtual void free_unused_memory() {}
   // None if the file has no card.
   virtual const std::optional<ModelCard>& card() const = 0;
   // What forward() calls what it is given, in order; empty where that is not known.
