@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 MOST_VALUES = 2**31 - 1  # beyond it Inductor's kernels count in 64 bits, which takes longer
 MOST_SAMPLES = 4096  # no GPU is faster with more
+LEAST_SAMPLES = 32  # a package is compared with its module in batches of up to 19
 
 
 @contextmanager
@@ -60,8 +61,9 @@ def _sizes(module: nn.Module, batch: tuple[torch.Tensor, ...]) -> list[int]:
     return sizes.found
 
 
-def largest_batch(module: nn.Module, example: tuple[torch.Tensor, ...]) -> int:
-    """For which no tensor has more than MOST_VALUES. Only what grows with the batch counts: weights do not."""
+def largest_batch(module: nn.Module, example: tuple[torch.Tensor, ...]) -> int | None:
+    """For which no tensor has more than MOST_VALUES, MOST_SAMPLES at most; None where that would be less than
+    LEAST_SAMPLES. Only what grows with the batch counts: weights do not."""
     twice = tuple(torch.cat([tensor, tensor]) for tensor in example)
     one, two = _sizes(module, example), _sizes(module, twice)
     if len(one) == len(two):
@@ -69,4 +71,5 @@ def largest_batch(module: nn.Module, example: tuple[torch.Tensor, ...]) -> int:
     else:  # it does something else with more samples
         grown = max(one)
     per_sample = max(1, -(-grown // len(example[0])))
-    return max(1, min(MOST_SAMPLES, MOST_VALUES // per_sample))
+    most = min(MOST_SAMPLES, MOST_VALUES // per_sample)
+    return most if most >= LEAST_SAMPLES else None

@@ -189,13 +189,18 @@ def _open_sizes(example: Batch, options: PackageOptions, most: int) -> tuple[dic
     return tuple(sizes for _ in example) if sizes else None
 
 
+def _largest_batch(module: nn.Module, example: Batch, options: PackageOptions) -> int | None:
+    """None: of any size. Of sequences the example says nothing, which may be longer."""
+    is_limited = options.device == "cuda" and options.fixed_batch is None and options.longest is None
+    return largest_batch(module, example) if is_limited else None
+
+
 def compile_package(module: nn.Module, example: Batch, options: PackageOptions) -> Compiled:
     """`example` is laid out."""
-    is_limited = options.device == "cuda" and options.fixed_batch is None
-    most = largest_batch(module, example) if is_limited else MOST_SAMPLES
-    shapes = _open_sizes(example, options, most)
     settings = _settings(options)
     try:
+        most = _largest_batch(module, example, options)
+        shapes = _open_sizes(example, options, most or MOST_SAMPLES)
         with torch.no_grad(), _instruction_set(options) as features:
             program = torch.export.export(module, example, dynamic_shapes=shapes)
             findings = of_program(program)
@@ -209,7 +214,7 @@ def compile_package(module: nn.Module, example: Batch, options: PackageOptions) 
     names = [file for file in files if isinstance(file, str)]
     _check_files(names)
     compiled = Compiled(names, {"layout": _layout(example[0].shape), "cpu_features": features}, findings)
-    if is_limited:
+    if most is not None:
         compiled.facts["largest_batch"] = most
     compiled.facts["library_sha256"] = hashlib.sha256(Path(compiled.code).read_bytes()).hexdigest()
     return compiled

@@ -195,7 +195,7 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
     keeps_state_ = is_training || model::keeps_state(*graph);
     const bool on_cpu = device_.kind == DeviceKind::cpu;
     if (!on_cpu) {
-      obey_settings(graph);
+      obey_settings(*graph);
       move_to_device(*graph, torch_device(device_));
     }
     if (on_cpu && !is_training) {  // afterwards nothing else holds the weights as they were

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <ATen/ExpandUtils.h>
+#include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 
@@ -32,20 +33,33 @@ std::optional<c10::ScalarType> type_of(const Value* value) {
   return type ? type->scalarType() : std::nullopt;
 }
 
-// A tensor of the result's type that holds an eighth of its numbers at most.
+// Whether it fills its memory, is of the result's type, and holds an eighth of its numbers at most.
 bool is_small(const Value* value, const Value* result) {
   const auto few = num_elements(value), many = num_elements(result);
   return few && many && *few * 8 <= *many && !sizes_of(value)->empty() &&
          type_of(value) == type_of(result) && is_dense(value);
 }
 
-bool is_product(const Node* node) {
-  return is_a(node, {"aten::mul"}) && is_tensor(node->input(0)) && is_tensor(node->input(1));
+// Of integers a product may not be widened, and in fp16 one of small tensors may overflow where the
+// whole does not.
+bool has_wide_range(const Value* value) {
+  const auto type = type_of(value);
+  return type == at::kFloat || type == at::kBFloat16;
 }
 
+bool is_of_two_tensors(const Node* node) {
+  return is_tensor(node->input(0)) && is_tensor(node->input(1)) && has_wide_range(node->output());
+}
+
+bool is_product(const Node* node) { return is_a(node, {"aten::mul"}) && is_of_two_tensors(node); }
+
 bool is_sum(const Node* node) {
-  return is_a(node, {"aten::add"}) && is_tensor(node->input(0)) && is_tensor(node->input(1)) &&
-         is_one(constant(node, "alpha"));
+  return is_a(node, {"aten::add"}) && is_of_two_tensors(node) && is_one(constant(node, "alpha"));
+}
+
+// Whether what a node reads stays as it is for the whole run, so that it may be read later.
+bool reads_what_stays(const Node* node, const torch::jit::AliasDb& aliases) {
+  return !aliases.hasWriters(node->input(0)) && !aliases.hasWriters(node->input(1));
 }
 
 std::optional<Operands> large_and_small(Node* node) {
@@ -62,10 +76,11 @@ std::optional<Operands> large_and_small(Node* node) {
 }
 
 // The operands of the product that is `value`, which only `reader` reads.
-std::optional<Operands> product_for(Value* value, const Node* reader) {
+std::optional<Operands> product_for(Value* value, const Node* reader,
+                                    const torch::jit::AliasDb& aliases) {
   Node* const node = value->node();
   if (!is_product(node) || only_reader(value) != reader) return std::nullopt;
-  return large_and_small(node);
+  return reads_what_stays(node, aliases) ? large_and_small(node) : std::nullopt;
 }
 
 // Of two tensors of which one has the shape of both together, that one; null else.
@@ -85,9 +100,9 @@ Value* insert(Graph& graph, const char* kind, const std::vector<Value*>& inputs,
 }
 
 // (x * a) * b
-void join_factors(Graph& graph, Node* product) {
+void join_factors(Graph& graph, Node* product, const torch::jit::AliasDb& aliases) {
   const auto outer = large_and_small(product);
-  const auto inner = outer ? product_for(outer->large, product) : std::nullopt;
+  const auto inner = outer ? product_for(outer->large, product, aliases) : std::nullopt;
   if (!inner) return;
   Value* const like = wider(inner->small, outer->small);
   if (like == nullptr) return;
@@ -106,20 +121,21 @@ Value* insert_scaled(Graph& graph, const Operands& scaled, const Value* like) {
 }
 
 // x + x * a, or x + (c + x * a)
-void join_terms(Graph& graph, Node* sum) {
+void join_terms(Graph& graph, Node* sum, const torch::jit::AliasDb& aliases) {
   for (const std::size_t i : {0u, 1u}) {
     Value* const x = sum->input(i);
     Value* const other = sum->input(1 - i);
     const torch::jit::WithInsertPoint here(sum);
-    if (const auto scaled = product_for(other, sum); scaled && scaled->large == x) {
+    if (const auto scaled = product_for(other, sum, aliases); scaled && scaled->large == x) {
       Value* const made = insert_scaled(graph, *scaled, sum->output());
       sum->output()->replaceAllUsesWith(made);
       return sum->destroy();
     }
     Node* const shifted = other->node();
     if (!is_sum(shifted) || only_reader(other) != sum) continue;
+    if (!reads_what_stays(shifted, aliases)) continue;
     const auto terms = large_and_small(shifted);
-    const auto scaled = terms ? product_for(terms->large, shifted) : std::nullopt;
+    const auto scaled = terms ? product_for(terms->large, shifted, aliases) : std::nullopt;
     if (!scaled || scaled->large != x) continue;
     Value* const made = insert_scaled(graph, *scaled, sum->output());
     return replace(graph,
@@ -132,11 +148,12 @@ void join_terms(Graph& graph, Node* sum) {
 }  // namespace
 
 void join_small_factors(Graph& graph) {
+  const torch::jit::AliasDb aliases(graph.shared_from_this());
   for (Node* node : all_nodes(graph.block())) {
-    if (is_product(node)) join_factors(graph, node);
+    if (is_product(node)) join_factors(graph, node, aliases);
   }
   for (Node* node : all_nodes(graph.block())) {
-    if (is_sum(node)) join_terms(graph, node);
+    if (is_sum(node)) join_terms(graph, node, aliases);
   }
   torch::jit::EliminateDeadCode(graph.block());  // what nothing reads any more
 }

@@ -89,7 +89,11 @@ class TorchPredictor final : public Predictor {
 
   void free_unused_memory() override {
     outputs_.clear();
-    if (device_.kind == DeviceKind::cuda) c10::getDeviceAllocator(c10::kCUDA)->emptyCache();
+    if (device_.kind != DeviceKind::cuda) return;
+    try {
+      c10::getDeviceAllocator(c10::kCUDA)->emptyCache();
+    } catch (const std::exception&) {  // the next batch will say what is wrong with the GPU
+    }
   }
 
   const std::optional<ModelCard>& card() const override { return habits_.card; }

@@ -56,6 +56,10 @@ def test_the_largest_batch_has_values_for_32_bits() -> None:
     assert gpu.largest_batch(NET, (IMAGES[0][:1],)) == most
 
 
+def test_a_limit_below_the_exporters_own_batches_is_none() -> None:
+    assert gpu.largest_batch(nn.Upsample(scale_factor=64), (torch.zeros(1, 256, 16, 16),)) is None
+
+
 def test_weights_are_no_part_of_a_batch() -> None:
     vocabulary = nn.Sequential(nn.Embedding(100_000, 64), nn.Flatten(), nn.Linear(2 * 64, 50_000))
     assert gpu.largest_batch(vocabulary, (torch.zeros(3, 2, dtype=torch.int64),)) == gpu.MOST_SAMPLES

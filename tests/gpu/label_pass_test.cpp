@@ -2,6 +2,7 @@
 // bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <random>
@@ -149,6 +150,16 @@ TEST_F(LabelPassOnGpu, GivesTheCpusBitsOfManyLabels) {
       for (const std::int64_t batch : {16, 300}) {
         expect_equal(given, batch, Definitions::torchmetrics);
       }
+    }
+  }
+}
+
+TEST_F(LabelPassOnGpu, GivesTheCpusBitsAtEdges) {
+  for (const std::int64_t size : {1, 31, 33, 129}) {
+    for (const std::int64_t labels : {0, 1, 7, 9}) {
+      const auto columns = std::max<std::int64_t>(labels, 1);
+      const Batches given = random_batches(size, labels, columns, OutputKind::logits);
+      expect_equal(given, size, Definitions::torchmetrics);
     }
   }
 }

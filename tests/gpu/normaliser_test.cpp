@@ -69,5 +69,31 @@ TEST_F(NormaliserOnGpu, GivesTheCpusBits) {
   }
 }
 
+TEST_F(NormaliserOnGpu, GivesTheCpusBitsAtEdges) {
+  const Normalisation rgb{1.0 / 255, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, "RGB"};
+  const Normalisation gray{1.0 / 255, {0.1307}, {0.3081}, "L"};
+  for (const DType type : {DType::f32, DType::bf16}) {
+    for (const Shape& shape : {Shape{1, 1, 1, 3}, Shape{1, 1, 3, 3}, Shape{1, 1, 4, 3},
+                               Shape{2, 3, 11, 3}, Shape{1, 1, 5, 1}, Shape{1, 31, 33, 1}}) {
+      const auto pixels = random_pixels(shape);
+      const bool is_gray = shape.back() == 1;
+      const auto& wanted = is_gray ? gray : rgb;
+      const std::string stored = is_gray ? "L" : "BGR";
+      EXPECT_EQ(on_gpu(shape, pixels, type, wanted, stored),
+                on_cpu(shape, pixels, type, wanted, stored))
+          << to_string(shape) << ' ' << name(type);
+    }
+  }
+}
+
+// The kernel goes over them in steps of its whole grid, 4,096 blocks of 256 threads.
+TEST_F(NormaliserOnGpu, GivesTheCpusBitsOfMorePixelsThanAGridHasPlaces) {
+  const Normalisation gray{1.0 / 255, {0.1307}, {0.3081}, "L"};
+  const Shape shape{1, 2049, 2049, 1};
+  const auto pixels = random_pixels(shape);
+  EXPECT_EQ(on_gpu(shape, pixels, DType::bf16, gray, "L"),
+            on_cpu(shape, pixels, DType::bf16, gray, "L"));
+}
+
 }  // namespace
 }  // namespace tally::preprocess

@@ -92,6 +92,16 @@ TEST_F(RegressionPassOnGpu, GivesTheCpusBits) {
   }
 }
 
+TEST_F(RegressionPassOnGpu, GivesTheCpusBitsAtEdges) {
+  for (const std::int64_t size : {1, 31, 33}) {
+    for (const std::int64_t outputs : {1, 7, 8, 9}) {
+      const Values values = random_values(size, outputs);
+      EXPECT_TRUE(score(gpu_, values, size) == score(cpu_, values, size))
+          << outputs << " outputs, " << size << " samples";
+    }
+  }
+}
+
 TEST_F(RegressionPassOnGpu, CountsManyBatchesWithCarriesBetween) {
   const Values values = random_values(20'000, 3);
   EXPECT_TRUE(score(gpu_, values, 16) == score(cpu_, values, 16));

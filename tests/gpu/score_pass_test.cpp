@@ -118,6 +118,20 @@ TEST_F(ScorePassOnGpu, GivesTheCpusBits) {
   }
 }
 
+TEST_F(ScorePassOnGpu, GivesTheCpusBitsAtEdges) {
+  for (const std::int64_t classes : {1, 2, 8, 9, 17}) {
+    for (const std::int64_t size : {1, 31, 33}) {
+      auto samples = random_samples(size, classes, OutputKind::logits);
+      samples.scores.back() = std::numeric_limits<float>::quiet_NaN();
+      for (const std::int64_t batch : {std::int64_t{16}, size}) {
+        EXPECT_TRUE(score(gpu_, samples, OutputKind::logits, batch) ==
+                    score(cpu_, samples, OutputKind::logits, batch))
+            << classes << " classes, " << size << " samples, batch " << batch;
+      }
+    }
+  }
+}
+
 TEST_F(ScorePassOnGpu, CountsManyBatchesWithCarriesBetween) {
   const auto samples = random_samples(20'000, 12, OutputKind::logits);
   EXPECT_TRUE(score(gpu_, samples, OutputKind::logits, 16) ==

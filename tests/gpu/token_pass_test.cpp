@@ -78,6 +78,13 @@ TEST_F(TokenPassOnGpu, GivesTheCpusBits) {
   }
 }
 
+TEST_F(TokenPassOnGpu, GivesTheCpusBitsAtEdges) {
+  for (const Shape& shape : {Shape{1, 1, 1}, Shape{3, 5, 9}, Shape{2, 33, 8}, Shape{1, 17, 7}}) {
+    const auto given = random_sequences(shape);
+    EXPECT_TRUE(score(gpu_, given, 1) == score(cpu_, given, 1)) << to_string(shape);
+  }
+}
+
 TEST_F(TokenPassOnGpu, MarksWhatCannotBeScored) {
   auto given = random_sequences({4, 6, 10});
   given.scores[25] = std::numeric_limits<float>::quiet_NaN();

@@ -138,11 +138,14 @@ class TracedOnCpu(nn.Module):
         self.line = nn.Conv1d(4, 4, 3)
         self.same = nn.Conv1d(4, 4, 3, padding="same")
         self.space = nn.Conv3d(1, 2, 3)
+        self.back_in_line = nn.ConvTranspose1d(4, 4, 3)
+        self.back_in_space = nn.ConvTranspose3d(2, 1, 3)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         places = torch.arange(x.shape[-1], device=x.device)
         plane = self.transposed(self.plane(x))
-        line = self.same(self.line(plane.flatten(2)))
-        space = self.space(plane.unsqueeze(1))
+        line = self.back_in_line(self.same(self.line(plane.flatten(2))))
+        space = self.back_in_space(self.space(plane.unsqueeze(1)), output_size=plane.shape[1:])
+        line = line[:, torch.arange(4, device=x.device)]
         mask = torch.ones(4, device=x.device)
         return line.mean(2) * mask + space.mean((1, 2, 3, 4)).unsqueeze(1) + self.positions(places).mean(0)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
@@ -83,6 +84,36 @@ TEST_P(SmallFactorsTest, OtherArithmeticStaysAsItIs) {
     const Joined joined(returned, x);
     EXPECT_EQ(joined.num_large(x), num_large);
     EXPECT_TRUE(joined(x).equal(joined.plain(x)));
+  }
+}
+
+// What is joined reads its operands later.
+TEST_P(SmallFactorsTest, WhatIsWrittenOverIsReadBefore) {
+  const auto x = images(4);
+  for (const std::string write :
+       {"x.masked_fill_(x > 0.5, 0.)", "scale.masked_fill_(scale > 0., 0.)"}) {
+    const auto net = frozen_net(
+        {{"w", at::randn({1, x.size(1), 1, 1}).to(x.options())}},
+        "def forward(self, given):\n    x = given + 0.\n    scale = torch.mean(x, [2, 3], True)\n"
+        "    scaled = x * scale\n    " +
+            write + "\n    return scaled * self.w + (x.exp() + scale)\n");
+    const auto profile = profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), x});
+    join_small_factors(*profile.graph);
+    const torch::jit::Code code(profile.graph, "forward");
+    EXPECT_TRUE(run_code(code, {net._ivalue(), x}).toTensor().equal(plain_scores(net, x))) << write;
+  }
+}
+
+TEST_P(SmallFactorsTest, OtherTypesStayAsTheyAre) {
+  for (const auto type : {at::kLong, at::kHalf}) {
+    const auto x = at::full({4, 16, 8, 8}, 1e-3).to(type);
+    const auto net =
+        frozen_net({{"a", at::full({16, 1, 1}, 300.).to(type)}},
+                   "def forward(self, x):\n    return (x * self.a) * self.a + (x + x * self.a)\n");
+    const auto profile = profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), x});
+    join_small_factors(*profile.graph);
+    const torch::jit::Code code(profile.graph, "forward");
+    EXPECT_TRUE(run_code(code, {net._ivalue(), x}).toTensor().equal(plain_scores(net, x)));
   }
 }
 

@@ -23,9 +23,10 @@ void Accesses::reset() {
   shared_.clear();
 }
 
-void Accesses::touch(const void* address, std::size_t size, Access access, const Place& place) {
+void Accesses::touch(const void* address, std::size_t size, Access access, const Place& place,
+                     Kind kind) {
   auto* const allocation = memory_.find(address, size);
-  if (allocation == nullptr || allocation->kind != Kind::device) {
+  if (allocation == nullptr || allocation->kind != kind) {
     misuse(words(operations_.back()) + " touches memory that is not the GPU's");
   }
   const auto* byte = static_cast<const std::byte*>(address);
@@ -48,36 +49,49 @@ void Accesses::touch_shared(const void* address, std::size_t size, Access access
   const auto* const first = static_cast<const std::byte*>(address);
   for (const auto* byte = first; byte < first + size; ++byte) {
     auto& cell = shared_[byte];
-    if (cell.write.block != place.block) cell.write = {};
-    if (cell.read.block != place.block) cell.read = {};
+    for (auto* const earlier : {&cell.write, &cell.atomic, &cell.read}) {
+      if (earlier->block != place.block) *earlier = {};
+    }
     touch(cell, access, place);
   }
 }
 
 void Accesses::touch(Cell& cell, Access access, const Place& place) {
-  check(cell.write, access, place);
-  if (access == Access::read) return stamp_read(cell.read, place);
-  check(cell.read, access, place);
-  cell.write = {static_cast<std::uint32_t>(operations_.size()), place.block, place.thread,
-                place.epoch, access == Access::atomic};
+  check(cell.write, place);
+  if (access != Access::atomic) check(cell.atomic, place);
+  if (access == Access::read) {
+    if (cell.read.operation != operations_.size() && !is_over(cell.read)) {
+      cell.read_elsewhere = cell.read;
+    }
+    return add(cell.read, place);
+  }
+  check(cell.read, place);
+  check(cell.read_elsewhere, place);
+  if (access == Access::atomic) return add(cell.atomic, place);
+  cell.write = {};
+  add(cell.write, place);
 }
 
-void Accesses::check(const Stamp& earlier, Access access, const Place& place) {
-  if (earlier.operation == 0 || earlier.operation == ordered_) return;
+// Whether all of an earlier operation comes before the one that runs.
+bool Accesses::is_over(const Touch& earlier) {
+  if (earlier.operation == 0 || earlier.operation == ordered_) return true;
+  const auto& other = operations_[earlier.operation - 1];
+  if (!is_ordered(other.stream, other.number, operations_.back())) return false;
+  ordered_ = earlier.operation;
+  return true;
+}
+
+void Accesses::check(const Touch& earlier, const Place& place) {
   if (earlier.operation != operations_.size()) {
-    const auto& other = operations_[earlier.operation - 1];
-    if (!is_ordered(other.stream, other.number, operations_.back())) collision(earlier);
-    ordered_ = earlier.operation;
+    if (!is_over(earlier)) collision(earlier);
     return;
   }
-  if (earlier.is_atomic && access == Access::atomic) return;
   const bool same_block = earlier.block == place.block && !earlier.by_many_blocks;
   const bool same_thread = same_block && earlier.thread == place.thread && !earlier.by_many_threads;
-  if (same_thread || (same_block && earlier.epoch < place.epoch)) return;
-  collision(earlier);
+  if (!same_thread && (!same_block || earlier.epoch == place.epoch)) collision(earlier);
 }
 
-void Accesses::collision(const Stamp& earlier) const {
+void Accesses::collision(const Touch& earlier) const {
   const auto& now = operations_.back();
   if (earlier.operation == operations_.size()) {
     misuse("two threads of " + words(now) + " touch the same byte, and nothing puts them in order");
@@ -86,15 +100,20 @@ void Accesses::collision(const Stamp& earlier) const {
          " touch the same byte, and no event puts them in order");
 }
 
-void Accesses::stamp_read(Stamp& read, const Place& place) const {
+void Accesses::add(Touch& touch, const Place& place) const {
   const auto operation = static_cast<std::uint32_t>(operations_.size());
-  Stamp made{operation, place.block, place.thread, place.epoch};
-  if (read.operation == operation) {
-    made.by_many_blocks = read.by_many_blocks || read.block != place.block;
-    made.by_many_threads = made.by_many_blocks || read.thread != place.thread ||
-                           (read.by_many_threads && read.epoch == place.epoch);
+  Touch made;
+  made.operation = operation;
+  made.block = place.block & 0x3fffffffU;
+  made.thread = place.thread;
+  made.epoch = place.epoch;
+  if (touch.operation == operation) {
+    made.by_many_blocks = touch.by_many_blocks || touch.block != place.block;
+    // What came before a barrier is in order with what comes after it.
+    made.by_many_threads =
+        touch.epoch == place.epoch && (touch.by_many_threads || touch.thread != place.thread);
   }
-  read = made;
+  touch = made;
 }
 
 }  // namespace simulated_gpu

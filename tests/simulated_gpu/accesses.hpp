@@ -16,8 +16,8 @@ enum class Access { read, write, atomic };
 
 struct Place {  // of a thread
   std::uint32_t block = 0;
-  std::uint32_t thread = 0;
-  std::uint32_t epoch = 0;
+  std::uint16_t thread = 0;
+  std::uint16_t epoch = 0;
 };
 
 class Accesses {
@@ -27,9 +27,10 @@ class Accesses {
   // What touches memory from now on is `operation`, until the next call.
   void begin(const Operation& operation);
 
-  // Ends the process with a line if these bytes are not the GPU's, or somebody else may touch them
-  // at the same time. `size` bytes of one thread.
-  void touch(const void* address, std::size_t size, Access access, const Place& place);
+  // Ends the process with a line if these bytes are not of that kind, or somebody else may touch
+  // them at the same time. `size` bytes of one thread.
+  void touch(const void* address, std::size_t size, Access access, const Place& place,
+             Kind kind = Kind::device);
   // The same of a variable of the program: a constant, or shared by the threads of a block, and
   // another one in each block.
   void touch_shared(const void* address, std::size_t size, Access access, const Place& place);
@@ -38,9 +39,11 @@ class Accesses {
 
  private:
   void touch(Cell& cell, Access access, const Place& place);
-  void check(const Stamp& earlier, Access access, const Place& place);
-  [[noreturn]] void collision(const Stamp& earlier) const;
-  void stamp_read(Stamp& read, const Place& place) const;
+  void check(const Touch& earlier, const Place& place);
+  bool is_over(const Touch& earlier);
+  [[noreturn]] void collision(const Touch& earlier) const;
+  // Adds this thread to a touch of the operation that runs, or begins another one.
+  void add(Touch& touch, const Place& place) const;
 
   Memory& memory_;
   std::vector<Operation> operations_;  // that have begun

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -27,7 +28,7 @@ std::uint64_t draw(std::uint64_t below) { return engine() % below; }
 void misuse(const std::string& what) { misuse_in_handler(what.c_str(), ""); }
 
 void misuse_in_handler(const char* what, const char* operation) {
-  for (const char* part : {const_cast<const char*>(prefix), what, operation, "\n"}) say(part);
+  for (const char* part : {static_cast<const char*>(prefix), what, operation, "\n"}) say(part);
   std::abort();
 }
 

@@ -47,6 +47,7 @@ class Block {
         const std::function<void()>& kernel);
   void run();
 
+  bool has_current() const { return current_ != nullptr; }
   Thread& current() { return *current_; }
   // Returns when the scheduler has come back to this thread.
   void leave(State state) {
@@ -69,7 +70,8 @@ class Block {
   context::fiber scheduler_;
 };
 
-Block* block_of_now = nullptr;
+// Of this thread of the host: others read files meanwhile.
+thread_local Block* block_of_now = nullptr;
 
 context::pooled_fixedsize_stack& stacks() {
   static context::pooled_fixedsize_stack pool(kStackBytes);
@@ -81,7 +83,7 @@ Block::Block(const std::string& name, unsigned index, unsigned num_threads,
     : name_(name), threads_(num_threads) {
   for (unsigned i = 0; i < num_threads; ++i) {
     auto& thread = threads_[i];
-    thread.place = {index, i, 0};
+    thread.place = {index, static_cast<std::uint16_t>(i), 0};
     thread.fiber = context::fiber(std::allocator_arg, stacks(), [&](context::fiber&& back) {
       scheduler_ = std::move(back);
       thread.stack_top = static_cast<const std::byte*>(__builtin_frame_address(0));
@@ -197,7 +199,7 @@ void run_kernel(const std::string& name, const Grid& grid, const std::function<v
 }
 
 const Place* running_thread() {
-  if (block_of_now == nullptr) return nullptr;
+  if (block_of_now == nullptr || !block_of_now->has_current()) return nullptr;
   const auto& thread = block_of_now->current();
   return thread.is_in_kernel ? &thread.place : nullptr;
 }
@@ -213,11 +215,13 @@ void may_give_way() {
 }
 
 void enter_kernel() { block_of_now->current().is_in_kernel = true; }
+void leave_kernel() { block_of_now->current().is_in_kernel = false; }
 
-OutsideOfKernel::OutsideOfKernel() : is_in_kernel_(block_of_now->current().is_in_kernel) {
+OutsideOfKernel::OutsideOfKernel()
+    : is_in_kernel_(block_of_now->current().is_in_kernel), before_(is_in_kernel_) {
   is_in_kernel_ = false;
 }
-OutsideOfKernel::~OutsideOfKernel() { is_in_kernel_ = true; }
+OutsideOfKernel::~OutsideOfKernel() { is_in_kernel_ = before_; }
 
 void sync_threads() {
   const OutsideOfKernel waiting;

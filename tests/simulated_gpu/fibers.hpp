@@ -32,6 +32,7 @@ class OutsideOfKernel {
 
  private:
   bool& is_in_kernel_;
+  bool before_;
 };
 
 bool is_on_its_stack(const void* address);

@@ -11,11 +11,6 @@ namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 
-std::uint64_t first_seed() {
-  const char* const given = std::getenv("TALLY_GPU_SEED");
-  return given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
-}
-
 Gpu* make_gpu() {
   seed(first_seed());
   return new Gpu;  // lives as long as the process: its memory is freed by destructors at exit
@@ -26,6 +21,11 @@ Gpu* make_gpu() {
 Gpu& gpu() {
   static Gpu* const kGpu = make_gpu();
   return *kGpu;
+}
+
+std::uint64_t first_seed() {
+  const char* const given = std::getenv("TALLY_GPU_SEED");
+  return given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
 }
 
 void restart(std::uint64_t number) {

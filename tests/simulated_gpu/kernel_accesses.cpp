@@ -9,14 +9,14 @@
 #include "fibers.hpp"
 #include "gpu_state.hpp"
 
-extern char __data_start, _end, __executable_start;  // NOLINT: the linker's names
+extern char _end, __executable_start;  // NOLINT: the linker's names
 
 namespace simulated_gpu {
 namespace {
 
 constexpr unsigned kMostThreads = 1024;  // of a block, on all GPUs
 
-const Launch* launch_of_now = nullptr;
+thread_local const Launch* launch_of_now = nullptr;
 
 bool is_within(const void* address, const void* begin, std::size_t num_bytes) {
   const auto* const first = static_cast<const char*>(begin);

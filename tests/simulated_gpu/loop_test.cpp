@@ -115,8 +115,8 @@ class LoopOnSimulatedGpu : public testing::Test {
     data::BatchReader reader(set, grid, {0, grid.num_batches()}, slots,
                              {.threads = kReadThreads, .held = held});
     ReaderSource source(reader);
-    predictions::PredictionLog log(task->columns(), "/tmp", 1 << 20);
-    predictions::PredictionLog kept(task->kept_columns(), "/tmp", 1 << 20);
+    predictions::PredictionLog log(task->columns(), folder_.path(), 1 << 20);
+    predictions::PredictionLog kept(task->kept_columns(), folder_.path(), 1 << 20);
     NoObserver observer;
     exact::State state(task->layout());
     const auto before = simulated_gpu::num_host_waits();

@@ -31,9 +31,13 @@ void explain_fault(int signal, siginfo_t* info, void*) {
   if (found->kind == Kind::device) {
     misuse_in_handler("the host touches memory of the GPU, or some that was freed", "");
   }
-  const auto& locks = found->locks;  // by whole pages
-  misuse_in_handler("the host touches page-locked memory, and does not know that this is over: ",
-                    locks.empty() ? "?" : locks.back().operation.c_str());
+  const auto* const address = static_cast<const std::byte*>(info->si_addr);
+  for (const auto& lock : found->locks) {
+    if (address < lock.begin - kPage || address >= lock.end + kPage) continue;  // by whole pages
+    misuse_in_handler("the host touches page-locked memory, and does not know that this is over: ",
+                      lock.operation.c_str());
+  }
+  misuse_in_handler("the host touches page-locked memory that it must not", "");
 }
 
 }  // namespace

@@ -16,18 +16,21 @@ namespace simulated_gpu {
 
 enum class Kind { device, pinned };
 
-// What has touched a byte last.
-struct Stamp {
-  std::uint32_t operation = 0;  // of all, from 1; 0: nothing
-  std::uint32_t block = 0;
-  std::uint32_t thread = 0;
-  std::uint32_t epoch = 0;  // barriers of the block that came before
-  bool is_atomic = false;
-  bool by_many_threads = false;
-  bool by_many_blocks = false;
+// Who touched a byte: a thread of an operation, or several of them.
+struct Touch {
+  std::uint32_t operation = 0;  // of all, from 1; 0: nobody
+  std::uint32_t block : 30 = 0;
+  std::uint32_t by_many_threads : 1 = 0;
+  std::uint32_t by_many_blocks : 1 = 0;
+  std::uint16_t thread = 0;
+  std::uint16_t epoch = 0;  // barriers of the block that came before
 };
+// The last touches of a byte of each kind.
 struct Cell {
-  Stamp write, read;
+  Touch write;
+  Touch atomic;
+  Touch read;
+  Touch read_elsewhere;  // by an operation that is not in order with that of `read`
 };
 struct Page {
   Cell whole;                    // of all its bytes, until they differ

@@ -57,6 +57,33 @@ __global__ void reads_what_others_add_to(const Memory memory) {
   }
 }
 
+__global__ void sets_what_others_add_to(const Memory memory) {
+  if (threadIdx.x == 0) *memory.sum = 0;
+  atomicAdd(memory.sum, 1ull);
+}
+
+__global__ void reads_a_sum_that_grows(const Memory memory) {
+  atomicAdd(memory.sum, 1ull);
+  if (threadIdx.x == 0) memory.values[0] = static_cast<int>(*memory.sum);
+}
+
+__global__ void reads_a_sum_of_all_blocks(const Memory memory) {
+  atomicAdd(memory.sum, 1ull);
+  __syncthreads();
+  if (threadIdx.x == 0) memory.values[blockIdx.x] = static_cast<int>(*memory.sum);
+}
+
+// Correct: a barrier stands between what others read and what is written.
+__global__ void shifts(const Memory memory) {
+  __shared__ int table[kThreads + 1];
+  table[threadIdx.x] = static_cast<int>(threadIdx.x);
+  __syncthreads();
+  const int next = table[(threadIdx.x + 1) % kThreads];
+  __syncthreads();
+  table[threadIdx.x] += next;
+  memory.values[threadIdx.x] = table[threadIdx.x];
+}
+
 __global__ void blocks_write_the_same(const Memory memory) {
   memory.values[threadIdx.x] = static_cast<int>(threadIdx.x);
 }
@@ -120,6 +147,9 @@ const std::vector<Fault> kFaults{
     {"overwrites_what_others_read", overwrites_what_others_read, "two threads of"},
     {"adds_without_atomics", adds_without_atomics, "two threads of"},
     {"reads_what_others_add_to", reads_what_others_add_to, "two threads of"},
+    {"sets_what_others_add_to", sets_what_others_add_to, "two threads of"},
+    {"reads_a_sum_that_grows", reads_a_sum_that_grows, "two threads of"},
+    {"reads_a_sum_of_all_blocks", reads_a_sum_of_all_blocks, "two threads of", kThreads, 2},
     {"blocks_write_the_same", blocks_write_the_same, "two threads of", kThreads, 2},
     {"writes_too_far", writes_too_far, "memory that is not the GPU's"},
     {"reads_too_far", reads_too_far, "memory that is not the GPU's"},
@@ -155,7 +185,10 @@ INSTANTIATE_TEST_SUITE_P(All, PlantedFaultDeathTest, testing::ValuesIn(kFaults),
                          [](const auto& fault) { return std::string(fault.param.name); });
 
 TEST(KernelTest, WithoutFaultsRunsInEveryOrder) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) run({"correct", correct, "", kThreads, 2}, seed);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    run({"correct", correct, "", kThreads, 2}, seed);
+    run({"shifts", shifts, ""}, seed);
+  }
 }
 
 }  // namespace

@@ -131,8 +131,11 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t num_bytes, c
   auto& held = pinned(on_host, num_bytes, name);
   const int number = call.number_of(stream);
   const auto operation = gpu().streams.enqueue(number, name, [=](const Operation& one) {
-    on_device(one, on_gpu, num_bytes, to_host ? Access::read : Access::write,
-              [&] { std::memcpy(to, from, num_bytes); });
+    on_device(one, on_gpu, num_bytes, to_host ? Access::read : Access::write, [&] {
+      gpu().accesses.touch(on_host, num_bytes, to_host ? Access::write : Access::read, {},
+                           Kind::pinned);
+      std::memcpy(to, from, num_bytes);
+    });
   });
   gpu().memory.lock(held, {on_host, on_host + num_bytes, to_host, number, operation, name});
   return call.end(cudaSuccess);

@@ -2,10 +2,9 @@
 // - What a stream is given runs later, when a call of the runtime lets it, in an order that a seed
 //   decides and that streams and events allow (streams.hpp).
 // - Memory of the GPU cannot be touched by the host, and page-locked memory not while a copy of it
-// may
-//   be under way (memory.hpp).
-// - Kernels are the .cu files themselves, compiled as C++. Each access is looked at: operations and
-//   threads that touch the same byte must be in order (accesses.hpp, fibers.hpp).
+//   may be under way (memory.hpp).
+// - Kernels are the .cu files themselves, compiled as C++. Their accesses are looked at: operations
+//   and threads that touch the same byte must be in order (accesses.hpp, fibers.hpp).
 // What breaks a rule ends the process with a line that names the call and the seed.
 #pragma once
 
@@ -19,8 +18,10 @@
 namespace simulated_gpu {
 
 // A new GPU, whose chances follow from the seed. All memory, streams and events are given back
-// before. The first one has the seed TALLY_GPU_SEED, or 1.
+// before. The first one has first_seed().
 void restart(std::uint64_t seed);
+// TALLY_GPU_SEED, or 1.
+std::uint64_t first_seed();
 
 // The `nth` call of `function` from now on fails with `error`: 1 is the next one.
 void fail_call(const std::string& function, int nth, cudaError_t error);

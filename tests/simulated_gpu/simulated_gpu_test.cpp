@@ -124,6 +124,41 @@ TEST_F(SimulatedGpuDeathTest, TwoStreamsShareMemoryWithoutAnEvent) {
   results.synchronize();
 }
 
+// A write after two reads on streams of their own, of which it waits for one.
+TEST_F(SimulatedGpuDeathTest, OneOfTwoReadersIsNotWaitedFor) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    simulated_gpu::restart(seed);
+    const HostBuffer first(100, gpu_), second(100, gpu_);
+    const DeviceBuffer there(100, gpu_);
+    const Stream one(gpu_), other(gpu_), writes(gpu_);
+    const Event read(gpu_);
+    one.copy_to_host(first.data(), there.bytes());
+    other.copy_to_host(second.data(), there.bytes());
+    read.record(other);
+    EXPECT_DEATH(
+        {
+          writes.wait_for(read);
+          writes.fill_zero(there.bytes());
+          for (const auto* stream : {&one, &other, &writes}) stream->synchronize();
+        },
+        "no event puts them in order");
+  }
+}
+
+TEST_F(SimulatedGpuDeathTest, AResultIsCopiedBackBeforeItIsThere) {
+  const HostBuffer host(100, gpu_);
+  const DeviceBuffer from(100, gpu_), to(100, gpu_);
+  const Stream one(gpu_), other(gpu_);
+  EXPECT_DEATH(
+      {
+        one.copy_to_host(host.data(), from.bytes());
+        other.copy_to_device(to.data(), host.bytes());
+        one.synchronize();
+        other.synchronize();
+      },
+      "no event puts them in order");
+}
+
 TEST_F(SimulatedGpuDeathTest, AnEventIsUsedAfterItsEnd) {
   const Stream stream(gpu_);
   void* handle = nullptr;

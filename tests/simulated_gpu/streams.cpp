@@ -30,13 +30,6 @@ int Streams::create() {
   return num_created_;
 }
 
-void Streams::close(int stream) { queues_.at(stream).open = false; }
-
-bool Streams::is_open(int stream) const {
-  const auto found = queues_.find(stream);
-  return found != queues_.end() && found->second.open;
-}
-
 std::int64_t Streams::add(int stream, Queued queued) {
   auto& queue = queues_.at(stream);
   join(queue.known, host_);

@@ -32,9 +32,6 @@ struct Point {
 class Streams {
  public:
   int create();
-  // What it still holds runs all the same.
-  void close(int stream);
-  bool is_open(int stream) const;
 
   using Run = std::function<void(const Operation&)>;
   // Returns the number of the operation.
@@ -64,7 +61,6 @@ class Streams {
     std::int64_t num_enqueued = 0;
     std::int64_t num_over = 0;
     Clock known;  // at its end
-    bool open = true;
   };
   std::int64_t add(int stream, Queued queued);
   bool is_ready(const Queue& queue) const;

@@ -1,6 +1,6 @@
 // What kernels need of CUDA's language, as C++ that runs on a CPU: the threads of a block are
 // fibers (fibers.hpp), compiled with -fsanitize=thread, whose calls at each access are ours
-// (accesses.cpp).
+// (sanitizer_calls.cpp).
 #pragma once
 
 #include <cstring>
@@ -43,6 +43,7 @@ struct Launch {
 cudaError_t launch(Launch launch, cudaStream_t stream);
 
 void enter_kernel();  // by each thread
+void leave_kernel();
 void sync_threads();
 bool all_of_lanes(unsigned mask, bool predicate);
 // The bytes that lane `source` of the mask's lanes has at `value`, in the place of one's own.
@@ -86,6 +87,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Arguments...), dim3 grid, dim3 block
     const auto* const values = copied.get();
     simulated_gpu::enter_kernel();  // what came before was read by the host
     std::apply(function, *values);
+    simulated_gpu::leave_kernel();
   };
   return simulated_gpu::launch(
       {grid, block, thread, &typeid(*copied), copied.get(), sizeof *copied}, stream);

@@ -1,5 +1,6 @@
 // The part of CUDA's runtime that Tally calls, for tests on machines without a GPU: same names,
-// same meanings, found in the place of NVIDIA's header. gpu.hpp says what such a GPU does.
+// same meanings, found in the place of NVIDIA's header. simulated_gpu.hpp says what such a GPU
+// does.
 #pragma once
 
 #include <cstddef>

@@ -23,9 +23,9 @@ class Reducer {
   virtual std::string description() const = 0;  // "nccl 2.28.9 (/opt/…/libnccl.so.2)"
 };
 
-// Collective. automatic: NCCL for several ranks with CUDA devices, MPI otherwise. The request and the
-// kind of device are the same on all ranks. Throws AgreedFailure(environment) if it cannot be had.
-// The reducer is destroyed by all ranks together, before `comm`.
+// Collective. automatic: NCCL for several ranks with CUDA devices, MPI otherwise. The request and
+// the kind of device are the same on all ranks. Throws AgreedFailure(environment) if it cannot be
+// had. The reducer is destroyed by all ranks together, before `comm`.
 std::unique_ptr<Reducer> make_reducer(ReduceRequest request, const device::Device& device,
                                       const Communicator& comm);
 

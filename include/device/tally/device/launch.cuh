@@ -1,5 +1,5 @@
-// How kernels are started: a call instead of <<<>>>, so that tests can compile a kernel for a GPU that
-// they play themselves. For .cu files alone.
+// How kernels are started: a call instead of <<<>>>, so that tests can compile a kernel for a GPU
+// that they play themselves. For .cu files alone.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,8 +12,9 @@
 
 namespace tally::device {
 
-// Enqueues on `stream`, a cudaStream_t, a kernel of `blocks` blocks of `threads` threads each, without
-// dynamic shared memory. Throws Error(environment) naming the kernel if the GPU does not take it.
+// Enqueues on `stream`, a cudaStream_t, a kernel of `blocks` blocks of `threads` threads each,
+// without dynamic shared memory. Throws Error(environment) naming the kernel if the GPU does not
+// take it.
 template <class... Arguments>
 void launch(std::string_view name, void (*kernel)(Arguments...), std::int64_t blocks, int threads,
             void* stream, std::type_identity_t<Arguments>... arguments) {

@@ -38,7 +38,7 @@ struct PackageFacts {
   std::string library_sha256;             // of the compiled library
   bool channels_last = false;             // how its four-dimensional inputs lie in memory
   std::vector<std::string> cpu_features;  // that it needs, as /proc/cpuinfo names them
-  // Its code numbers the values of a tensor in 32 bits: more samples would overflow them.
+  // Samples of a batch: code for GPUs may number the values of a tensor in 32 bits.
   std::int64_t largest_batch = std::numeric_limits<std::int64_t>::max();
 };
 
