@@ -52,7 +52,7 @@ TEST(WithoutCuda, WhatNeedsItRefuses) {
   EXPECT_THROW(device::check_launch("a kernel"), Error);
   EXPECT_THROW(metrics::launch_label_rows({}, nullptr), Error);
   EXPECT_THROW(metrics::launch_score_rows({}, nullptr), Error);
-  EXPECT_THROW(metrics::launch_carry(nullptr, 0, nullptr), Error);
+  EXPECT_THROW(metrics::launch_carry(nullptr, nullptr, 0, nullptr), Error);
   EXPECT_THROW(preprocess::launch_convert({}, nullptr), Error);
   EXPECT_THROW(comm::load_nccl(), Error);
 }
