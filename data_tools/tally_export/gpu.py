@@ -22,7 +22,7 @@ LEAST_SAMPLES = 32  # a package is compared with its module in batches of up to 
 @contextmanager
 def gpu_compiler() -> Iterator[None]:
     """PyTorch's defaults round factors of convolutions to TF32: then folding a normalisation into weights changes results,
-    and `tally` computes as the package is compiled, without TF32. The linker finds CUDA's stubs by CUDA_HOME alone."""
+    and `tally` computes as the package is compiled, without TF32. The linker finds libcuda by CUDA_HOME alone."""
     backends = (torch.backends.cudnn, torch.backends.cuda.matmul)
     before = [backend.allow_tf32 for backend in backends]
     try:

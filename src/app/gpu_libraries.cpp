@@ -11,10 +11,6 @@ namespace {
 constexpr int kCudaMajor = 1000;
 constexpr int kCudnnMajor = 10000;
 
-bool goes_with(int loaded, int compiled, int major) {
-  return loaded / major == compiled / major && loaded >= compiled;
-}
-
 std::string problem(std::string_view library, int loaded, std::string_view who, int compiled) {
   return format("{} {} is loaded, but {} was compiled with {}", library, loaded, who, compiled);
 }

@@ -9,6 +9,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/loaded_libraries.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/runtime.hpp>
@@ -31,12 +32,7 @@ struct PeerFailure : Error {
   using Error::Error;
 };
 
-constexpr int kNcclMajor = 10000;
-
-// Within a major version NCCL's binary interface only grows.
-bool goes_with(int loaded, int compiled) {
-  return loaded / kNcclMajor == compiled / kNcclMajor && loaded >= compiled;
-}
+constexpr int kMajorStep = 10000;  // 22809 is 2.28.9
 
 std::int64_t seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
@@ -82,10 +78,10 @@ std::string NcclReducer::description() const {
 void NcclReducer::check_version() {
   agree_on(comm_, [&] {
     check(calls_.get_version(version_), "the version");
-    if (goes_with(version_, calls_.header_version)) return;
+    if (goes_with(version_, calls_.header_version, kMajorStep)) return;
     throw Error(ErrorKind::environment,
                 format("this tally needs NCCL {} or a later {}.x, but {} is {}",
-                       nccl_version_text(calls_.header_version), calls_.header_version / kNcclMajor,
+                       nccl_version_text(calls_.header_version), calls_.header_version / kMajorStep,
                        calls_.path, nccl_version_text(version_)),
                 "Run it with the LibTorch it was built with, or use '--reduce mpi'.");
   });

@@ -8,10 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "graph_edit.hpp"
-#include "onednn_graph_fixture.hpp"
 #include "pixel_reductions.hpp"
-#include "profiled_graph.hpp"
-#include "script_net.hpp"
+#include "rewritten_net.hpp"
 
 namespace tally::model {
 namespace {
@@ -19,26 +17,15 @@ namespace {
 class PixelReductionsTest : public OnednnGraphTest {};
 
 // What a function gives whose line is `returned`, of images `x`.
-class Reduced {
+class Reduced : public RewrittenNet {
  public:
   Reduced(const std::string& returned, const at::Tensor& x)
-      : net_(frozen_net({}, "def forward(self, x):\n    return " + returned + "\n")),
-        profile_(profile_shapes(*net_.get_method("forward").graph(), {net_._ivalue(), x})) {
-    reduce_pixels_by_pools(*profile_.graph);
-  }
+      : RewrittenNet({}, "def forward(self, x):\n    return " + returned + "\n", x,
+                     reduce_pixels_by_pools) {}
   bool has(Kinds kinds) const {
-    return std::ranges::any_of(profile_.graph->nodes(),
+    return std::ranges::any_of(graph().nodes(),
                                [&](const auto* node) { return is_a(node, kinds); });
   }
-  at::Tensor operator()(const at::Tensor& x) const {
-    const torch::jit::Code code(profile_.graph, "forward");
-    return run_code(code, {net_._ivalue(), x}).toTensor();
-  }
-  at::Tensor plain(const at::Tensor& x) const { return plain_scores(net_, x); }
-
- private:
-  torch::jit::Module net_;
-  Profile profile_;
 };
 
 constexpr Kinds kMeans{"aten::mean", "aten::adaptive_avg_pool2d"};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/ops/full.h>
@@ -12,9 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "graph_edit.hpp"
-#include "onednn_graph_fixture.hpp"
 #include "profiled_graph.hpp"
-#include "script_net.hpp"
+#include "rewritten_net.hpp"
 
 namespace tally::model {
 namespace {
@@ -23,32 +23,21 @@ class SmallFactorsTest : public OnednnGraphTest {};
 
 // What a function gives whose line is `returned`: of images `x`, a scale of each sample and
 // channel, and weights `w` and `b` of each channel.
-class Joined {
+class Joined : public RewrittenNet {
  public:
   Joined(const std::string& returned, const at::Tensor& x)
-      : net_(frozen_net({{"w", at::randn({1, x.size(1), 1, 1}).to(x.options())},
-                         {"b", at::randn({1, x.size(1), 1, 1}).to(x.options())}},
-                        "def forward(self, x):\n    scale = torch.mean(x, [2, 3], True)\n    "
-                        "scaled = x * scale\n    return " +
-                            returned + "\n")),
-        profile_(profile_shapes(*net_.get_method("forward").graph(), {net_._ivalue(), x})) {
-    join_small_factors(*profile_.graph);
-  }
+      : RewrittenNet({{"w", at::randn({1, x.size(1), 1, 1}).to(x.options())},
+                      {"b", at::randn({1, x.size(1), 1, 1}).to(x.options())}},
+                     "def forward(self, x):\n    scale = torch.mean(x, [2, 3], True)\n"
+                     "    scaled = x * scale\n    return " +
+                         returned + "\n",
+                     x, join_small_factors) {}
   // Products and sums with as many results as x has numbers.
   std::int64_t num_large(const at::Tensor& x) const {
-    return std::ranges::count_if(profile_.graph->nodes(), [&](const torch::jit::Node* node) {
+    return std::ranges::count_if(graph().nodes(), [&](const torch::jit::Node* node) {
       return is_a(node, {"aten::add", "aten::mul"}) && sizes_of(node->output()) == x.sizes().vec();
     });
   }
-  at::Tensor operator()(const at::Tensor& x) const {
-    const torch::jit::Code code(profile_.graph, "forward");
-    return run_code(code, {net_._ivalue(), x}).toTensor();
-  }
-  at::Tensor plain(const at::Tensor& x) const { return plain_scores(net_, x); }
-
- private:
-  torch::jit::Module net_;
-  Profile profile_;
 };
 
 struct Line {
@@ -92,28 +81,24 @@ TEST_P(SmallFactorsTest, WhatIsWrittenOverIsReadBefore) {
   const auto x = images(4);
   for (const std::string write :
        {"x.masked_fill_(x > 0.5, 0.)", "scale.masked_fill_(scale > 0., 0.)"}) {
-    const auto net = frozen_net(
+    const RewrittenNet net(
         {{"w", at::randn({1, x.size(1), 1, 1}).to(x.options())}},
         "def forward(self, given):\n    x = given + 0.\n    scale = torch.mean(x, [2, 3], True)\n"
         "    scaled = x * scale\n    " +
-            write + "\n    return scaled * self.w + (x.exp() + scale)\n");
-    const auto profile = profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), x});
-    join_small_factors(*profile.graph);
-    const torch::jit::Code code(profile.graph, "forward");
-    EXPECT_TRUE(run_code(code, {net._ivalue(), x}).toTensor().equal(plain_scores(net, x))) << write;
+            write + "\n    return scaled * self.w + (x.exp() + scale)\n",
+        x, join_small_factors);
+    EXPECT_TRUE(net(x).equal(net.plain(x))) << write;
   }
 }
 
 TEST_P(SmallFactorsTest, OtherTypesStayAsTheyAre) {
-  for (const auto type : {at::kLong, at::kHalf}) {
-    const auto x = at::full({4, 16, 8, 8}, 1e-3).to(type);
-    const auto net =
-        frozen_net({{"a", at::full({16, 1, 1}, 300.).to(type)}},
-                   "def forward(self, x):\n    return (x * self.a) * self.a + (x + x * self.a)\n");
-    const auto profile = profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), x});
-    join_small_factors(*profile.graph);
-    const torch::jit::Code code(profile.graph, "forward");
-    EXPECT_TRUE(run_code(code, {net._ivalue(), x}).toTensor().equal(plain_scores(net, x)));
+  for (const auto& [type, number] : {std::pair(at::kLong, 3.), std::pair(at::kHalf, 1e-3)}) {
+    const auto x = at::full({4, 16, 8, 8}, number).to(type);
+    const RewrittenNet net(
+        {{"a", at::full({16, 1, 1}, 300.).to(type)}},
+        "def forward(self, x):\n    return (x * self.a) * self.a + (x + x * self.a)\n", x,
+        join_small_factors);
+    EXPECT_TRUE(net(x).equal(net.plain(x))) << type;
   }
 }
 

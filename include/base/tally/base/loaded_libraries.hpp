@@ -18,4 +18,10 @@ std::vector<std::string> copies_of(std::string_view name, const std::vector<std:
 void require_single_copies(const std::vector<std::string_view>& names,
                            const std::vector<std::string>& loaded);
 
+// Whether a library of version `loaded` does for what was compiled with `compiled`: within a major
+// version, numbers of which begin every `major_step`, binary interfaces only grow.
+constexpr bool goes_with(int loaded, int compiled, int major_step) {
+  return loaded / major_step == compiled / major_step && loaded >= compiled;
+}
+
 }  // namespace tally
