@@ -15,7 +15,7 @@
 #include <tally/weights/file_kind.hpp>
 
 #include "cpu_module.hpp"
-#include "gpu_graph.hpp"
+#include "gpu_module.hpp"
 #include "graph_state.hpp"
 #include "memory_reader.hpp"
 #include "refusal.hpp"
@@ -82,7 +82,9 @@ struct ScriptModule::Impl {
   torch::jit::Module module;
   Arguments arguments;
   std::vector<std::string> outputs;   // by the card
-  std::optional<CpuModule> compiled;  // once frozen, on the CPU; takes the module's place
+  // Once frozen, on the CPU or a GPU: takes the module's place.
+  std::optional<CpuModule> compiled;
+  std::optional<GpuModule> on_gpu;
 };
 
 ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
@@ -125,9 +127,13 @@ std::int64_t ScriptModule::least_rows() const {
   return impl_->compiled ? impl_->compiled->least_rows() : 1;
 }
 
-std::string ScriptModule::form() const { return impl_->compiled ? impl_->compiled->form() : ""; }
+std::string ScriptModule::form() const {
+  if (impl_->on_gpu) return impl_->on_gpu->form();
+  return impl_->compiled ? impl_->compiled->form() : "";
+}
 
 std::vector<std::string> ScriptModule::notes() const {
+  if (impl_->on_gpu) return impl_->on_gpu->notes();
   return impl_->compiled ? impl_->compiled->notes() : std::vector<std::string>();
 }
 
@@ -194,13 +200,14 @@ void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
     torch::jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/!is_training);
     keeps_state_ = is_training || model::keeps_state(*graph);
     const bool on_cpu = device_.kind == DeviceKind::cpu;
-    if (!on_cpu) {
-      obey_settings(*graph);
-      move_to_device(*graph, torch_device(device_));
-    }
-    if (on_cpu && !is_training) {  // afterwards nothing else holds the weights as they were
-      impl_->compiled.emplace(std::exchange(impl_->module, torch::jit::Module("frozen")),
-                              impl_->arguments, name_, kernels);
+    if (on_cpu && is_training) return;
+    // Afterwards nothing else holds the weights as they were.
+    auto module = std::exchange(impl_->module, torch::jit::Module("frozen"));
+    if (on_cpu) {
+      impl_->compiled.emplace(std::move(module), impl_->arguments, name_, kernels);
+    } else {
+      impl_->on_gpu.emplace(std::move(module), impl_->arguments, name_, torch_device(device_),
+                            /*may_fuse=*/!keeps_state_);
     }
   } catch (...) {
     throw torch_error(format("model '{}' cannot be prepared", name_),
@@ -222,11 +229,13 @@ std::vector<TrainingOperator> ScriptModule::training_operators() const {
 Tensors ScriptModule::run(Tensors inputs) {
   return guarded([&] {
     if (impl_->compiled) return impl_->compiled->run(inputs);
+    if (impl_->on_gpu) return impl_->on_gpu->run(inputs);
     return impl_->module.forward(impl_->arguments.of(inputs));
   });
 }
 
 Tensors ScriptModule::rehearse(Tensors inputs) {
+  if (impl_->on_gpu) return guarded([&] { return impl_->on_gpu->rehearse(inputs); });
   if (!impl_->compiled) return run(std::move(inputs));
   return guarded([&] { return impl_->compiled->rehearse(inputs); });
 }

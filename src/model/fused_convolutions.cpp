@@ -1,0 +1,178 @@
+#include "fused_convolutions.hpp"
+
+#include <optional>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/cudnn_convolution_add_relu.h>
+#include <ATen/ops/cudnn_convolution_relu.h>
+#include <ATen/ops/relu.h>
+#include <torch/csrc/jit/ir/alias_analysis.h>
+#include <torch/csrc/jit/ir/constants.h>
+
+#include "graph_edit.hpp"
+#include "own_operators.hpp"
+
+namespace tally::model {
+namespace {
+
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Value;
+
+constexpr const char* kConvolution = "tally::convolution_relu";
+constexpr const char* kConvolutionSum = "tally::convolution_add_relu";
+
+// The arguments that both operators share.
+struct Call {
+  const at::Tensor &input, &weight, &bias;
+  at::IntArrayRef stride, padding, dilation;
+
+  bool suits_cudnn() const {
+    const auto type = input.scalar_type();
+    return input.is_cuda() && input.dim() == 4 && input.numel() > 0 &&
+           type == weight.scalar_type() && type == bias.scalar_type();
+  }
+  at::Tensor convolve() const {
+    return at::convolution(input, weight, bias, stride, padding, dilation, /*transposed=*/false,
+                           /*output_padding=*/{0, 0}, /*groups=*/1);
+  }
+  // Along dimension 2 or 3.
+  std::int64_t out_size(std::size_t dimension) const {
+    const auto i = dimension - 2;
+    const auto window = dilation[i] * (weight.sizes()[dimension] - 1) + 1;
+    return (input.sizes()[dimension] + 2 * padding[i] - window) / stride[i] + 1;
+  }
+  // cuDNN does not repeat what is smaller than the result.
+  bool fits(const at::Tensor& other) const {
+    const std::vector<std::int64_t> sizes{input.size(0), weight.size(0), out_size(2), out_size(3)};
+    return other.sizes() == sizes && other.scalar_type() == input.scalar_type();
+  }
+};
+
+at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                    at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation) {
+  const Call call{input, weight, bias, stride, padding, dilation};
+  if (!call.suits_cudnn()) return at::relu(call.convolve());
+  return at::cudnn_convolution_relu(input, weight, bias, stride, padding, dilation, 1);
+}
+
+at::Tensor convolve_and_add(const at::Tensor& input, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& other, at::IntArrayRef stride,
+                            at::IntArrayRef padding, at::IntArrayRef dilation) {
+  const Call call{input, weight, bias, stride, padding, dilation};
+  if (!call.suits_cudnn() || !call.fits(other)) return at::relu(call.convolve() + other);
+  return at::cudnn_convolution_add_relu(input, weight, other, 1, bias, stride, padding, dilation,
+                                        1);
+}
+
+void register_once() {
+  static const auto library = [] {
+    auto made = own_operators();
+    made.def(
+        "convolution_relu(Tensor input, Tensor weight, Tensor bias, int[2] stride, "
+        "int[2] padding, int[2] dilation) -> Tensor",
+        &convolve);
+    made.def(
+        "convolution_add_relu(Tensor input, Tensor weight, Tensor bias, Tensor other, "
+        "int[2] stride, int[2] padding, int[2] dilation) -> Tensor",
+        &convolve_and_add);
+    return made;
+  }();
+}
+
+// In two dimensions, of which weights and settings are constants.
+bool is_suitable(const Node* node) {
+  if (!is_a(node, {"aten::conv2d", "aten::convolution"})) return false;
+  const bool is_settled =
+      constant(node, "stride").isIntList() && constant(node, "padding").isIntList() &&
+      constant(node, "dilation").isIntList() && constant(node, "groups").isInt();
+  const auto weight = constant(node, "weight");
+  if (!is_settled || !weight.isTensor() || constant(node, "groups").toInt() != 1) return false;
+  const bool is_transposed = is_a(node, {"aten::convolution"}) &&
+                             !constant(node, "transposed").equals(at::IValue(false)).toBool();
+  return !is_transposed && weight.toTensor().dim() == 4 && weight.toTensor().is_floating_point() &&
+         constant(node, "stride").toIntVector().size() == 2 &&
+         constant(node, "padding").toIntVector().size() == 2 &&
+         constant(node, "dilation").toIntVector().size() == 2 &&
+         is_tensor_or_none(node->namedInput("bias"));
+}
+
+bool is_relu(const Node* node) {
+  return node != nullptr && is_a(node, {"aten::relu", "aten::relu_"});
+}
+
+// convolution + other. add_() with the convolution on its right would write over `other`.
+bool is_sum_of(const Node* node, const Value* convolved) {
+  const bool adds = is_a(node, {"aten::add", "aten::add_"}) && node->inputs().size() == 3;
+  if (!adds || !is_one(constant(node, "alpha"))) return false;
+  const bool is_left = node->input(0) == convolved;
+  const bool is_right = node->input(1) == convolved && is_a(node, {"aten::add"});
+  return is_left != is_right && is_tensor(node->input(is_left ? 1 : 0));
+}
+
+// Nodes in their order; `sum` may be missing.
+struct Chain {
+  Node *convolution, *sum, *relu;
+};
+
+std::optional<Chain> chain_of(Node* convolution) {
+  Node* const next = only_reader(convolution->output());
+  if (is_relu(next)) return Chain{convolution, nullptr, next};
+  if (next == nullptr || !is_sum_of(next, convolution->output())) return std::nullopt;
+  Node* const relu = only_reader(next->output());
+  if (!is_relu(relu)) return std::nullopt;
+  return Chain{convolution, next, relu};
+}
+
+// Whether all can be computed where the ReLU stands: what is read may not change before.
+bool can_be_joined(Graph& graph, const Chain& chain) {
+  torch::jit::AliasDb aliases(graph.shared_from_this());
+  if (chain.sum == nullptr) {
+    return aliases.moveBeforeTopologicallyValid(chain.convolution, chain.relu);
+  }
+  return aliases.moveBeforeTopologicallyValid(chain.convolution, chain.sum) &&
+         aliases.moveBeforeTopologicallyValid(chain.sum, chain.relu) &&
+         aliases.moveBeforeTopologicallyValid(chain.convolution, chain.sum);
+}
+
+void join(Graph& graph, const Chain& chain) {
+  Node* const convolution = chain.convolution;
+  const torch::jit::WithInsertPoint here(chain.relu);
+  std::vector<Value*> inputs{
+      convolution->namedInput("input"), convolution->namedInput("weight"),
+      bias_or_zeros(graph, convolution, constant(convolution, "weight").toTensor())};
+  if (chain.sum != nullptr) {
+    const bool is_left = chain.sum->input(0) == convolution->output();
+    inputs.push_back(chain.sum->input(is_left ? 1 : 0));
+  }
+  for (const char* name : {"stride", "padding", "dilation"}) {
+    inputs.push_back(convolution->namedInput(name));
+  }
+  register_once();
+  const auto kind =
+      c10::Symbol::fromQualString(chain.sum != nullptr ? kConvolutionSum : kConvolution);
+  replace(graph, graph.create(kind, inputs), chain.relu);
+  if (chain.sum != nullptr) chain.sum->destroy();
+  convolution->destroy();
+}
+
+}  // namespace
+
+int fuse_convolutions(Graph& graph) {
+  std::vector<Node*> convolutions;
+  for (Node* node : graph.nodes()) {
+    if (is_suitable(node)) convolutions.push_back(node);
+  }
+  int num_fused = 0;
+  for (Node* node : convolutions) {
+    const auto chain = chain_of(node);
+    if (!chain || !can_be_joined(graph, *chain)) continue;
+    join(graph, *chain);
+    ++num_fused;
+  }
+  return num_fused;
+}
+
+}  // namespace tally::model

@@ -1,0 +1,47 @@
+// A frozen module on a GPU.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
+
+#include "arguments.hpp"
+#include "network.hpp"
+
+namespace tally::model {
+
+class GpuModule {
+ public:
+  // Changes the graph to what `device` needs (gpu_graph.hpp). `name`: of the model, for notes.
+  // Networks that keep state may not be tried, and so not be fused.
+  GpuModule(torch::jit::Module frozen, Arguments arguments, std::string name, c10::Device device,
+            bool may_fuse);
+
+  // Tries convolutions that are fused with what follows them, the first time: they stay where they
+  // give the same scores twice, and those of the plain network but for rounding.
+  c10::IValue rehearse(const Tensors& inputs);
+  c10::IValue run(const Tensors& inputs);
+
+  // What was done to the graph, or empty.
+  const std::string& form() const { return form_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  torch::jit::Stack stack_of(const Tensors& inputs) const;
+  // Empty, or why the fused graph is of no use.
+  std::string reason_against_fused(const Tensors& inputs) const;
+
+  Arguments arguments_;
+  std::string name_;
+  torch::jit::Module module_;
+  torch::jit::Code plain_;
+  std::optional<torch::jit::Code> fused_;  // in the place of the plain one, if it is there
+  bool is_settled_ = false;
+  std::string form_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace tally::model

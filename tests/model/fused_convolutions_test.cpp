@@ -1,0 +1,155 @@
+// Convolutions that take over what follows them. On the CPU the operator computes what the chain
+// did, so that its place in the graph shows in equal bits.
+#include "fused_convolutions.hpp"
+
+#include <string>
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/randn.h>
+#include <gmock/gmock.h>
+#include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
+
+#include "gpu_graph.hpp"
+#include "gpu_module.hpp"
+#include "script_net.hpp"
+
+namespace tally::model {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class FuseConvolutionsTest : public testing::Test {
+ protected:
+  void SetUp() override { at::manual_seed(1); }
+
+  // Fuses in a network of three convolutions, w1 and w2 of 3 x 3, w3 of 1 x 1; its scores must stay
+  // as they are. Returns how many.
+  int num_fused(const std::string& forward) {
+    module_ = frozen_net({{"w1", at::randn({8, 8, 3, 3})},
+                          {"w2", at::randn({8, 8, 3, 3})},
+                          {"w3", at::randn({8, 8, 1, 1})},
+                          {"b", at::randn({8})}},
+                         forward);
+    const auto x = at::randn({3, 8, 9, 9});
+    const auto before = module_.forward({x.clone()}).toTensor();
+    const auto graph = module_.get_method("forward").graph();
+    const int found = fuse_convolutions(*graph);
+    text_ = graph->toString();
+    EXPECT_TRUE(at::equal(module_.forward({x.clone()}).toTensor(), before)) << text_;
+    return found;
+  }
+
+  torch::jit::Module module_{"none"};
+  std::string text_;
+};
+
+TEST_F(FuseConvolutionsTest, ABlockOfAResidualNetworkIsTwoCalls) {
+  const auto fused = num_fused(R"(
+def forward(self, x):
+  y = torch.relu_(torch.conv2d(x, self.w1, self.b, [1, 1], [1, 1]))
+  y = torch.conv2d(y, self.w2, self.b, [1, 1], [1, 1])
+  y = y.add_(x)
+  return torch.relu_(y)
+)");
+  EXPECT_EQ(fused, 2);
+  EXPECT_THAT(text_, HasSubstr("tally::convolution_relu("));
+  EXPECT_THAT(text_, HasSubstr("tally::convolution_add_relu("));
+  EXPECT_THAT(text_, Not(HasSubstr("aten::")));
+}
+
+TEST_F(FuseConvolutionsTest, WithoutABiasAndWithStridesItIsTheSame) {
+  EXPECT_EQ(num_fused(R"(
+def forward(self, x):
+  y = torch.relu(torch.conv2d(x, self.w1, None, [2, 1], [0, 1], [1, 2]))
+  return torch.relu(torch.conv2d(y, self.w3) + 1.5 * y)
+)"),
+            2);
+}
+
+TEST_F(FuseConvolutionsTest, OfTwoConvolutionsThatAreAddedOneTakesTheSum) {
+  EXPECT_EQ(num_fused(R"(
+def forward(self, x):
+  return torch.relu(torch.conv2d(x, self.w1, self.b, [1, 1], [1, 1]) + torch.conv2d(x, self.w3, self.b))
+)"),
+            1);
+}
+
+TEST_F(FuseConvolutionsTest, ASumThatRepeatsItsOtherSideIsRight) {
+  EXPECT_EQ(num_fused(R"(
+def forward(self, x):
+  return torch.relu(torch.conv2d(x, self.w3, self.b) + x.mean([2, 3], True))
+)"),
+            1);
+}
+
+TEST_F(FuseConvolutionsTest, WhatIsReadAgainStays) {
+  EXPECT_EQ(num_fused(R"(
+def forward(self, x):
+  y = torch.conv2d(x, self.w3, self.b)
+  z = torch.conv2d(x, self.w1, self.b, [1, 1], [1, 1]) + x
+  return torch.relu(y) + torch.relu(z) + y + z
+)"),
+            0);
+}
+
+TEST_F(FuseConvolutionsTest, WhatIsWrittenOverInBetweenIsReadAsItWas) {
+  EXPECT_EQ(num_fused(R"(
+def forward(self, x):
+  x = x * 2
+  y = torch.conv2d(x, self.w3, self.b)
+  x.mul_(3)
+  return torch.relu(y + x)
+)"),
+            0);
+  EXPECT_EQ(num_fused(R"(
+def forward(self, x):
+  x = x * 2
+  y = torch.conv2d(x, self.w3, self.b) + x
+  x.mul_(3)
+  return torch.relu(y) + x
+)"),
+            1)
+      << "what writes can wait";
+}
+
+TEST_F(FuseConvolutionsTest, ASumThatIsWrittenOverItsOtherSideStays) {
+  EXPECT_EQ(num_fused(R"(
+def forward(self, x):
+  x = x * 2
+  y = torch.relu_(x.add_(torch.conv2d(x, self.w3, self.b)))
+  return y + x
+)"),
+            0);
+}
+
+TEST_F(FuseConvolutionsTest, OtherFactorsGroupsAndDimensionsStay) {
+  EXPECT_EQ(num_fused(R"(
+def forward(self, x):
+  y = torch.relu(torch.add(torch.conv2d(x, self.w3, self.b), x, alpha=2))
+  y = torch.relu(torch.conv2d(y, self.w3[:, :1], self.b, [1, 1], [0, 0], [1, 1], 8))
+  y = torch.relu(torch.conv1d(y[:, :, 0], self.w3[:, :, 0], self.b))
+  return torch.relu(torch.conv_transpose2d(x, self.w3, self.b)) + y[:, :, None]
+)"),
+            0);
+}
+
+// As on a GPU, but for the device.
+TEST(GpuModuleTest, KeepsFusedConvolutionsThatGiveTheSameScores) {
+  const auto module = frozen_net({{"w", at::randn({8, 8, 3, 3})}}, R"(
+def forward(self, x):
+  return torch.relu(torch.conv2d(x, self.w))
+)");
+  const auto x = at::randn({2, 8, 5, 5});
+  const auto plain = torch::jit::Module(module.copy()).forward({x}).toTensor();
+  const auto& schema = module.get_method("forward").function().getSchema();
+  for (const bool may_fuse : {true, false}) {
+    GpuModule on_gpu(module.copy(), Arguments(schema, {}, "net"), "net", c10::kCPU, may_fuse);
+    EXPECT_TRUE(at::equal(on_gpu.run({x}).toTensor(), plain));
+    EXPECT_EQ(on_gpu.form(), may_fuse ? "convolutions fused by cuDNN" : "");
+    EXPECT_TRUE(on_gpu.notes().empty());
+  }
+}
+
+}  // namespace
+}  // namespace tally::model
