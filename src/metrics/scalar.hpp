@@ -42,8 +42,11 @@ constexpr double exp_in_range(double x) {
                                (std::bit_cast<std::uint64_t>(rounded) << kFractionBits));
 }
 
-// exp(x) for x <= 0; never 0, but 2^-1022 or so.
-constexpr double exp_of_negative(double x) { return exp_in_range(std::max(x, kSmallestExponent)); }
+// exp(x) for x <= 0; never 0, but 2^-1022 or so. Not by std::max(), which takes its arguments'
+// addresses: a GPU has none of a constant of the host, and nvcc puts a trap in its place.
+constexpr double exp_of_negative(double x) {
+  return exp_in_range(x < kSmallestExponent ? kSmallestExponent : x);
+}
 
 // ln x for normal x > 0 and for 0, which gives -Inf; with an error of about one unit in the last
 // place. x = 2^n * m with m in [sqrt(1/2), sqrt(2)); with s = (m - 1) / (m + 1),
