@@ -7,7 +7,7 @@ target_precompile_headers(tally_headers PRIVATE
   <string_view> <vector> <fmt/format.h> <fmt/ranges.h>)
 
 function(tally_compile_cold target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
 # tally_room(NAME [COLD] SOURCES a.cpp … [USES base plan …] [VENDOR lib …] [CUDA a_cuda.cpp b.cu …

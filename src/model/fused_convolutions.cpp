@@ -137,16 +137,42 @@ bool can_be_joined(Graph& graph, const Chain& chain) {
          aliases.moveBeforeTopologicallyValid(chain.convolution, chain.sum);
 }
 
+Value* other_side(const Chain& chain) {
+  const bool is_left = chain.sum->input(0) == chain.convolution->output();
+  return chain.sum->input(is_left ? 1 : 0);
+}
+
+// The bias, as the constant that it may be.
+std::optional<at::Tensor> constant_bias(const Node* convolution) {
+  const auto bias = constant(convolution, "bias");
+  return bias.isTensor() ? std::optional(bias.toTensor()) : std::nullopt;
+}
+
+// Where the other side of a sum is a convolution as well, its bias is added with that of the first,
+// which costs nothing. Returns the bias of the first.
+Value* shared_bias(Graph& graph, const Chain& chain) {
+  Value* const own = bias_or_zeros(graph, chain.convolution,
+                                   constant(chain.convolution, "weight").toTensor());
+  if (chain.sum == nullptr) return own;
+  Node* const other = other_side(chain)->node();
+  const auto mine = torch::jit::toIValue(own);
+  if (!is_suitable(other) || only_reader(other->output()) != chain.sum || !mine) return own;
+  const auto theirs = constant_bias(other);
+  if (!theirs || theirs->sizes() != mine->toTensor().sizes()) return own;
+  const auto type = theirs->scalar_type();
+  const auto both = (mine->toTensor().to(at::kDouble) + theirs->to(at::kDouble)).to(type);
+  Value* const bias = graph.insertConstant(both);
+  const torch::jit::WithInsertPoint before(other);
+  other->replaceInputWith(other->namedInput("bias"), graph.insertConstant(at::IValue()));
+  return bias;
+}
+
 void join(Graph& graph, const Chain& chain) {
   Node* const convolution = chain.convolution;
   const torch::jit::WithInsertPoint here(chain.relu);
-  std::vector<Value*> inputs{
-      convolution->namedInput("input"), convolution->namedInput("weight"),
-      bias_or_zeros(graph, convolution, constant(convolution, "weight").toTensor())};
-  if (chain.sum != nullptr) {
-    const bool is_left = chain.sum->input(0) == convolution->output();
-    inputs.push_back(chain.sum->input(is_left ? 1 : 0));
-  }
+  std::vector<Value*> inputs{convolution->namedInput("input"), convolution->namedInput("weight"),
+                             shared_bias(graph, chain)};
+  if (chain.sum != nullptr) inputs.push_back(other_side(chain));
   for (const char* name : {"stride", "padding", "dilation"}) {
     inputs.push_back(convolution->namedInput(name));
   }

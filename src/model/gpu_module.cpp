@@ -3,18 +3,42 @@
 #include <stdexcept>
 #include <utility>
 
+#include <ATen/ops/empty_like.h>
+
 #include <tally/base/format.hpp>
 
 #include "close_enough.hpp"
 #include "fused_convolutions.hpp"
 #include "gpu_graph.hpp"
-#include "graph_state.hpp"
+#include "pool_without_indices.hpp"
 #include "probe_inputs.hpp"
 #include "profiled_graph.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {
 namespace {
+
+constexpr const char* kConvolutions = "convolutions fused by cuDNN";
+constexpr const char* kPools = "pools without indices";
+
+// Enough samples that differ; the host makes them, which takes long for a whole batch.
+constexpr std::int64_t kProbes = 16;
+
+// In the shapes and layouts of `inputs`: probes, one after the other, as often as there is room.
+Tensors repeated_probes(const Tensors& inputs) {
+  Tensors few;
+  for (const auto& input : inputs) few.push_back(input.slice(0, 0, kProbes));
+  few = probe_inputs(few);
+  Tensors all;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    all.push_back(at::empty_like(inputs[i]));
+    for (std::int64_t first = 0; first < inputs[i].size(0); first += kProbes) {
+      const auto part = all[i].slice(0, first, first + kProbes);
+      part.copy_(few[i].slice(0, 0, part.size(0)));
+    }
+  }
+  return all;
+}
 
 torch::jit::Code plain_code(const torch::jit::Module& module, c10::Device device) {
   const auto graph = module.get_method("forward").graph();
@@ -23,13 +47,17 @@ torch::jit::Code plain_code(const torch::jit::Module& module, c10::Device device
   return torch::jit::Code(graph->copy(), "forward");
 }
 
-std::optional<torch::jit::Code> fused_code(const torch::jit::Module& module) {
-  auto graph = module.get_method("forward").graph()->copy();
-  if (fuse_convolutions(*graph) == 0) return std::nullopt;
-  return torch::jit::Code(std::move(graph), "forward");
-}
-
 }  // namespace
+
+// None where nothing can be done.
+std::optional<GpuModule::Fused> GpuModule::fuse(const torch::jit::Module& module) {
+  auto graph = module.get_method("forward").graph()->copy();
+  std::vector<std::string> done;
+  if (fuse_convolutions(*graph) > 0) done.emplace_back(kConvolutions);
+  if (pool_without_indices(*graph) > 0) done.emplace_back(kPools);
+  if (done.empty()) return std::nullopt;
+  return Fused{torch::jit::Code(std::move(graph), "forward"), format("{}", fmt::join(done, ", "))};
+}
 
 GpuModule::GpuModule(torch::jit::Module frozen, Arguments arguments, std::string name,
                      c10::Device device, bool may_fuse)
@@ -37,7 +65,7 @@ GpuModule::GpuModule(torch::jit::Module frozen, Arguments arguments, std::string
       name_(std::move(name)),
       module_(std::move(frozen)),
       plain_(plain_code(module_, device)),
-      fused_(may_fuse ? fused_code(module_) : std::nullopt) {}
+      fused_(may_fuse ? fuse(module_) : std::nullopt) {}
 
 torch::jit::Stack GpuModule::stack_of(const Tensors& inputs) const {
   torch::jit::Stack stack{module_._ivalue()};
@@ -49,30 +77,30 @@ torch::jit::Stack GpuModule::stack_of(const Tensors& inputs) const {
 c10::IValue GpuModule::rehearse(const Tensors& inputs) {
   if (fused_ && !is_settled_) {
     const auto reason = reason_against_fused(inputs);
-    if (reason.empty()) {
-      form_ = "convolutions fused by cuDNN";
-    } else {
+    if (!reason.empty()) {
+      notes_.push_back(format("model '{}' runs without {}: {}", name_, fused_->form, reason));
       fused_.reset();
-      notes_.push_back(format("model '{}' runs without fused convolutions: {}", name_, reason));
     }
   }
   is_settled_ = true;
   return run(inputs);
 }
 
+std::string GpuModule::form() const { return fused_ && is_settled_ ? fused_->form : ""; }
+
 c10::IValue GpuModule::run(const Tensors& inputs) {
   if (!is_settled_) return rehearse(inputs);
-  return run_code(fused_ ? *fused_ : plain_, stack_of(inputs));
+  return run_code(fused_ ? fused_->code : plain_, stack_of(inputs));
 }
 
 std::string GpuModule::reason_against_fused(const Tensors& inputs) const {
   try {
     const auto scores = [&](const torch::jit::Code& code) {
-      return run_code(code, stack_of(probe_inputs(inputs)));  // networks may write over them
+      return run_code(code, stack_of(repeated_probes(inputs)));  // networks may write over them
     };
-    const auto found = scores(*fused_);
+    const auto found = scores(fused_->code);
     constexpr Tolerance kNone{0, 0, 1};
-    check_close_enough(scores(*fused_), found, kNone);
+    check_close_enough(scores(fused_->code), found, kNone);
     check_close_enough(found, scores(plain_));
     return {};
   } catch (const std::exception& error) {

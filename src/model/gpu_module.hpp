@@ -20,16 +20,22 @@ class GpuModule {
   GpuModule(torch::jit::Module frozen, Arguments arguments, std::string name, c10::Device device,
             bool may_fuse);
 
-  // Tries convolutions that are fused with what follows them, the first time: they stay where they
-  // give the same scores twice, and those of the plain network but for rounding.
+  // The first time, tries convolutions that are fused with what follows them, and pools of our own:
+  // they stay if they give the same scores twice, and those of the plain network but for rounding.
   c10::IValue rehearse(const Tensors& inputs);
   c10::IValue run(const Tensors& inputs);
 
   // What was done to the graph, or empty.
-  const std::string& form() const { return form_; }
+  std::string form() const;
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  struct Fused {
+    torch::jit::Code code;
+    std::string form;
+  };
+
+  static std::optional<Fused> fuse(const torch::jit::Module& module);
   torch::jit::Stack stack_of(const Tensors& inputs) const;
   // Empty, or why the fused graph is of no use.
   std::string reason_against_fused(const Tensors& inputs) const;
@@ -38,9 +44,8 @@ class GpuModule {
   std::string name_;
   torch::jit::Module module_;
   torch::jit::Code plain_;
-  std::optional<torch::jit::Code> fused_;  // in the place of the plain one, if it is there
+  std::optional<Fused> fused_;  // in the place of the plain one, if it is there
   bool is_settled_ = false;
-  std::string form_;
   std::vector<std::string> notes_;
 };
 

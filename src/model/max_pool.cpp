@@ -1,8 +1,9 @@
 #include "max_pool.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
+
+#include "max_pool_keys.hpp"
 
 namespace tally::model {
 namespace {
@@ -15,24 +16,6 @@ struct Covered {
 Covered covered(const Window& window, std::int64_t index, std::int64_t length) {
   const auto first = index * window.stride - window.padding;
   return {std::max<std::int64_t>(first, 0), std::min(first + window.size, length)};
-}
-
-// Floating-point numbers are ordered as their sign and magnitude are; keys as integers are. One
-// comparison of integers then takes the place of three that know of NaN, in twice as many lanes for
-// 16 bits.
-template <class Bits>
-constexpr Bits kMagnitude = std::numeric_limits<Bits>::max();
-
-template <class Bits>
-[[gnu::always_inline]] inline Bits flip_negative(Bits bits) {
-  constexpr int kSignBit = std::numeric_limits<Bits>::digits;
-  return static_cast<Bits>(bits ^ ((bits >> kSignBit) & kMagnitude<Bits>));
-}
-
-template <class Bits>
-[[gnu::always_inline]] inline Bits key_of(Bits bits, Bits infinity) {
-  const bool is_nan = static_cast<Bits>(bits & kMagnitude<Bits>) > infinity;
-  return is_nan ? kMagnitude<Bits> : flip_negative(bits);
 }
 
 template <class Bits>

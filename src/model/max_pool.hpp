@@ -19,13 +19,13 @@ struct PooledImage {
   bool rounds_up = false;  // LibTorch's ceil_mode: a last window that reaches beyond the end counts
 
   // Windows along a dimension of `length`; all begin before its end.
-  std::int64_t count(std::int64_t length, const Window& window) const {
+  constexpr std::int64_t count(std::int64_t length, const Window& window) const {
     const auto last = length + 2 * window.padding - window.size;
     const auto steps = (last + (rounds_up ? window.stride - 1 : 0)) / window.stride;
     return steps * window.stride < length + window.padding ? steps + 1 : steps;
   }
-  std::int64_t pooled_height() const { return count(height, down); }
-  std::int64_t pooled_width() const { return count(width, across); }
+  constexpr std::int64_t pooled_height() const { return count(height, down); }
+  constexpr std::int64_t pooled_width() const { return count(width, across); }
 };
 
 // Row `row` of the pooled image: [pooled_width, channels]. `image` is [height, width, channels];

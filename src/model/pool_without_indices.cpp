@@ -8,11 +8,13 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max_pool2d.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "graph_edit.hpp"
 #include "isa_cap.hpp"
 #include "max_pool.hpp"
+#include "max_pool_on_gpu.hpp"
 #include "own_operators.hpp"
 
 namespace tally::model {
@@ -59,9 +61,15 @@ std::optional<PooledImage> as_pooled_image(const at::Tensor& x, const Settings& 
   return PooledImage{x.size(2), x.size(3), x.size(1), down, across, settings.ceil_mode};
 }
 
+// As bits.
+std::int32_t infinity_of(c10::ScalarType type) {
+  if (type == at::kFloat) return 0x7f800000;
+  return type == at::kHalf ? 0x7c00 : 0x7f80;
+}
+
 template <class Bits>
-void pool_images(const at::Tensor& x, const PooledImage& image, Bits infinity,
-                 const at::Tensor& pooled) {
+void pool_images(const at::Tensor& x, const PooledImage& image, const at::Tensor& pooled) {
+  const auto infinity = static_cast<Bits>(infinity_of(x.scalar_type()));
   const auto* const from = static_cast<const Bits*>(x.const_data_ptr());
   auto* const to = static_cast<Bits*>(pooled.mutable_data_ptr());
   const auto rows = image.pooled_height();
@@ -72,20 +80,43 @@ void pool_images(const at::Tensor& x, const PooledImage& image, Bits infinity,
   }
 }
 
+// On a GPU, on the stream that LibTorch uses.
+void pool_on_gpu(const at::Tensor& x, const PooledImage& image, const at::Tensor& pooled) {
+  const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
+  const auto stream = guard.getStream(x.device());
+  launch_max_pool({.images = x.const_data_ptr(),
+                   .pooled = pooled.mutable_data_ptr(),
+                   .num_images = x.size(0),
+                   .shape = image,
+                   .word_bytes = static_cast<int>(x.element_size()),
+                   .infinity = infinity_of(x.scalar_type())},
+                  guard.getStreamNativeHandle(stream));
+}
+
+// Where the kernels take them.
+bool suits(const at::Tensor& x, const PooledImage& image) {
+  if (x.is_cpu()) return has_own_pools();
+  const auto address = reinterpret_cast<std::uintptr_t>(x.const_data_ptr());
+  return x.is_cuda() && image.channels * x.element_size() % kPoolBytes == 0 &&
+         address % kPoolBytes == 0;
+}
+
 at::Tensor pool(const at::Tensor& x, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                 at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
   const auto image = as_pooled_image(x, {kernel_size, stride, padding, ceil_mode});
   const bool is_dense =
       is_pair(dilation) && std::ranges::all_of(dilation, [](auto step) { return step == 1; });
-  if (!image || !is_dense || !has_own_pools()) {
+  if (!image || !is_dense || !suits(x, *image)) {
     return at::max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode);
   }
   auto pooled = at::empty({x.size(0), x.size(1), image->pooled_height(), image->pooled_width()},
                           x.options(), at::MemoryFormat::ChannelsLast);
-  if (x.scalar_type() == at::kFloat) {
-    pool_images<std::int32_t>(x, *image, 0x7f800000, pooled);
+  if (x.is_cuda()) {
+    pool_on_gpu(x, *image, pooled);
+  } else if (x.scalar_type() == at::kFloat) {
+    pool_images<std::int32_t>(x, *image, pooled);
   } else {
-    pool_images<std::int16_t>(x, *image, x.scalar_type() == at::kHalf ? 0x7c00 : 0x7f80, pooled);
+    pool_images<std::int16_t>(x, *image, pooled);
   }
   return pooled;
 }
