@@ -75,6 +75,18 @@ void set_gpu_arithmetic(Precision precision, bool tune, const device::Device& de
   at::globalContext().setAllowTF32CuBLAS(tf32);
 }
 
+std::string note_on_float32(std::optional<c10::ScalarType> type, Precision precision,
+                            const device::Device& device) {
+  constexpr std::string_view kFirstWithTf32 = "80";
+  const auto& capability = device.compute_capability;
+  const bool has_tf32 = capability.size() > kFirstWithTf32.size() || capability >= kFirstWithTf32;
+  const bool is_slow = device.kind == DeviceKind::cuda && has_tf32 &&
+                       type == c10::ScalarType::Float && precision != Precision::tf32;
+  if (!is_slow) return {};
+  return "float32 is computed as float32, without the GPU's matrix units: --precision tf32 or bf16 "
+         "is several times as fast";
+}
+
 void warn_if_slow(std::optional<c10::ScalarType> type, const device::Device& device) {
   const bool bfloat16 = type == c10::ScalarType::BFloat16;
   if (device.kind != DeviceKind::cpu || !(bfloat16 || type == c10::ScalarType::Half)) return;

@@ -50,6 +50,8 @@ class ScriptMaster final : public SwappingMaster {
     // Without a card the inputs have to be what the weights are.
     if (options.precision != Precision::model || !habits_.card) habits_.floating = type;
     warn_if_slow(type, options.device);
+    auto note = note_on_float32(type, options.precision, options.device);
+    if (!note.empty()) habits_.notes.push_back(std::move(note));
     if (habits_.card) module_->use_names(*habits_.card);
   }
 

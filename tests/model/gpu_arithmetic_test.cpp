@@ -43,6 +43,23 @@ TEST_P(GpuArithmeticTest, IsTheSameForAllWhoAskLibTorch) {
   EXPECT_EQ(context.deterministicCuDNN(), !tune);
 }
 
+TEST(NoteOnFloat32Test, IsForGpusThatCouldBeFasterAlone) {
+  device::Device gpu;
+  gpu.kind = DeviceKind::cuda;
+  const auto note = [&](const char* capability, Precision precision, c10::ScalarType type) {
+    gpu.compute_capability = capability;
+    return note_on_float32(type, precision, gpu);
+  };
+  for (const auto* capability : {"80", "90", "120"}) {
+    EXPECT_THAT(note(capability, Precision::model, at::kFloat), testing::HasSubstr("tf32"));
+    EXPECT_THAT(note(capability, Precision::fp32, at::kFloat), testing::HasSubstr("tf32"));
+    EXPECT_EQ(note(capability, Precision::tf32, at::kFloat), "");
+    EXPECT_EQ(note(capability, Precision::model, at::kBFloat16), "");
+  }
+  EXPECT_EQ(note("75", Precision::fp32, at::kFloat), "");
+  EXPECT_EQ(note_on_float32(at::kFloat, Precision::fp32, {}), "") << "on a CPU";
+}
+
 INSTANTIATE_TEST_SUITE_P(All, GpuArithmeticTest,
                          testing::Combine(testing::Values(Precision::fp32, Precision::tf32,
                                                           Precision::bf16, Precision::model),
