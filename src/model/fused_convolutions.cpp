@@ -151,8 +151,8 @@ std::optional<at::Tensor> constant_bias(const Node* convolution) {
 // Where the other side of a sum is a convolution as well, its bias is added with that of the first,
 // which costs nothing. Returns the bias of the first.
 Value* shared_bias(Graph& graph, const Chain& chain) {
-  Value* const own = bias_or_zeros(graph, chain.convolution,
-                                   constant(chain.convolution, "weight").toTensor());
+  Value* const own =
+      bias_or_zeros(graph, chain.convolution, constant(chain.convolution, "weight").toTensor());
   if (chain.sum == nullptr) return own;
   Node* const other = other_side(chain)->node();
   const auto mine = torch::jit::toIValue(own);

@@ -21,7 +21,8 @@ class GpuModule {
             bool may_fuse);
 
   // The first time, tries convolutions that are fused with what follows them, and pools of our own:
-  // they stay if they give the same scores twice, and those of the plain network but for rounding.
+  // they stay if they give the same scores twice, and those of the plain network but for rounding,
+  // NaN where it has NaN.
   c10::IValue rehearse(const Tensors& inputs);
   c10::IValue run(const Tensors& inputs);
 

@@ -9,11 +9,10 @@ namespace tally::model {
 // What they become.
 inline constexpr const char* kMaxPool = "tally::max_pool2d";
 
-// Replaces every aten::max_pool2d of a frozen graph that has not run yet, and returns how many there
-// were. An operator of Tally's own takes their place, with new memory for its
-// result. It takes images in float32 and 16 bits whose channels come last, without
-// dilation, and hands all else on to LibTorch, and everything on a CPU where has_own_pools() is
-// false.
+// Replaces every aten::max_pool2d of a frozen graph that has not run yet, and returns how many
+// there were. An operator of Tally's own takes their place, with new memory for its result. It
+// takes images in float32 and 16 bits whose channels come last, without dilation, and hands all
+// else on to LibTorch, and everything on a CPU where has_own_pools() is false.
 //
 // Values are the same, NaN and infinities too, and so are shapes, memory formats, types and errors.
 // Only the sign of a zero may differ: it is that of 0 where 0 and -0 meet in a window.

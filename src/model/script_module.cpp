@@ -81,7 +81,7 @@ struct ScriptModule::Impl {
 
   torch::jit::Module module;
   Arguments arguments;
-  std::vector<std::string> outputs;   // by the card
+  std::vector<std::string> outputs;  // by the card
   // Once frozen, on the CPU or a GPU: takes the module's place.
   std::optional<CpuModule> compiled;
   std::optional<GpuModule> on_gpu;

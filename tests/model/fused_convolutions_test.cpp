@@ -76,7 +76,8 @@ TEST_F(FuseConvolutionsTest, OfTwoConvolutionsThatAreAddedOneTakesSumAndBiases) 
   for (const auto* biases : {"self.b", "None"}) {
     EXPECT_EQ(num_fused(std::string(R"(
 def forward(self, x):
-  y = torch.conv2d(x, self.w1, )") + biases + R"(, [1, 1], [1, 1])
+  y = torch.conv2d(x, self.w1, )") +
+                        biases + R"(, [1, 1], [1, 1])
   return torch.relu(y + torch.conv2d(x, self.w3, self.b))
 )"),
               1);
