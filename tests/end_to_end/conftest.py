@@ -39,6 +39,8 @@ def data_dir() -> Path:
     """The folder of real data sets and trained weights."""
     folder = Path(os.environ.get("TALLY_DATA_DIR") or ROOT.parent / "shared" / "data-candidates")
     if not folder.is_dir():
+        if "TALLY_REQUIRE_DATA" in os.environ:
+            pytest.fail(f"{folder} does not exist (TALLY_DATA_DIR names the folder of real data sets)")
         pytest.skip(f"no data: {folder} does not exist (TALLY_DATA_DIR names the folder)")
     return folder
 

@@ -1,5 +1,7 @@
 """A small data set, a model and options for each task whose answers are not one class or value for each sample."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ from coco_reference import random_case
 from detector_stand_in import save_detector
 from squad_stand_in import save_stand_in
 from token_models import save_bigram
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,28 @@ def _bigram(folder: Path) -> Trained:
     return Trained(module, characters, path)
 
 
-def language_model(folder: Path) -> TaskCase:
-    model, text = _bigram(folder), documentation()
+def _documents(model: Trained, folder: Path) -> Path:
+    text = documentation()
     documents = {f"page {i}": text[100 * i :][: 37 * i + 1] for i in range(9)}
-    data = model.prepare(folder, documents, "--max-length", 32, "--stride", 16)
-    return TaskCase(model.path, data)
+    return model.prepare(folder, documents, "--max-length", 32, "--stride", 16)
+
+
+def language_model(folder: Path) -> TaskCase:
+    model = _bigram(folder)
+    return TaskCase(model.path, _documents(model, folder))
+
+
+def traced_transformer(folder: Path) -> TaskCase:
+    """By the exporter, on a CPU: its graph holds what it found there."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    model = _bigram(folder)
+    sizes = {"vocab_size": len(model.characters), "n_positions": 32, "n_embd": 32, "n_layer": 2, "n_head": 2}
+    torch.manual_seed(0)
+    GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0)).save_pretrained(folder / "net")
+    words = [ROOT / "data_tools" / "export_model.py", "--model", f"hf:{folder / 'net'}", "--output", folder / "gpt2.pt"]
+    subprocess.run([sys.executable, *map(str, words)], check=True, capture_output=True)
+    return TaskCase(folder / "gpt2.pt", _documents(model, folder))
 
 
 def multiple_choice(folder: Path) -> TaskCase:
@@ -80,6 +101,7 @@ def detection(folder: Path) -> TaskCase:
 TASK_CASES: dict[str, Callable[[Path], TaskCase]] = {
     make.__name__: make
     for make in (
-        segmentation, regression_of_maps, predict, question_answering, language_model, multiple_choice, detection,
+        segmentation, regression_of_maps, predict, question_answering, language_model, traced_transformer,
+        multiple_choice, detection,
     )
 }  # fmt: skip

@@ -1,8 +1,11 @@
-// Preloaded, it counts every call of the CUDA runtime in which the host waits for the device, by
-// whomever it is made, and writes the counts to the file that TALLY_TEST_WAITS names. Waits for
-// events are not counted: the loop waits for the oldest batch in flight, while later ones go on.
+// Preloaded, it counts the calls of the CUDA runtime, also those of libraries, in which the host
+// waits for the device, and writes their number to the file that TALLY_TEST_WAITS names: at each
+// call, since the program ends without running destructors. Waits for events are not counted: the
+// loop waits for the oldest batch in flight, while later ones go on.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -17,36 +20,31 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-struct AtExit {
-  ~AtExit() {
-    const char* const path = std::getenv("TALLY_TEST_WAITS");
-    // A run on a GPU waits when it starts; other processes, such as the launcher's, have nothing to
-    // say.
-    if (path == nullptr || num_waits == 0) return;
-    if (std::FILE* const file = std::fopen(path, "w")) {
-      std::fprintf(file, "%ld\n", num_waits.load());
-      std::fclose(file);
-    }
-  }
-} at_exit;
+void count_wait() {
+  static const char* const path = std::getenv("TALLY_TEST_WAITS");
+  static const int file = path == nullptr ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  char text[32];
+  const int length = std::snprintf(text, sizeof text, "%ld\n", ++num_waits);
+  if (file >= 0) static_cast<void>(!pwrite(file, text, static_cast<std::size_t>(length), 0));
+}
 
 }  // namespace
 
 extern "C" {
 
 cudaError_t cudaDeviceSynchronize() {
-  ++num_waits;
+  count_wait();
   return next<decltype(cudaDeviceSynchronize)>("cudaDeviceSynchronize")();
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  ++num_waits;
+  count_wait();
   return next<decltype(cudaStreamSynchronize)>("cudaStreamSynchronize")(stream);
 }
 
 // Copies that return when they are done.
 cudaError_t cudaMemcpy(void* to, const void* from, size_t count, cudaMemcpyKind kind) {
-  ++num_waits;
+  count_wait();
   return next<decltype(cudaMemcpy)>("cudaMemcpy")(to, from, count, kind);
 }
 
@@ -56,19 +54,19 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t count, cudaMemcpy
   if (kind != cudaMemcpyDeviceToDevice) {
     cudaPointerAttributes attributes{};
     cudaPointerGetAttributes(&attributes, kind == cudaMemcpyHostToDevice ? from : to);
-    if (attributes.type == cudaMemoryTypeUnregistered) ++num_waits;
+    if (attributes.type == cudaMemoryTypeUnregistered) count_wait();
   }
   return next<decltype(cudaMemcpyAsync)>("cudaMemcpyAsync")(to, from, count, kind, stream);
 }
 
 // They wait for all work of the device.
 cudaError_t cudaFree(void* memory) {
-  ++num_waits;
+  count_wait();
   return next<decltype(cudaFree)>("cudaFree")(memory);
 }
 
 cudaError_t cudaFreeHost(void* memory) {
-  ++num_waits;
+  count_wait();
   return next<decltype(cudaFreeHost)>("cudaFreeHost")(memory);
 }
 }

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Runs on a GPU what no other test can show, and measures it.
+#
+# Usage: tests/gpu/contact.sh [--build DIR] [--results DIR] [PART…]
+#
+#   --build DIR     a build with CUDA; without its tests, or from an archive,
+#                   the steps that need them are skipped          default: build
+#   --results DIR   logs and figures                              default: gpu-results
+#   PART            machine   what it has, and its ceilings        2 minutes
+#                   correct   kernels, graphs, NCCL, end to end    9 minutes
+#                   rates     images per second, beside PyTorch    9 minutes
+#                   packages  those compiled for this GPU          5 minutes
+#                   inspect   compute-sanitizer and ncu            9 minutes
+#                   default: all, one after another
+#
+# TALLY_PYTHON is a Python with torch (default: python3). TALLY_DATA_DIR holds real data sets.
+# Every step has a time limit, and runs whatever became of those before. Figures are added to
+# RESULTS/figures.jsonl as they are found; `figures.py --document` writes them into
+# docs/benchmarks.md. Exit codes: 0 nothing failed, 1 a step did, 5 there is no GPU or no program.
+set -uo pipefail
+
+source "$(dirname "${BASH_SOURCE[0]}")/../../jobs/lib/common.sh"
+cd "$tally_root" || exit
+source tests/gpu/contact_steps.sh
+
+build=build results=gpu-results parts=()
+while (($# > 0)); do
+  case $1 in
+    --build) build=${2:?--build needs a folder}; shift ;;
+    --results) results=${2:?--results needs a folder}; shift ;;
+    --help) show_help; exit 0 ;;
+    machine | correct | rates | packages | inspect) parts+=("$1") ;;
+    *) die 2 "unknown argument '$1'. See tests/gpu/contact.sh --help." ;;
+  esac
+  shift
+done
+if ((${#parts[@]} == 0)); then parts=(machine correct rates packages inspect); fi
+build=$(realpath "$build")
+mkdir -p "$results"
+results=$(realpath "$results")
+figures=$results/figures.jsonl
+python=${TALLY_PYTHON:-python3}
+prepare_environment
+
+failed=0
+for part in "${parts[@]}"; do
+  log=$results/$part.log
+  "run_$part"
+done
+"$python" tests/gpu/figures.py "$figures"
+((failed == 0))

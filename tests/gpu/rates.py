@@ -1,0 +1,209 @@
+"""Tally beside PyTorch on one GPU: ResNet-18 and ResNet-50 over random images from an HDF5 file in the page cache.
+
+Rates are images per second without the first batch. With --packages of models that are compiled for this GPU.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import h5py
+import numpy as np
+from recording import Figures
+
+ROOT = Path(__file__).resolve().parents[2]
+CLASSES = 1000
+NUM_IMAGES, NUM_SMALL = 32768, 65536
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+# File name -> words of the exporter.
+SCRIPTS = {
+    "resnet50.pt": [],
+    "resnet18.pt": [],
+    "resnet18-32.pt": ["--input-shape", "3,32,32"],
+    "vit_b_16.pt": [],
+}
+COMPILED = ["--format", "pt2", "--device", "cuda", "--precision"]
+PACKAGES = {
+    "resnet50-bf16.pt2": [*COMPILED, "bf16"],
+    "resnet50-bf16-256.pt2": [*COMPILED, "bf16", "--batch-size", "256"],
+    "resnet18-32-fp32.pt2": [*COMPILED, "fp32", "--input-shape", "3,32,32"],
+    "vit_b_16-bf16.pt2": [*COMPILED, "bf16"],
+}
+
+
+def write_data(path: Path, num_samples: int, side: int = 224) -> None:
+    random = np.random.default_rng(0)
+    block = random.integers(0, 256, (1024, side, side, 3), "u1")
+    with h5py.File(path, "w") as file:
+        file.attrs["tally_schema"] = np.int64(1)
+        file.attrs["task"] = "multiclass"
+        file.attrs["num_classes"] = np.int64(CLASSES)
+        image = file.create_dataset("/inputs/image", (num_samples, side, side, 3), "u1")
+        for first in range(0, num_samples, len(block)):
+            image[first : first + len(block)] = block[: num_samples - first]
+        image.attrs.update({"layout": "HWC", "channels": "RGB", "scale": 1 / 255, "mean": MEAN, "std": STD})
+        file["/targets/label"] = random.integers(0, CLASSES, num_samples)
+
+
+def export(name: str, words_of_form: list[str], folder: Path) -> None:
+    if (folder / name).exists():
+        return
+    words = ["--model", name.split("-")[0].removesuffix(".pt"), "--output", folder / name, "--input-shape", "3,224,224"]
+    words += ["--mean", ",".join(map(str, MEAN)), "--std", ",".join(map(str, STD)), *words_of_form]
+    command = [sys.executable, ROOT / "data_tools" / "export_model.py", *words]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"{name} cannot be exported:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
+
+
+def prepare(folder: Path, models: dict[str, list[str]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(len(models)) as pool:
+        exports = [pool.submit(export, name, words, folder) for name, words in models.items()]
+        if not (folder / "small.h5").exists():
+            write_data(folder / "images.h5", NUM_IMAGES)
+            write_data(folder / "small.h5", NUM_SMALL, 32)
+        for done in exports:
+            done.result()
+
+
+class Rates:
+    def __init__(self, tally: str, folder: Path, figures: Figures) -> None:
+        self._tally, self._folder, self._figures = tally, folder, figures
+
+    def record(self, name: str, measure: Callable[[], float]) -> None:
+        self._figures.attempt(name, measure, "images/s")
+
+    def run(self, model: str, batch: int, *options: object, data: str = "images.h5", ranks: int = 1) -> dict:
+        """The report of an evaluation."""
+        output = self._folder / "result"
+        words = [self._tally, "evaluate", "--model", self._folder / model, "--data", self._folder / data]
+        words += ["--device", "cuda", "--batch-size", batch, "--output", output, "--overwrite", "--progress", "off"]
+        done = subprocess.run(list(map(str, [*words, *options])), capture_output=True, text=True, check=False, timeout=90)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        if notes := done.stderr.strip():
+            print(notes, flush=True)
+        return json.loads((output / "report.json").read_text())
+
+    def tally(self, what: str, model: str, batch: int, *options: object, data: str = "images.h5") -> None:
+        name = f"tally, {what}, batches of {batch}"
+        if not self._figures.wants(name):
+            return
+        with self._figures.or_failure(name):
+            report = self.run(model, batch, *options, data=data)
+            timing, environment = report["timing"], report["environment"]
+            self._figures.add(
+                name, float(timing["steady_samples_per_s"]), "images/s", startup_s=round(timing["startup_s"], 2),
+                wall_s=round(timing["wall_s"], 2), graph=environment.get("cuda_graph"),
+                form=environment.get("model_form"), state=report["digests"]["state"][:12],
+            )  # fmt: skip
+
+    def traced(self, model: str, batch: int, *options: object) -> None:
+        """What the device does with a batch, and how long it waits between two forward passes."""
+        file = self._folder / "trace.json"
+        if not self._figures.wants("trace"):
+            return
+        with self._figures.or_failure("trace"):
+            self.run(model, batch, *options, "--trace", file)
+            spans = [span for span in json.loads(file.read_text())["traceEvents"] if span.get("cat") == "device"]
+            for name in ("copy", "prepare", "forward", "metrics"):
+                found = sorted(span["dur"] for span in spans if span["name"] == name)
+                self._figures.add(f"trace: {name} of a batch of {batch}", found[len(found) // 2] / 1e3, "ms", of=len(found))
+            forwards = sorted((span for span in spans if span["name"] == "forward"), key=lambda span: span["ts"])
+            gaps = sorted(b["ts"] - a["ts"] - a["dur"] for a, b in itertools.pairwise(forwards))
+            self._figures.add("trace: between two forward passes", gaps[len(gaps) // 2] / 1e3, "ms")
+
+
+def of_pytorch(rates: Rates, figures: Figures, folder: Path) -> None:
+    import torch
+    from torch_rates import (
+        FusedResNet50,
+        first_convolution_ms,
+        frozen,
+        fused_keeps_nan,
+        kernel_times,
+        loop_rate,
+        network,
+        resident_rate,
+    )
+
+    bf16, fp32 = torch.bfloat16, torch.float32
+
+    def resident(what: str, network: Callable[[], Callable], dtype: torch.dtype, batch: int = 256) -> None:
+        rates.record(f"{what}, resident batch of {batch}", lambda: resident_rate(network(), batch, dtype))
+
+    resident("PyTorch, ResNet-50 bf16", lambda: network("resnet50", bf16), bf16)
+    for batch in (256, 1024):
+        resident("cuDNN fused, ResNet-50 bf16", lambda: FusedResNet50(bf16), bf16, batch)
+    for channels in (3, 4, 8):
+        figures.attempt(f"first convolution, {channels} channels, batch of 256", lambda c=channels: first_convolution_ms(c), "ms")
+    figures.attempt("first convolution, 2 x 2 pixels as 16 channels, batch of 256",
+                    lambda: first_convolution_ms(16, side=115, window=4, stride=1, padding=0), "ms")  # fmt: skip
+    for name, dtype in (("bf16", bf16), ("fp16", torch.float16), ("fp32", fp32)):
+        figures.attempt(f"cuDNN fused keeps NaN, {name}", lambda dtype=dtype: str(fused_keeps_nan(dtype)))
+    figures.attempt("kernels of ResNet-50 bf16, fused, ms of a batch of 256",
+                    lambda: str(kernel_times(FusedResNet50(bf16), 256, bf16)))  # fmt: skip
+    rates.record("PyTorch's loop, ResNet-50 bf16, batches of 256",
+                 lambda: loop_rate(network("resnet50", bf16), bf16, folder / "images.h5", 256))  # fmt: skip
+    for name, tf32 in (("tf32", True), ("fp32", False)):
+        torch.backends.cudnn.allow_tf32 = tf32
+        resident(f"PyTorch, ResNet-50 {name}", lambda: network("resnet50", fp32), fp32)
+        resident(f"cuDNN fused, ResNet-50 {name}", lambda: FusedResNet50(fp32), fp32)
+    for title, name in (("ResNet-18", "resnet18"), ("ViT-B/16", "vit_b_16")):
+        resident(f"PyTorch, {title} bf16", lambda name=name: network(name, bf16), bf16)
+    for mode in ("default", "max-autotune-no-cudagraphs"):
+        for title, name in (("ResNet-50", "resnet50"), ("ViT-B/16", "vit_b_16")):
+            resident(f"torch.compile ({mode}), {title} bf16",
+                     lambda name=name, mode=mode: torch.compile(network(name, bf16), mode=mode), bf16)  # fmt: skip
+    resident("TorchScript, frozen, ResNet-50 bf16", lambda: frozen("resnet50", bf16), bf16)
+
+
+def of_tally(rates: Rates) -> None:
+    for batch in (256, 1024):
+        rates.tally("ResNet-50 bf16", "resnet50.pt", batch, "--precision", "bf16")
+    rates.traced("resnet50.pt", 256, "--precision", "bf16")
+    rates.tally("ResNet-50 bf16", "resnet50.pt", 64, "--precision", "bf16")
+    rates.tally("ResNet-50 bf16, tuned", "resnet50.pt", 256, "--precision", "bf16", "--tune")
+    rates.tally("ResNet-50 tf32", "resnet50.pt", 256, "--precision", "tf32", "--limit", 16384)
+    rates.tally("ResNet-50 fp32", "resnet50.pt", 256, "--limit", 8192)
+    rates.tally("ResNet-18 bf16", "resnet18.pt", 256, "--precision", "bf16")
+    rates.tally("ViT-B/16 bf16", "vit_b_16.pt", 256, "--precision", "bf16", "--limit", 16384)
+    for graphs in ("off", "auto"):
+        rates.tally(f"ResNet-18 of 32 x 32 fp32, graphs {graphs}", "resnet18-32.pt", 64, "--cuda-graphs", graphs, data="small.h5")
+
+
+def of_packages(rates: Rates) -> None:
+    for form, file in (("any batch", "bf16"), ("batches of 256", "bf16-256")):
+        rates.tally(f"ResNet-50 bf16, package ({form})", f"resnet50-{file}.pt2", 256)
+    rates.tally("ViT-B/16 bf16, package (any batch)", "vit_b_16-bf16.pt2", 256, "--limit", 16384)
+    rates.tally("ResNet-18 of 32 x 32 fp32, package", "resnet18-32-fp32.pt2", 64, data="small.h5")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tally", required=True)
+    parser.add_argument("--figures", type=Path, required=True, help="JSON lines are added to this file")
+    parser.add_argument("--folder", type=Path, default=Path(os.environ.get("TMPDIR", "/tmp")) / "tally-rates")
+    parser.add_argument("--packages", action="store_true")
+    parser.add_argument("--only", default="", help="a regular expression: figures with such names")
+    options = parser.parse_args()
+    prepare(options.folder, PACKAGES if options.packages else SCRIPTS)
+    figures = Figures(options.figures, options.only)
+    rates = Rates(options.tally, options.folder, figures)
+    if options.packages:
+        of_packages(rates)
+        return
+    of_tally(rates)
+    of_pytorch(rates, figures, options.folder)
+
+
+if __name__ == "__main__":
+    main()
