@@ -1,24 +1,37 @@
 # Whether this build knows GPUs, and with which compiler and runtime library.
 #
 # TALLY_CUDA=AUTO builds for GPUs where a CUDA compiler is found: in PATH or CUDACXX, or among the
-# Python packages beside LibTorch (jobs/setup.sh --with-cuda puts it there). Such a program also runs
+# Python packages beside LibTorch (jobs/setup.sh --cuda 13 puts it there). Such a program also runs
 # where there is no GPU and no driver. Sets TALLY_HAS_CUDA; target tally::cudart.
 set(TALLY_CUDA AUTO CACHE STRING "Build for GPUs: AUTO (where a CUDA compiler is found), ON, OFF")
 set_property(CACHE TALLY_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(TALLY_HAS_CUDA OFF)
+include(TallyCudaRuntime)
+
+# For jobs/setup.sh, whose last lines say it.
+macro(tally_say_gpu text)
+  file(WRITE ${PROJECT_BINARY_DIR}/gpu.txt "${text}\n")
+  message(${ARGN} "GPU: ${text}")
+endmacro()
+
 if(NOT TALLY_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "TALLY_CUDA is '${TALLY_CUDA}', expected AUTO, ON or OFF")
 endif()
 if(TALLY_CUDA STREQUAL OFF)
+  tally_say_gpu("no, because TALLY_CUDA is OFF" STATUS)
   return()
 endif()
 
-# Gives up on GPUs: an error where they were asked for.
+# Gives up on GPUs: an error where they were asked for, a warning where the machine has a compiler or a GPU.
 macro(tally_without_cuda reason)
   if(TALLY_CUDA STREQUAL ON)
     message(FATAL_ERROR "TALLY_CUDA=ON, but ${reason}")
   endif()
-  message(STATUS "${reason}: this build computes on CPUs only")
+  if(CMAKE_CUDA_COMPILER OR EXISTS /dev/nvidiactl)
+    tally_say_gpu("no, because ${reason}" WARNING)
+  else()
+    tally_say_gpu("no, because ${reason}" STATUS)
+  endif()
   return()
 endmacro()
 
@@ -41,22 +54,20 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY None)
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
-  tally_without_cuda("there is no CUDA compiler (CUDACXX names one, jobs/setup.sh --with-cuda brings one)")
+  tally_without_cuda("there is no CUDA compiler (CUDACXX names one, jobs/setup.sh --cuda 13 brings one)")
 endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 
-find_library(TALLY_CUDART_LIBRARY
-  NAMES libcudart.so.${CUDAToolkit_VERSION_MAJOR}
-  HINTS ${_wheels}/nvidia/cu${CUDAToolkit_VERSION_MAJOR}/lib NO_DEFAULT_PATH)
-if(NOT TALLY_CUDART_LIBRARY)
-  tally_without_cuda("LibTorch brings no runtime of CUDA ${CUDAToolkit_VERSION_MAJOR}")
+tally_find_cuda_runtime("${LibTorch_torch_cuda_LIBRARY}")
+if(TALLY_NO_CUDART)
+  tally_without_cuda("${TALLY_NO_CUDART}")
 endif()
-set(_runtime_header ${_wheels}/nvidia/cu${CUDAToolkit_VERSION_MAJOR}/include/cuda_runtime_api.h)
-file(STRINGS ${_runtime_header} _runtime_version REGEX "define CUDART_VERSION +[0-9]+")
-string(REGEX MATCH "[0-9]+" _runtime_version "${_runtime_version}")
+if(NOT CUDAToolkit_VERSION_MAJOR EQUAL TALLY_CUDART_MAJOR)
+  tally_without_cuda("the compiler is of CUDA ${CUDAToolkit_VERSION}, LibTorch of CUDA ${TALLY_CUDART_MAJOR}")
+endif()
 math(EXPR _compiler_version "${CUDAToolkit_VERSION_MAJOR} * 1000 + ${CUDAToolkit_VERSION_MINOR} * 10")
-if(_compiler_version GREATER _runtime_version)
+if(DEFINED TALLY_CUDART_VERSION AND _compiler_version GREATER TALLY_CUDART_VERSION)
   tally_without_cuda("the compiler's CUDA ${CUDAToolkit_VERSION} is newer than LibTorch's runtime")
 endif()
 add_library(tally_cudart INTERFACE)
@@ -78,4 +89,16 @@ set(CMAKE_CUDA_STANDARD 20)
 set(TALLY_CUDA_OPTIONS --expt-relaxed-constexpr --fmad=false)
 add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:${TALLY_CUDA_OPTIONS}>")
 set(TALLY_HAS_CUDA ON)
-message(STATUS "GPUs: CUDA ${CUDAToolkit_VERSION}, runtime ${TALLY_CUDART_LIBRARY}")
+# "all-major" names no architecture: the compiler says which there are.
+execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE _codes ERROR_QUIET)
+string(REGEX MATCHALL "sm_[0-9]+" _majors "${_codes}")
+list(GET _majors 0 _first)
+list(FILTER _majors INCLUDE REGEX "0$")
+list(PREPEND _majors ${_first})
+list(REMOVE_DUPLICATES _majors)
+if(NOT CMAKE_CUDA_ARCHITECTURES STREQUAL "all-major")
+  string(REGEX REPLACE "([0-9]+)[^;]*" "sm_\\1" _majors "${CMAKE_CUDA_ARCHITECTURES}")
+endif()
+list(JOIN _majors " " _majors)
+tally_say_gpu("yes (CUDA ${CUDAToolkit_VERSION_MAJOR}.${CUDAToolkit_VERSION_MINOR}, ${_majors})" STATUS)
+message(STATUS "CUDA's runtime: ${TALLY_CUDART_LIBRARY}")

@@ -10,7 +10,11 @@
 #   --preset NAME   build this preset of CMakePresets.json: release (default), debug, asan
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
-#   --with-cuda     also install a CUDA compiler where there is no nvcc (Python packages, 270 MB)
+#   --cuda WHICH    auto (default): for GPUs where there is nvcc; none: for CPUs alone;
+#                   13: for GPUs, with a compiler where there is no nvcc (Python packages, 270 MB);
+#                   12: for GPUs with drivers that are too old for CUDA 13, by a site's nvcc of CUDA 12
+#                   and PyTorch's wheels for it, in an environment of their own
+#   --with-cuda     the same as --cuda 13
 #   --with-lint     also install the linters that .ci/run uses
 #   --with-slurm    also install Slurm and modules, for the tests that play a cluster on this machine
 #   --help          this text
@@ -25,9 +29,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 source "$tally_root/jobs/lib/packages.sh"
 source "$tally_root/jobs/lib/python_env.sh"
 source "$tally_root/jobs/lib/build.sh"
-source "$tally_root/jobs/lib/cuda_compiler.sh"
+source "$tally_root/jobs/lib/cuda.sh"
 
-print='' preset=release target=tally_program policy=install wants_build=yes wants_cuda='' groups=(build)
+print='' preset=release target=tally_program policy=install wants_build=yes cuda=auto groups=(build)
 
 parse_options() {
   while (($# > 0)); do
@@ -42,7 +46,12 @@ parse_options() {
         ;;
       --no-build) wants_build='' ;;
       --no-install) policy=check ;;
-      --with-cuda) wants_cuda=yes ;;
+      --with-cuda) cuda=13 ;;
+      --cuda)
+        cuda=${2:-}
+        shift
+        [[ $cuda =~ ^(auto|12|13|none)$ ]] || die 2 "--cuda is '$cuda', expected auto, 12, 13 or none."
+        ;;
       --with-lint) groups+=(lint) ;;
       --with-slurm) groups+=(slurm) ;;
       --help)
@@ -68,11 +77,15 @@ main() {
     trap 'if (($? != 0)); then echo false >&3; fi' EXIT
   fi
   parse_options "$@"
+  choose_cuda "$cuda"
   python=$(environment_dir)/bin/python
   ensure_packages "$policy" "${groups[@]}"
   ensure_environment "$policy"
-  if [[ -n $wants_cuda ]]; then ensure_cuda_compiler "$policy" "$preset"; fi
-  if [[ -n $wants_build ]]; then build "$preset" "$target" "$python"; fi
+  if [[ $cuda == 13 ]]; then ensure_cuda_compiler "$policy" "$preset"; fi
+  if [[ -n $wants_build ]]; then
+    build "$preset" "$target" "$python" "$cuda"
+    say_gpu "$preset"
+  fi
   if [[ -n $print ]]; then print_settings "$python" >&3; fi
 }
 

@@ -17,30 +17,31 @@ build_jobs() {
 
 cache_entry() { sed -n "s/^$2:[^=]*=//p" "$1/CMakeCache.txt" 2>/dev/null; }
 
-# configure PRESET PYTHON: only where the folder is new or was configured for another place or environment;
-# a changed CMakeLists.txt is ninja's business.
+# configure PRESET PYTHON CUDA: only where the folder is new or was configured for another place, environment
+# or CUDA; a changed CMakeLists.txt is ninja's business.
 configure() {
-  local dir torch
+  local dir torch gpu=ON
   dir=$(build_dir "$1")
   torch=$("$2" -I -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') ||
     die 5 "'$2' has no torch. Remove its environment and run jobs/setup.sh again."
-  if [[ -e $dir/build.ninja && $(cache_entry "$dir" LibTorch_ROOT) == "$torch" &&
+  case $3 in auto) gpu=AUTO ;; none) gpu=OFF ;; esac
+  if [[ -e $dir/build.ninja && $(cache_entry "$dir" TALLY_CUDA) == "$gpu" && $(cache_entry "$dir" LibTorch_ROOT) == "$torch" &&
     $(cache_entry "$dir" TALLY_PYTHON) == "$2" &&
     $(cache_entry "$dir" CMAKE_HOME_DIRECTORY) == "$tally_root" ]]; then
     return 0
   fi
   say "configuring $dir"
   quietly "cmake" cmake --preset "$1" --fresh -S "$tally_root" \
-    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2"
+    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2" "-DTALLY_CUDA=$gpu"
 }
 
-# build PRESET TARGET PYTHON; with $print it says nothing but that it takes long, and why it failed.
+# build PRESET TARGET PYTHON CUDA; with $print it says nothing but that it takes long, and why it failed.
 build() {
   local dir how
   dir=$(build_dir "$1")
   mkdir -p "$dir" || die 5 "cannot write '$dir'."
   lock "$dir/.setup.lock"
-  configure "$1" "$3"
+  configure "$1" "$3" "$4"
   # Same objects for every clone of the project, wherever it lies.
   export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$tally_root}
   how=(cmake --build "$dir" --target "$2" --parallel "$(build_jobs)")

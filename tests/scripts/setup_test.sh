@@ -187,6 +187,44 @@ refuses_unknown_words() {
   expect_line "$scratch/out" "--no-install"
 }
 
+# last_line BUILT DRIVER: of a set-up whose build is as BUILT says, on a machine with that driver.
+# shellcheck disable=SC2016 # the programs expand it
+last_line() {
+  local bin
+  bin=$(fake_bin apt-get nvidia-smi)
+  write_program "$bin/cmake" <<<'[[ $1 != --version ]] || echo cmake version 3.25.1'
+  [[ -z $2 ]] || write_program "$bin/nvidia-smi" <<<"echo '| Driver Version: 5   CUDA Version: $2     |'"
+  mkdir -p "$copy/build"
+  echo "$1" >"$copy/build/gpu.txt"
+  write_program "$TALLY_ENV/bin/python" <<<'[[ $* != *torch* ]] || echo /a/torch'
+  PATH=$bin expect_exit 0 setup
+  make_ready_environment
+  tail -n 1 "$scratch/out"
+}
+
+says_whether_the_build_has_gpus() {
+  local built='yes (CUDA 13.0, sm_80 sm_90)'
+  [[ $(last_line "$built" '') == "setup: GPU: $built" ]] || fail "no driver: $(last_line "$built" '')"
+  [[ $(last_line "$built" 13.0) == "setup: GPU: $built" ]] || fail "the same: $(last_line "$built" 13.0)"
+  [[ $(last_line "$built" 13.10) == "setup: GPU: $built" ]] || fail "newer: $(last_line "$built" 13.10)"
+  [[ $(last_line "$built" 12.2) == *'no, because the driver is for CUDA 12.2'*'--cuda 12' ]] ||
+    fail "older: $(last_line "$built" 12.2)"
+  [[ $(last_line 'no, because of this' 13.0) == *'no, because of this; jobs/setup.sh --cuda 13 builds'* ]] ||
+    fail "a GPU without a build for it: $(last_line 'no, because of this' 13.0)"
+  [[ $(last_line 'no, because of this' '') == 'setup: GPU: no, because of this' ]] || fail "neither"
+}
+
+knows_which_cuda_is_meant() {
+  local bin
+  expect_exit 2 setup --no-build --cuda 11
+  expect_line "$scratch/err" "--cuda is '11', expected auto, 12, 13 or none"
+  bin=$(fake_bin apt-get nvcc)
+  CUDACXX='' PATH=$bin expect_exit 5 setup --no-build --cuda 12
+  expect_line "$scratch/err" "--cuda 12 needs a site's nvcc of CUDA 12"
+  write_program "$bin/nvcc" <<<'echo "Cuda compilation tools, release 12.6, V12.6.85"'
+  CUDACXX='' PATH=$bin expect_exit 0 setup --no-build --cuda 12
+}
+
 says_what_is_missing_without_apt
 make_ready_environment
 says_so_without_root
@@ -198,6 +236,8 @@ prints_quoted_settings_only
 is_silent_while_it_builds_for_eval
 makes_eval_fail_when_it_fails
 looks_for_a_cluster_only_when_asked
+says_whether_the_build_has_gpus
+knows_which_cuda_is_meant
 tells_eval_of_wrong_usage
 makes_one_environment_for_two
 starts_an_interrupted_environment_afresh

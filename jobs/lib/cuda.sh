@@ -1,0 +1,49 @@
+# shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
+# Which CUDA a build is for, its compiler, and whether this machine's driver can run it. Sourced after
+# python_env.sh.
+
+# choose_cuda WHICH: for CUDA 12 PyTorch's wheels are others, and go to an environment of their own.
+choose_cuda() {
+  [[ $1 == 12 ]] || return 0
+  local nvcc=${CUDACXX:-nvcc}
+  "$nvcc" --version 2>/dev/null | grep --quiet 'release 12\.' ||
+    die 5 "--cuda 12 needs a site's nvcc of CUDA 12, and '$nvcc' is none. Load its module, or set CUDACXX."
+  export TALLY_ENV=${TALLY_ENV:-$HOME/.cache/tally/env-cuda12}
+  export PIP_EXTRA_INDEX_URL=${PIP_EXTRA_INDEX_URL:-https://download.pytorch.org/whl/cu126}
+}
+
+# The newest CUDA that the driver runs: 13.0. Empty where there is no driver.
+driver_cuda() { { nvidia-smi 2>/dev/null || true; } | sed -n 's/.*CUDA Version: \([0-9.]*\).*/\1/p'; }
+
+# say_gpu PRESET: whether that build computes on GPUs, and on those of this machine.
+say_gpu() {
+  local text built driver
+  [[ -r $(build_dir "$1")/gpu.txt ]] || return 0
+  read -r text <"$(build_dir "$1")/gpu.txt"
+  built=$(sed -n 's/^yes (CUDA \([0-9.]*\).*/\1/p' <<<"$text")
+  driver=$(driver_cuda)
+  if [[ -n $built && -n $driver && $(printf '%s\n' "$built" "$driver" | sort -V | head -n 1) != "$built" ]]; then
+    text="no, because the driver is for CUDA $driver and this build for $built: update it, or jobs/setup.sh --cuda 12"
+  elif [[ -z $built && -n $driver ]]; then
+    text+="; jobs/setup.sh --cuda ${driver%%.*} builds for the GPUs here"
+  fi
+  say "GPU: $text"
+}
+
+# ensure_cuda_compiler POLICY PRESET: POLICY is install or check; that preset is then configured anew.
+ensure_cuda_compiler() {
+  local dir toolkit
+  if command -v nvcc >/dev/null || [[ -n ${CUDACXX:-} ]]; then return 0; fi
+  dir=$(environment_dir)
+  toolkit=$("$dir/bin/python" -I -c \
+    'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])')/../nvidia/cu13
+  if [[ -x $toolkit/bin/nvcc ]]; then return 0; fi
+  [[ $1 == install ]] || die 5 "there is no nvcc, and --no-install was given."
+  say "installing the CUDA compiler into '$dir'"
+  quietly "pip install" "$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check \
+    --no-deps --requirement "$tally_root/jobs/requirements-cuda.txt"
+  # What CMake looks for in a toolkit.
+  ln -sfn lib "$toolkit/lib64"
+  ln -sfn libcudart.so.13 "$toolkit/lib/libcudart.so"
+  rm -f "$(build_dir "$2")/build.ninja"
+}
