@@ -8,6 +8,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "predict_pixels.hpp"
+
 namespace tally::metrics {
 namespace {
 
@@ -92,6 +94,29 @@ void predict_pixels(std::span<const float> scores, std::int64_t num_classes,
     predict_run(scores.data() + first, predictions.size(), num_classes, run,
                 predictions.subspan(first, count));
   }
+}
+
+TensorView PixelPass::enqueue(const TensorView& scores, const device::Stream& stream) {
+  const auto& shape = scores.shape;
+  const bool fits =
+      scores.dtype == DType::f32 && shape.size() == 4 && scores.device == DeviceKind::cuda;
+  if (!fits) {
+    throw Error(ErrorKind::internal, format("pixels of {} {} were to be predicted on a GPU",
+                                            name(scores.dtype), to_string(shape)));
+  }
+  const auto pixels = shape[2] * shape[3];
+  const auto bytes = shape[0] * pixels * size_bytes(DType::i32);
+  if (predictions_.num_bytes() < bytes) {
+    predictions_ = device::DeviceBuffer(bytes, stream.device());
+  }
+  launch_predict_pixels({.scores = scores.as<const float>(),
+                         .num_images = shape[0],
+                         .num_classes = shape[1],
+                         .num_pixels = pixels,
+                         .predictions = predictions_.as<std::int32_t>()},
+                        stream.handle());
+  return contiguous_view(predictions_.data(), DType::i32, {shape[0], shape[2], shape[3]},
+                         DeviceKind::cuda);
 }
 
 MaskCounts::MaskCounts(std::int64_t num_classes)

@@ -62,6 +62,7 @@ inline void check_image_size(std::string_view what, const Shape& found, const Te
 // A model's one output against the label. Rules has `options`, `label_position`, `metrics`,
 // `columns` and `kept`; Counter, made of them:
 //   check(output, labels)             Error(model) where the two of a batch do not fit
+//   reduced(output, stream)           what is to be brought to the host of a batch's output
 //   count(index, output, label)       of one sample: its row, which may point into the counter
 template <class Rules, class Counter>
 class SampleScorer : public BatchScorer {
@@ -77,7 +78,8 @@ class SampleScorer : public BatchScorer {
     first_index_ = batch.first_index;
     num_samples_ = batch.num_samples;
     counts_ = &counts;
-    outputs_.fetch({&output, 1}, counts.stream());
+    const TensorView needed = counter_.reduced(output, counts.stream());
+    outputs_.fetch({&needed, 1}, counts.stream());
     labels_.fetch({&labels, 1}, counts.stream());
   }
 

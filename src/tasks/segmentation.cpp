@@ -115,9 +115,16 @@ class MaskCounter {
     check_image_size(what, image_shape(output, num_classes_), labels);
   }
 
+  // On a GPU the scores of all classes stay there.
+  TensorView reduced(const TensorView& output, const device::Stream& stream) {
+    is_predicted_ = stream.device().kind == DeviceKind::cuda && !are_classes(output.dtype);
+    return is_predicted_ ? pass_.enqueue(output, stream) : output;
+  }
+
   MaskRow count(std::uint64_t index, const TensorView& output, const TensorView& labels) {
     if (are_classes(output.dtype)) {
-      return image_.count_decided(index, output, no_class_, labels, ignore_index_);
+      const auto none = is_predicted_ ? std::optional<std::int64_t>(-1) : no_class_;
+      return image_.count_decided(index, output, none, labels, ignore_index_);
     }
     return image_.count(index, {output.as<const float>(), to_size(num_elements(output.shape))},
                         labels, ignore_index_);
@@ -127,6 +134,8 @@ class MaskCounter {
   std::int64_t num_classes_;
   std::optional<std::int64_t> no_class_;  // a model that decides has one for each pixel
   std::optional<std::int64_t> ignore_index_;
+  metrics::PixelPass pass_;
+  bool is_predicted_ = false;  // the batch in flight, by pass_
   metrics::MaskCounts image_;
 };
 

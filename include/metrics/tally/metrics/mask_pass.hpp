@@ -1,4 +1,5 @@
-// The pass over the scores of an image's pixels, on the CPU: from a GPU they are brought there.
+// The pass over the scores of an image's pixels. On a GPU its pixels are predicted there, and
+// counted on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,8 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
+#include <tally/device/buffer.hpp>
+#include <tally/device/stream.hpp>
 #include <tally/metrics/mask_row.hpp>
 
 namespace tally::metrics {
@@ -15,6 +18,17 @@ namespace tally::metrics {
 // NaN or Inf. scores: [num_classes, pixels], a plane per class; predictions: [pixels].
 void predict_pixels(std::span<const float> scores, std::int64_t num_classes,
                     std::span<std::int32_t> predictions);
+
+// predict_pixels() of batches on a GPU; one object for each batch in flight.
+class PixelPass {
+ public:
+  // scores: float32 [images, num_classes, height, width], contiguous, on the stream's GPU.
+  // Enqueues; what is returned, int32 [images, height, width] there, is valid until the next call.
+  TensorView enqueue(const TensorView& scores, const device::Stream& stream);
+
+ private:
+  device::DeviceBuffer predictions_;
+};
 
 // What one image gives; one object for many images.
 class MaskCounts {
