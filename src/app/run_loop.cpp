@@ -49,6 +49,7 @@ void run_batches(Job& job, evaluate::BatchSource& source, int held, evaluate::Ob
       *job.stream,       job.grid->batch_size(), bytes,     held,       source,
       job.routes.routes, *job.model.predictor,   *job.task, result.log, result.kept,
       observer};
+  parts.info = &job.data.set->info();
   if (job.config.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
   result.findings = evaluate::run(parts, result.state);
 }

@@ -36,7 +36,9 @@ class Pipeline {
       ring_.emplace_back(device, parts.slot_bytes,
                          parts.task.make_scorer(parts.batch_size, device));
     }
-    if (trace::recorder() != nullptr && device.kind == DeviceKind::cuda) mark_on(device);
+    if (device.kind != DeviceKind::cuda) return;
+    if (parts.info != nullptr) warm_ring();
+    if (trace::recorder() != nullptr) mark_on(device);
   }
 
   // Batches in flight come before the one that cannot be read: so do their failures.
@@ -96,6 +98,13 @@ class Pipeline {
   }
 
  private:
+  void warm_ring() {
+    std::vector<tasks::BatchScorer*> scorers;
+    for (const Flight& flight : ring_) scorers.push_back(flight.scorer.get());
+    warm_scorers(*parts_.info, parts_.batch_size, parts_.routes, parts_.predictor, parts_.task,
+                 parts_.stream, scorers);
+  }
+
   void mark_on(const device::Device& device) {
     timeline_.emplace(parts_.stream);
     for (Flight& flight : ring_) flight.marks.emplace(device);

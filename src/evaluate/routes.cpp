@@ -250,6 +250,20 @@ void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<I
   rehearse(info, batch_size, routes, predictor, task, stream);
 }
 
+void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
+                  std::span<InputRoute> routes, model::Predictor& predictor,
+                  const tasks::Task& task, const device::Stream& stream,
+                  std::span<tasks::BatchScorer* const> scorers) {
+  const Zeros batch(info, batch_size, routes, stream);
+  const auto outputs = predictor.predict(batch.inputs());
+  exact::State state(task.layout());
+  metrics::DeviceCounts counts(state, stream);
+  for (auto* const scorer : scorers) {
+    scorer->enqueue({0, batch.rows(), {}, outputs, batch.targets()}, counts);
+  }
+  stream.synchronize();
+}
+
 double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
                         std::span<InputRoute> routes, model::Predictor& predictor,
                         const device::Stream& stream) {

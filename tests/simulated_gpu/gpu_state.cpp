@@ -37,6 +37,7 @@ void restart(std::uint64_t number) {
   gpu().default_stream = gpu().streams.create();
   gpu().failures.clear();
   gpu().num_host_waits = 0;
+  gpu().num_allocations = 0;
   last_error = cudaSuccess;
   seed(number);
 }
@@ -49,6 +50,11 @@ void fail_call(const std::string& function, int nth, cudaError_t error) {
 std::int64_t num_host_waits() {
   const std::lock_guard lock(gpu().mutex);
   return gpu().num_host_waits;
+}
+
+std::int64_t num_allocations() {
+  const std::lock_guard lock(gpu().mutex);
+  return gpu().num_allocations;
 }
 
 Call::Call(const char* function) : function_(function), lock_(gpu().mutex) {

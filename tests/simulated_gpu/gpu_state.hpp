@@ -34,6 +34,7 @@ struct Gpu {
   int default_stream = streams.create();
   std::map<std::string, std::map<int, cudaError_t>> failures;  // of calls that are still to come
   std::int64_t num_host_waits = 0;
+  std::int64_t num_allocations = 0;
 };
 
 Gpu& gpu();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
+#include <string>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/evaluate/loop.hpp>
@@ -60,16 +62,26 @@ class NoObserver : public Observer {
 class ReaderSource : public BatchSource {
  public:
   explicit ReaderSource(data::BatchReader& reader) : reader_(reader) {}
-  const data::Batch* next() override { return reader_.next(); }
+  const data::Batch* next() override {
+    const auto so_far = simulated_gpu::num_allocations();
+    if (!before_) before_ = so_far;
+    in_loop_ = so_far - *before_;
+    return reader_.next();
+  }
+  // Between the first batch and the last.
+  std::int64_t num_allocations() const { return in_loop_; }
 
  private:
   data::BatchReader& reader_;
+  std::optional<std::int64_t> before_;
+  std::int64_t in_loop_ = 0;
 };
 
 struct Outcome {
   std::vector<std::byte> state;
   std::vector<std::byte> records;
-  std::int64_t host_waits = 0;  // in the loop
+  std::int64_t host_waits = 0;   // in the loop
+  std::int64_t allocations = 0;  // of the GPU and page-locked, in the loop
 };
 
 // All columns, one after the other.
@@ -90,14 +102,16 @@ class LoopOnSimulatedGpu : public testing::Test {
     data::SampleFile{.num_samples = 90}.write(folder_ / "set.h5");
   }
 
-  Outcome evaluate(const device::Device& device, std::int64_t num_samples = 90) {
+  Outcome evaluate(const device::Device& device, std::int64_t num_samples = 90,
+                   const std::string& task_name = "multiclass") {
     data::DataSet set(folder_ / "set.h5");
     const device::Stream stream(device);
     std::unique_ptr<model::Predictor> predictor = std::make_unique<QueuedPredictor>(stream, kBatch);
     if (device.kind == DeviceKind::cpu) {
       predictor = model::make_function_predictor(kClasses, score_of);
     }
-    tasks::TaskOptions options;
+    tasks::TaskOptions options{.task = task_name};
+    options.metrics.task = task_name;
     options.metrics.num_classes = kClasses;
     options.save = {tasks::SaveColumns::labels};
     const auto task = tasks::make_task(options);
@@ -120,10 +134,13 @@ class LoopOnSimulatedGpu : public testing::Test {
     NoObserver observer;
     exact::State state(task->layout());
     const auto before = simulated_gpu::num_host_waits();
-    run({stream, kBatch, slot_bytes, held, source, routes, *predictor, *task, log, kept, observer},
-        state);
+    Parts parts{stream,     kBatch, slot_bytes, held, source,  routes,
+                *predictor, *task,  log,        kept, observer};
+    parts.info = &set.info();
+    run(parts, state);
     Outcome outcome;
     outcome.host_waits = simulated_gpu::num_host_waits() - before;
+    outcome.allocations = source.num_allocations();
     const auto bytes = state.bytes();
     outcome.state.assign(bytes.begin(), bytes.end());
     EXPECT_EQ(log.num_rows(), num_samples);
@@ -142,6 +159,15 @@ TEST_F(LoopOnSimulatedGpu, FindsWhatTheCpuFindsInAnyOrder) {
     const auto found = evaluate(device_);
     EXPECT_EQ(found.state, expected.state) << seed;
     EXPECT_EQ(found.records, expected.records) << seed;
+  }
+}
+
+// Of tasks whose outputs go to the host, too.
+TEST_F(LoopOnSimulatedGpu, TakesNoMemoryInTheLoop) {
+  for (const std::string task : {"multiclass", "predict"}) {
+    const auto found = evaluate(device_, 90, task);
+    EXPECT_EQ(found.allocations, 0) << task;
+    EXPECT_EQ(found.records, evaluate({}, 90, task).records) << task;
   }
 }
 

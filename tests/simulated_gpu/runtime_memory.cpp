@@ -18,6 +18,7 @@ constexpr int kDriver = CUDART_VERSION;
 
 cudaError_t allocate(const Call& call, Kind kind, void** memory, std::size_t num_bytes) {
   if (call.failure() != cudaSuccess) return call.end(call.failure());
+  ++gpu().num_allocations;
   *memory = gpu().memory.allocate(kind, num_bytes);
   return call.end(*memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }

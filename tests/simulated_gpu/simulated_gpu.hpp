@@ -39,5 +39,7 @@ void enqueue_work(cudaStream_t stream, const std::string& name, const std::vecto
 // memory does. Waits for events are not counted: the loop waits for its oldest batch, while later
 // ones go on.
 std::int64_t num_host_waits();
+// How much memory, of the GPU and page-locked, has been asked for since restart().
+std::int64_t num_allocations();
 
 }  // namespace simulated_gpu

@@ -53,6 +53,9 @@ struct Parts {
   // More samples than these without a finite output end the loop with Error(numeric): the rest
   // would be wasted.
   std::int64_t most_not_finite = std::numeric_limits<std::int64_t>::max();
+  // On a GPU: the largest batch of this data set is scored before the loop, so that scorers need no
+  // memory in it, which would wait for the GPU.
+  const data::DataSetInfo* info = nullptr;
 };
 
 // Samples whose output holds NaN or Inf.

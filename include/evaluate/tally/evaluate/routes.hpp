@@ -55,6 +55,13 @@ void rehearse(const data::DataSetInfo& info, std::int64_t batch_size, std::span<
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream);
 
+// Scores a batch of zeros with each scorer, into counts that nobody looks at: scorers then have the
+// memory that a batch of this size needs, of texts of the greatest length.
+void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
+                  std::span<InputRoute> routes, model::Predictor& predictor,
+                  const tasks::Task& task, const device::Stream& stream,
+                  std::span<tasks::BatchScorer* const> scorers);
+
 // What a batch of zeros takes from the model alone, which is warm for batches of that size: the
 // shortest of a few.
 double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
