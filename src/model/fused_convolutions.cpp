@@ -13,6 +13,7 @@
 
 #include "graph_edit.hpp"
 #include "own_operators.hpp"
+#include "pixel_squares.hpp"
 
 namespace tally::model {
 namespace {
@@ -23,6 +24,7 @@ using torch::jit::Value;
 
 constexpr const char* kConvolution = "tally::convolution_relu";
 constexpr const char* kConvolutionSum = "tally::convolution_add_relu";
+constexpr const char* kConvolutionOfSquares = "tally::convolution_relu_of_squares";
 
 // The arguments that both operators share.
 struct Call {
@@ -67,6 +69,16 @@ at::Tensor convolve_and_add(const at::Tensor& input, const at::Tensor& weight,
                                         1);
 }
 
+// `weight` is weight_of_squares() of a convolution of step 2 with such a window.
+at::Tensor convolve_squares(const at::Tensor& input, const at::Tensor& weight,
+                            const at::Tensor& bias, at::IntArrayRef window,
+                            at::IntArrayRef padding) {
+  const std::vector<std::int64_t> ones{1, 1}, zeros{0, 0};
+  const auto images = input.contiguous(at::MemoryFormat::ChannelsLast);
+  TORCH_CHECK(can_be_squares(images), "images of ", images.sizes(), " for squares of pixels");
+  return convolve(squares_of(images, window, padding), weight, bias, ones, zeros, ones);
+}
+
 void register_once() {
   static const auto library = [] {
     auto made = own_operators();
@@ -74,6 +86,10 @@ void register_once() {
         "convolution_relu(Tensor input, Tensor weight, Tensor bias, int[2] stride, "
         "int[2] padding, int[2] dilation) -> Tensor",
         &convolve);
+    made.def(
+        "convolution_relu_of_squares(Tensor input, Tensor weight, Tensor bias, int[2] window, "
+        "int[2] padding) -> Tensor",
+        &convolve_squares);
     made.def(
         "convolution_add_relu(Tensor input, Tensor weight, Tensor bias, Tensor other, "
         "int[2] stride, int[2] padding, int[2] dilation) -> Tensor",
@@ -167,21 +183,44 @@ Value* shared_bias(Graph& graph, const Chain& chain) {
   return bias;
 }
 
-void join(Graph& graph, const Chain& chain) {
+// The first one of most networks: of step 2, over the channels of a picture.
+bool suits_squares(const Chain& chain) {
+  const auto weight = constant(chain.convolution, "weight").toTensor();
+  return chain.sum == nullptr && weight.element_size() == 2 &&
+         weight.size(1) <= kMostChannelsOfSquares && weight.size(2) > 2 && weight.size(3) > 2 &&
+         is_all(chain.convolution, "stride", 2) && is_all(chain.convolution, "dilation", 1);
+}
+
+Node* of_squares(Graph& graph, const Chain& chain) {
+  const auto weight = constant(chain.convolution, "weight").toTensor();
+  const std::vector<std::int64_t> window{weight.size(2), weight.size(3)};
+  return graph.create(
+      c10::Symbol::fromQualString(kConvolutionOfSquares),
+      {chain.convolution->namedInput("input"), graph.insertConstant(weight_of_squares(weight)),
+       bias_or_zeros(graph, chain.convolution, weight), graph.insertConstant(window),
+       chain.convolution->namedInput("padding")});
+}
+
+Node* joined(Graph& graph, const Chain& chain) {
+  if (suits_squares(chain)) return of_squares(graph, chain);
   Node* const convolution = chain.convolution;
-  const torch::jit::WithInsertPoint here(chain.relu);
   std::vector<Value*> inputs{convolution->namedInput("input"), convolution->namedInput("weight"),
                              shared_bias(graph, chain)};
   if (chain.sum != nullptr) inputs.push_back(other_side(chain));
   for (const char* name : {"stride", "padding", "dilation"}) {
     inputs.push_back(convolution->namedInput(name));
   }
-  register_once();
   const auto kind =
       c10::Symbol::fromQualString(chain.sum != nullptr ? kConvolutionSum : kConvolution);
-  replace(graph, graph.create(kind, inputs), chain.relu);
+  return graph.create(kind, inputs);
+}
+
+void join(Graph& graph, const Chain& chain) {
+  register_once();
+  const torch::jit::WithInsertPoint here(chain.relu);
+  replace(graph, joined(graph, chain), chain.relu);
   if (chain.sum != nullptr) chain.sum->destroy();
-  convolution->destroy();
+  chain.convolution->destroy();
 }
 
 }  // namespace

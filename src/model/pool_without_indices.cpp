@@ -8,9 +8,9 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max_pool2d.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
+#include "current_stream.hpp"
 #include "graph_edit.hpp"
 #include "isa_cap.hpp"
 #include "max_pool.hpp"
@@ -80,17 +80,14 @@ void pool_images(const at::Tensor& x, const PooledImage& image, const at::Tensor
   }
 }
 
-// On a GPU, on the stream that LibTorch uses.
 void pool_on_gpu(const at::Tensor& x, const PooledImage& image, const at::Tensor& pooled) {
-  const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
-  const auto stream = guard.getStream(x.device());
   launch_max_pool({.images = x.const_data_ptr(),
                    .pooled = pooled.mutable_data_ptr(),
                    .num_images = x.size(0),
                    .shape = image,
                    .word_bytes = static_cast<int>(x.element_size()),
                    .infinity = infinity_of(x.scalar_type())},
-                  guard.getStreamNativeHandle(stream));
+                  current_stream(x));
 }
 
 // Where the kernels take them.

@@ -2,11 +2,16 @@
 // did, so that its place in the graph shows in equal bits.
 #include "fused_convolutions.hpp"
 
+#include <array>
 #include <string>
+#include <vector>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/conv2d.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/relu.h>
 #include <gmock/gmock.h>
 #include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
 
@@ -151,6 +156,32 @@ def forward(self, x):
   return torch.relu(torch.conv_transpose2d(x, self.w3, self.b)) + y[:, :, None]
 )"),
             0);
+}
+
+// Windows of odd and even sizes, images that end within a square, one channel and more.
+TEST(ConvolutionOfSquaresTest, IsTheConvolutionOfStepTwo) {
+  at::manual_seed(1);
+  for (const auto& [channels, window, padding] :
+       std::vector<std::array<std::int64_t, 3>>{{3, 7, 3}, {3, 3, 1}, {1, 4, 0}, {4, 5, 2}}) {
+    const auto weight = at::randn({8, channels, window, window}).to(at::kBFloat16);
+    const auto bias = at::randn({8}).to(at::kBFloat16);
+    auto module = frozen_net({{"w", weight}, {"b", bias}}, c10::str(R"(
+def forward(self, x):
+  return torch.relu(torch.conv2d(x, self.w, self.b, [2, 2], [)",
+                                                                    padding, ", ", padding, "]))\n"));
+    const auto graph = module.get_method("forward").graph();
+    ASSERT_EQ(fuse_convolutions(*graph), 1);
+    ASSERT_THAT(graph->toString(), HasSubstr("convolution_relu_of_squares"));
+    for (const std::int64_t height : {11, 12}) {
+      const auto x = at::randn({2, channels, height, 17}).to(at::kBFloat16);
+      const auto found = module.forward({x}).toTensor().to(at::kFloat);
+      const auto exact = at::relu(at::conv2d(x.to(at::kFloat), weight.to(at::kFloat),
+                                             bias.to(at::kFloat), {2, 2}, {padding, padding}));
+      ASSERT_EQ(found.sizes(), exact.sizes());
+      const auto largest = exact.max().item<float>();
+      EXPECT_LT((found - exact).abs().max().item<float>(), 0.01f * largest);
+    }
+  }
 }
 
 // As on a GPU, but for the device.
