@@ -24,7 +24,13 @@ configure() {
   dir=$(build_dir "$1")
   torch=$("$2" -I -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') ||
     die 5 "'$2' has no torch. Remove its environment and run jobs/setup.sh again."
-  case $3 in auto) gpu=AUTO ;; none) gpu=OFF ;; esac
+  case $3 in
+    none) gpu=OFF ;;
+    auto) # as the folder was configured before
+      gpu=$(cache_entry "$dir" TALLY_CUDA) || true
+      gpu=${gpu:-AUTO}
+      ;;
+  esac
   if [[ -e $dir/build.ninja && $(cache_entry "$dir" TALLY_CUDA) == "$gpu" && $(cache_entry "$dir" LibTorch_ROOT) == "$torch" &&
     $(cache_entry "$dir" TALLY_PYTHON) == "$2" &&
     $(cache_entry "$dir" CMAKE_HOME_DIRECTORY) == "$tally_root" ]]; then

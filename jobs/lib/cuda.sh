@@ -5,26 +5,29 @@
 # choose_cuda WHICH: for CUDA 12 PyTorch's wheels are others, and go to an environment of their own.
 choose_cuda() {
   [[ $1 == 12 ]] || return 0
-  local nvcc=${CUDACXX:-nvcc}
-  "$nvcc" --version 2>/dev/null | grep --quiet 'release 12\.' ||
-    die 5 "--cuda 12 needs a site's nvcc of CUDA 12, and '$nvcc' is none. Load its module, or set CUDACXX."
+  local nvcc=${CUDACXX:-nvcc} version
+  version=$("$nvcc" --version 2>/dev/null) || version=''
+  [[ $version =~ release\ 12\.[0-6], ]] ||
+    die 5 "--cuda 12 needs a site's nvcc of CUDA 12.0 to 12.6, as PyTorch's wheels are of 12.6, and '$nvcc' is none. Load its module, or set CUDACXX."
   export TALLY_ENV=${TALLY_ENV:-$HOME/.cache/tally/env-cuda12}
-  export PIP_EXTRA_INDEX_URL=${PIP_EXTRA_INDEX_URL:-https://download.pytorch.org/whl/cu126}
+  export PIP_EXTRA_INDEX_URL="${PIP_EXTRA_INDEX_URL:+$PIP_EXTRA_INDEX_URL }https://download.pytorch.org/whl/cu126"
 }
 
-# The newest CUDA that the driver runs: 13.0. Empty where there is no driver.
+# The generation of CUDA that the driver runs, and the newest version: 13.0. Empty without a driver.
 driver_cuda() { { nvidia-smi 2>/dev/null || true; } | sed -n 's/.*CUDA Version: \([0-9.]*\).*/\1/p'; }
 
-# say_gpu PRESET: whether that build computes on GPUs, and on those of this machine.
+# say_gpu PRESET: whether that build computes on GPUs, and on those of this machine. A driver runs
+# programs of its generation of CUDA, newer ones of that too, and of older generations.
 say_gpu() {
   local text built driver
   [[ -r $(build_dir "$1")/gpu.txt ]] || return 0
   read -r text <"$(build_dir "$1")/gpu.txt"
   built=$(sed -n 's/^yes (CUDA \([0-9.]*\).*/\1/p' <<<"$text")
   driver=$(driver_cuda)
-  if [[ -n $built && -n $driver && $(printf '%s\n' "$built" "$driver" | sort -V | head -n 1) != "$built" ]]; then
-    text="no, because the driver is for CUDA $driver and this build for $built: update it, or jobs/setup.sh --cuda 12"
-  elif [[ -z $built && -n $driver ]]; then
+  if [[ -n $built && -n $driver ]] && ((${driver%%.*} < ${built%%.*})); then
+    text="no, because the driver is for CUDA $driver and this build for $built: update it"
+    if ((${driver%%.*} == 12)); then text+=", or jobs/setup.sh --cuda 12"; fi
+  elif [[ -z $built && ${driver%%.*} =~ ^1[23]$ ]]; then
     text+="; jobs/setup.sh --cuda ${driver%%.*} builds for the GPUs here"
   fi
   say "GPU: $text"

@@ -38,6 +38,7 @@ class Pipeline {
     }
     if (device.kind != DeviceKind::cuda) return;
     if (parts.info != nullptr) warm_ring();
+    watch_ = {};
     if (trace::recorder() != nullptr) mark_on(device);
   }
 

@@ -57,6 +57,7 @@ void check(const at::Tensor& scores, const at::Tensor& plain, Tolerance toleranc
   }
 }
 
+// Into tuples, lists and dicts.
 void collect(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
   if (value.isTensor()) {
     tensors.push_back(value.toTensor());
@@ -71,11 +72,15 @@ void collect(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
 
 }  // namespace
 
+std::vector<at::Tensor> tensors_of(const c10::IValue& value) {
+  std::vector<at::Tensor> tensors;
+  collect(value, tensors);
+  return tensors;
+}
+
 void check_close_enough(const c10::IValue& scores, const c10::IValue& plain, Tolerance tolerance) {
-  std::vector<at::Tensor> found;
-  std::vector<at::Tensor> expected;
-  collect(scores, found);
-  collect(plain, expected);
+  const auto found = tensors_of(scores);
+  const auto expected = tensors_of(plain);
   if (found.size() != expected.size()) throw std::runtime_error("it returns something else");
   for (std::size_t i = 0; i < found.size(); ++i) check(found[i], expected[i], tolerance);
 }

@@ -1,6 +1,9 @@
 // Whether two ways of running a network give the same scores but for rounding.
 #pragma once
 
+#include <vector>
+
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
 namespace tally::model {
@@ -19,6 +22,9 @@ struct Tolerance {
 inline constexpr Tolerance kOfKernels{1e-3, 0.1, 0.1};
 // Of the same kernels for fewer samples.
 inline constexpr Tolerance kOfBatchSizes{1e-4, 0.02, 1};
+
+// All there are, in tuples, lists and dicts too.
+std::vector<at::Tensor> tensors_of(const c10::IValue& value);
 
 // std::runtime_error with one line where floating-point numbers in `scores` are further from those
 // in `plain` than that, or finite where those are not, or where more than one in a hundred of whole

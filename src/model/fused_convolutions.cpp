@@ -1,13 +1,20 @@
 #include "fused_convolutions.hpp"
 
+#include <cmath>
+#include <limits>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/cudnn_convolution_add_relu.h>
 #include <ATen/ops/cudnn_convolution_relu.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/relu.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 
@@ -60,11 +67,15 @@ at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight, const at:
   return at::cudnn_convolution_relu(input, weight, bias, stride, padding, dilation, 1);
 }
 
+// `is_in_place`: the sum was written over the convolution, whose type it keeps.
 at::Tensor convolve_and_add(const at::Tensor& input, const at::Tensor& weight,
                             const at::Tensor& bias, const at::Tensor& other, at::IntArrayRef stride,
-                            at::IntArrayRef padding, at::IntArrayRef dilation) {
+                            at::IntArrayRef padding, at::IntArrayRef dilation, bool is_in_place) {
   const Call call{input, weight, bias, stride, padding, dilation};
-  if (!call.suits_cudnn() || !call.fits(other)) return at::relu(call.convolve() + other);
+  if (!call.suits_cudnn() || !call.fits(other)) {
+    auto convolved = call.convolve();
+    return at::relu(is_in_place ? convolved.add_(other) : convolved + other);
+  }
   return at::cudnn_convolution_add_relu(input, weight, other, 1, bias, stride, padding, dilation,
                                         1);
 }
@@ -92,7 +103,7 @@ void register_once() {
         &convolve_squares);
     made.def(
         "convolution_add_relu(Tensor input, Tensor weight, Tensor bias, Tensor other, "
-        "int[2] stride, int[2] padding, int[2] dilation) -> Tensor",
+        "int[2] stride, int[2] padding, int[2] dilation, bool is_in_place) -> Tensor",
         &convolve_and_add);
     return made;
   }();
@@ -142,15 +153,19 @@ std::optional<Chain> chain_of(Node* convolution) {
   return Chain{convolution, next, relu};
 }
 
-// Whether all can be computed where the ReLU stands: what is read may not change before.
+// Whether all can be computed where the ReLU stands: what is read may not change before. Moves
+// nodes so that nothing stands between those of the chain.
 bool can_be_joined(Graph& graph, const Chain& chain) {
   torch::jit::AliasDb aliases(graph.shared_from_this());
+  const auto move_before = [&](Node* node, Node* next) {
+    return aliases.moveBeforeTopologicallyValid(node, next);
+  };
   if (chain.sum == nullptr) {
-    return aliases.moveBeforeTopologicallyValid(chain.convolution, chain.relu);
+    return move_before(chain.convolution, chain.relu) && chain.convolution->next() == chain.relu;
   }
-  return aliases.moveBeforeTopologicallyValid(chain.convolution, chain.sum) &&
-         aliases.moveBeforeTopologicallyValid(chain.sum, chain.relu) &&
-         aliases.moveBeforeTopologicallyValid(chain.convolution, chain.sum);
+  return move_before(chain.convolution, chain.sum) && move_before(chain.sum, chain.relu) &&
+         move_before(chain.convolution, chain.sum) && chain.convolution->next() == chain.sum &&
+         chain.sum->next() == chain.relu;
 }
 
 Value* other_side(const Chain& chain) {
@@ -174,9 +189,11 @@ Value* shared_bias(Graph& graph, const Chain& chain) {
   const auto mine = torch::jit::toIValue(own);
   if (!is_suitable(other) || only_reader(other->output()) != chain.sum || !mine) return own;
   const auto theirs = constant_bias(other);
-  if (!theirs || theirs->sizes() != mine->toTensor().sizes()) return own;
-  const auto type = theirs->scalar_type();
-  const auto both = (mine->toTensor().to(at::kDouble) + theirs->to(at::kDouble)).to(type);
+  const auto& bias_here = mine->toTensor();
+  if (!theirs || theirs->sizes() != bias_here.sizes()) return own;
+  if (!theirs->options().type_equal(bias_here.options())) return own;
+  const auto both =
+      (bias_here.to(at::kDouble) + theirs->to(at::kDouble)).to(bias_here.scalar_type());
   Value* const bias = graph.insertConstant(both);
   const torch::jit::WithInsertPoint before(other);
   other->replaceInputWith(other->namedInput("bias"), graph.insertConstant(at::IValue()));
@@ -210,6 +227,9 @@ Node* joined(Graph& graph, const Chain& chain) {
   for (const char* name : {"stride", "padding", "dilation"}) {
     inputs.push_back(convolution->namedInput(name));
   }
+  if (chain.sum != nullptr) {
+    inputs.push_back(graph.insertConstant(is_a(chain.sum, {"aten::add_"})));
+  }
   const auto kind =
       c10::Symbol::fromQualString(chain.sum != nullptr ? kConvolutionSum : kConvolution);
   return graph.create(kind, inputs);
@@ -224,6 +244,28 @@ void join(Graph& graph, const Chain& chain) {
 }
 
 }  // namespace
+
+void check_keeps_nan(c10::Device device, c10::ScalarType type) {
+  constexpr std::int64_t kChannels = 64;
+  const auto options = at::TensorOptions(type).device(device);
+  const auto last = at::MemoryFormat::ChannelsLast;
+  const auto weight = at::ones({kChannels, kChannels, 3, 3}, options).contiguous(last);
+  const auto bias = at::zeros({kChannels}, options);
+  const std::vector<std::int64_t> ones{1, 1};
+  for (const double value : {std::numeric_limits<double>::quiet_NaN(), 0.0}) {
+    const auto x = at::full({2, kChannels, 8, 8}, value, options).contiguous(last);
+    const auto is_kept = [&](const at::Tensor& found) {
+      const auto is_nan = found.isnan();
+      return std::isnan(value) ? is_nan.all().item<bool>() : !is_nan.any().item<bool>();
+    };
+    if (is_kept(convolve(x, weight, bias, ones, ones, ones)) &&
+        is_kept(convolve_and_add(x, weight, bias, at::ones_like(x), ones, ones, ones, false))) {
+      continue;
+    }
+    throw std::runtime_error(std::isnan(value) ? "its ReLU takes NaN for a number"
+                                               : "it makes NaN of numbers");
+  }
+}
 
 int fuse_convolutions(Graph& graph) {
   std::vector<Node*> convolutions;

@@ -21,10 +21,13 @@ class GpuModule {
             bool may_fuse);
 
   // The first time, tries convolutions that are fused with what follows them, and pools of our own:
-  // they stay if they give the same scores twice, and those of the plain network but for rounding,
-  // NaN where it has NaN.
+  // they stay if they give the same scores twice, those of the plain network but for rounding, and
+  // NaN of NaN.
   c10::IValue rehearse(const Tensors& inputs);
   c10::IValue run(const Tensors& inputs);
+
+  // From now on the graph runs as it is.
+  void use_plain();
 
   // What was done to the graph, or empty.
   std::string form() const;

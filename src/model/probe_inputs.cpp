@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bitwise_right_shift.h>
+#include <ATen/ops/empty_strided.h>
 
 namespace tally::model {
 namespace {
@@ -34,7 +35,23 @@ at::Tensor bits(const at::Tensor& input) {
   return numbers.reshape(input.sizes());
 }
 
+at::Tensor harmless(const at::Tensor& given) {
+  auto probe = at::empty_strided(given.sizes(), given.strides(), given.options());
+  if (!given.is_floating_point()) return probe.copy_(given);
+  constexpr std::int64_t kValues = 127;  // a prime: rows of any other length differ
+  const auto values = at::arange(kValues, at::TensorOptions(at::kLong));  // on the host
+  const auto fractions = values.mul(37).remainder(kValues).to(at::kFloat).div(256);
+  const auto repeated = fractions.repeat({given.numel() / kValues + 1}).slice(0, 0, given.numel());
+  return probe.copy_(repeated.view(given.sizes()));
+}
+
 }  // namespace
+
+std::vector<at::Tensor> harmless_probes(const std::vector<at::Tensor>& inputs) {
+  std::vector<at::Tensor> probes;
+  for (const auto& input : inputs) probes.push_back(harmless(input));
+  return probes;
+}
 
 std::vector<at::Tensor> probe_inputs(const std::vector<at::Tensor>& inputs) {
   std::vector<at::Tensor> probes;

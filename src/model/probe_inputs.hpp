@@ -13,4 +13,9 @@ namespace tally::model {
 // each sample.
 std::vector<at::Tensor> probe_inputs(const std::vector<at::Tensor>& inputs);
 
+// For GPUs, where a number that a network takes for an index can end the process: floating-point
+// ones are fractions below one half, which are 0 as the given zeros are, and whole numbers are the
+// given ones. In a pattern that differs from row to row.
+std::vector<at::Tensor> harmless_probes(const std::vector<at::Tensor>& inputs);
+
 }  // namespace tally::model

@@ -1,5 +1,5 @@
-// A frozen graph on the CPU with the dtype, sizes and strides of each tensor, as one run shows
-// them.
+// A frozen graph with the dtype, sizes and strides of each tensor, as one run shows them; and how
+// graphs are run.
 #pragma once
 
 #include <cstdint>

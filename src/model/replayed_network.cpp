@@ -4,12 +4,12 @@
 #include <cstring>
 #include <limits>
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/InferenceMode.h>
 
 #include <tally/base/format.hpp>
 
+#include "probe_inputs.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {
@@ -69,24 +69,6 @@ Tensors likes_of(const Tensors& tensors) {
   return likes;
 }
 
-// A warm-up's zeros would hide it if a recording read nothing of its inputs, or not all. Fractions
-// below one half, since a network may take numbers for indices: these are 0 as the given ones are.
-// Integers stay, for the same reason: of those only the given ones are compared.
-at::Tensor patterned(const at::Tensor& given) {
-  if (!given.is_floating_point()) return copy_of(given);
-  constexpr std::int64_t kValues = 127;  // a prime: rows of any other length differ
-  const auto values = at::arange(kValues, at::TensorOptions(at::kLong));  // on the host
-  const auto fractions = values.mul(37).remainder(kValues).to(at::kFloat).div(256);
-  const auto repeated = fractions.repeat({given.numel() / kValues + 1}).slice(0, 0, given.numel());
-  return copy_of(given).copy_(repeated.view(given.sizes()));
-}
-
-Tensors patterned(const Tensors& given) {
-  Tensors tensors;
-  for (const auto& tensor : given) tensors.push_back(patterned(tensor));
-  return tensors;
-}
-
 // Empty, what the action says, or what it throws.
 std::string reason_against(const std::function<std::string()>& action) {
   try {
@@ -137,6 +119,11 @@ Tensors ReplayedNetwork::rehearse(Tensors inputs) {
   return outputs;
 }
 
+void ReplayedNetwork::use(const CpuWay& way) {
+  plain_->use(way);
+  rehearsed_.clear();
+}
+
 std::vector<std::string> ReplayedNetwork::notes() const {
   auto all = plain_->notes();
   if (!reason_.empty()) {
@@ -147,7 +134,7 @@ std::vector<std::string> ReplayedNetwork::notes() const {
 
 std::string ReplayedNetwork::settle(const Tensors& given) {
   if (!is_bound_by_launching(given)) return {};
-  const auto pattern = patterned(given);
+  const auto pattern = harmless_probes(given);
   const auto expected = run_on_copies(pattern);
   if (!have_same_bytes(run_on_copies(pattern), expected)) {
     return "its scores differ from run to run";

@@ -30,6 +30,7 @@ class ReplayedNetwork final : public Network {
   // plain network, and if it takes less time. notes() says why there is none, unless it would not
   // pay. Each rank finds out for itself: bits do not depend on what it finds.
   Tensors rehearse(Tensors inputs) override;
+  void use(const CpuWay& way) override;
 
  private:
   // Declared in the order in which they are needed: the work goes before its memory.

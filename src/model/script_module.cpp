@@ -139,6 +139,7 @@ std::vector<std::string> ScriptModule::notes() const {
 
 void ScriptModule::use(const CpuWay& way) {
   if (impl_->compiled) impl_->compiled->use_kernels(way.kernels);
+  if (impl_->on_gpu && way.kernels == CpuKernels::torch) impl_->on_gpu->use_plain();
 }
 
 std::vector<CpuKernels> ScriptModule::other_kernels() const {

@@ -9,19 +9,19 @@
 #   PART            machine   what it has, and its ceilings        2 minutes
 #                   correct   kernels, graphs, NCCL, end to end    9 minutes
 #                   rates     images per second, beside PyTorch    9 minutes
-#                   packages  those compiled for this GPU          5 minutes
+#                   packages  models compiled for this GPU (.pt2)  9 minutes
 #                   inspect   compute-sanitizer and ncu            9 minutes
 #                   default: all, one after another
 #
 # TALLY_PYTHON is a Python with torch (default: python3). TALLY_DATA_DIR holds real data sets.
 # Every step has a time limit, and runs whatever became of those before. Figures are added to
 # RESULTS/figures.jsonl as they are found; `figures.py --document` writes them into
-# docs/benchmarks.md. Exit codes: 0 nothing failed, 1 a step did, 5 there is no GPU or no program.
+# docs/benchmarks.md. Exit codes: 0 nothing failed, 1 a step did, 2 wrong usage, 5 there is no GPU or
+# no program.
 set -uo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/../../jobs/lib/common.sh"
-cd "$tally_root" || exit
-source tests/gpu/contact_steps.sh
+source "$tally_root/tests/gpu/contact_steps.sh"
 
 build=build results=gpu-results parts=()
 while (($# > 0)); do
@@ -35,12 +35,13 @@ while (($# > 0)); do
   shift
 done
 if ((${#parts[@]} == 0)); then parts=(machine correct rates packages inspect); fi
-build=$(realpath "$build")
-mkdir -p "$results"
-results=$(realpath "$results")
+build=$(realpath -m "$build")
+results=$(realpath -m "$results")
 figures=$results/figures.jsonl
 python=${TALLY_PYTHON:-python3}
 prepare_environment
+mkdir -p "$results" || exit 5
+cd "$tally_root" || exit 5
 
 failed=0
 for part in "${parts[@]}"; do

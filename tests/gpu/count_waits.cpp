@@ -7,13 +7,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 namespace {
 
-std::atomic<long> num_waits{0};
+std::mutex writing;
+long num_waits = 0;
 
 template <class Function>
 Function* next(const char* name) {
@@ -24,6 +25,7 @@ void count_wait() {
   static const char* const path = std::getenv("TALLY_TEST_WAITS");
   static const int file = path == nullptr ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   char text[32];
+  const std::lock_guard lock(writing);  // the largest number is written last
   const int length = std::snprintf(text, sizeof text, "%ld\n", ++num_waits);
   if (file >= 0) static_cast<void>(!pwrite(file, text, static_cast<std::size_t>(length), 0));
 }

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -59,7 +60,7 @@ def export(name: str, words_of_form: list[str], folder: Path) -> None:
     words += ["--mean", ",".join(map(str, MEAN)), "--std", ",".join(map(str, STD)), *words_of_form]
     command = [sys.executable, ROOT / "data_tools" / "export_model.py", *words]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    if done.returncode != 0:
+    if done.returncode != 0:  # then it has no figure
         print(f"{name} cannot be exported:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
 
 
@@ -67,9 +68,10 @@ def prepare(folder: Path, models: dict[str, list[str]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(models)) as pool:
         exports = [pool.submit(export, name, words, folder) for name, words in models.items()]
-        if not (folder / "small.h5").exists():
-            write_data(folder / "images.h5", NUM_IMAGES)
-            write_data(folder / "small.h5", NUM_SMALL, 32)
+        for name, num_samples, side in (("images.h5", NUM_IMAGES, 224), ("small.h5", NUM_SMALL, 32)):
+            if not (folder / name).exists():
+                write_data(folder / f"partial-{name}", num_samples, side)
+                (folder / f"partial-{name}").rename(folder / name)
         for done in exports:
             done.result()
 
@@ -191,7 +193,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tally", required=True)
     parser.add_argument("--figures", type=Path, required=True, help="JSON lines are added to this file")
-    parser.add_argument("--folder", type=Path, default=Path(os.environ.get("TMPDIR", "/tmp")) / "tally-rates")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / f"tally-rates-{os.getuid()}")
     parser.add_argument("--packages", action="store_true")
     parser.add_argument("--only", default="", help="a regular expression: figures with such names")
     options = parser.parse_args()
@@ -200,9 +202,10 @@ def main() -> None:
     rates = Rates(options.tally, options.folder, figures)
     if options.packages:
         of_packages(rates)
-        return
-    of_tally(rates)
-    of_pytorch(rates, figures, options.folder)
+    else:
+        of_tally(rates)
+        of_pytorch(rates, figures, options.folder)
+    sys.exit(1 if figures.num_failed else 0)
 
 
 if __name__ == "__main__":

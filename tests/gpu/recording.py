@@ -13,6 +13,7 @@ class Figures:
     def __init__(self, path: Path, wanted: str = "") -> None:
         self._path = path
         self._wanted = re.compile(wanted)
+        self.num_failed = 0
 
     def wants(self, name: str) -> bool:
         return self._wanted.search(name) is not None
@@ -29,6 +30,7 @@ class Figures:
         try:
             yield
         except Exception as error:
+            self.num_failed += 1
             lines = str(error).strip().splitlines()
             self.add(name, f"failed: {type(error).__name__}: {lines[-1] if lines else ''}"[:300])
 

@@ -8,7 +8,7 @@ execute_process(COMMAND ${NVCC} ${FLAGS} -ptx -arch=compute_80 -o /dev/stdout ${
 if(NOT ptx MATCHES "\\.entry")
   message(FATAL_ERROR "${SOURCE} has no kernel")
 endif()
-string(REGEX MATCHALL "trap;" traps "${ptx}")
+string(REGEX MATCHALL "\ttrap" traps "${ptx}")
 list(LENGTH traps num_traps)
 if(num_traps GREATER 0)
   message(FATAL_ERROR "${SOURCE} has ${num_traps} traps")

@@ -43,6 +43,11 @@ runtime wheels12/nvidia/cuda_runtime libcudart.so.12 12060
 torch wheels12/torch wheels12/nvidia/cuda_runtime/lib/libcudart.so.12 '$ORIGIN/../../nvidia/cuda_runtime/lib'
 finds wheels12/torch "$here/wheels12/nvidia/cuda_runtime/lib/libcudart.so.12 12 12060"
 
+# A folder with a space in its name.
+runtime 'my wheels/nvidia/cu13' libcudart.so.13 13000
+torch 'my wheels/torch' 'my wheels/nvidia/cu13/lib/libcudart.so.13' '$ORIGIN/../../nvidia/cu13/lib'
+finds 'my wheels/torch' "$here/my wheels/nvidia/cu13/lib/libcudart.so.13 13 13000"
+
 # A container: the toolkit's folder is known to the loader.
 runtime container/cuda libcudart.so.13 13010
 torch container/torch container/cuda/lib/libcudart.so.13 /nowhere

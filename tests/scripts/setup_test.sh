@@ -209,6 +209,8 @@ says_whether_the_build_has_gpus() {
   [[ $(last_line "$built" 13.10) == "setup: GPU: $built" ]] || fail "newer: $(last_line "$built" 13.10)"
   [[ $(last_line "$built" 12.2) == *'no, because the driver is for CUDA 12.2'*'--cuda 12' ]] ||
     fail "older: $(last_line "$built" 12.2)"
+  [[ $(last_line 'yes (CUDA 12.6, sm_80)' 12.2) == 'setup: GPU: yes (CUDA 12.6, sm_80)' ]] ||
+    fail "the same generation: $(last_line 'yes (CUDA 12.6, sm_80)' 12.2)"
   [[ $(last_line 'no, because of this' 13.0) == *'no, because of this; jobs/setup.sh --cuda 13 builds'* ]] ||
     fail "a GPU without a build for it: $(last_line 'no, because of this' 13.0)"
   [[ $(last_line 'no, because of this' '') == 'setup: GPU: no, because of this' ]] || fail "neither"
@@ -223,6 +225,8 @@ knows_which_cuda_is_meant() {
   expect_line "$scratch/err" "--cuda 12 needs a site's nvcc of CUDA 12"
   write_program "$bin/nvcc" <<<'echo "Cuda compilation tools, release 12.6, V12.6.85"'
   CUDACXX='' PATH=$bin expect_exit 0 setup --no-build --cuda 12
+  write_program "$bin/nvcc" <<<'echo "Cuda compilation tools, release 12.9, V12.9.86"'
+  CUDACXX='' PATH=$bin expect_exit 5 setup --no-build --cuda 12
 }
 
 says_what_is_missing_without_apt

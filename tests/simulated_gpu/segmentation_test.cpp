@@ -1,5 +1,5 @@
-// A segmentation's batches, in flight one after the other as in the loop: pixels are predicted on the
-// GPU and counted on the CPU, which finds what it finds alone.
+// A segmentation's batches, in flight one after the other as in the loop: pixels are predicted on
+// the GPU and counted on the CPU, which finds what it finds alone.
 #include <gtest/gtest.h>
 
 #include <cstring>

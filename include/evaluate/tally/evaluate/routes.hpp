@@ -55,8 +55,8 @@ void rehearse(const data::DataSetInfo& info, std::int64_t batch_size, std::span<
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream);
 
-// Scores a batch of zeros with each scorer, into counts that nobody looks at: scorers then have the
-// memory that a batch of this size needs, of texts of the greatest length.
+// Scores a batch of zeros with each scorer, into counts that are thrown away. Scorers then have the
+// memory for any batch of this size, also of texts, of which none is longer than the zeros.
 void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
                   std::span<InputRoute> routes, model::Predictor& predictor,
                   const tasks::Task& task, const device::Stream& stream,

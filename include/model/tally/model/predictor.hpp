@@ -62,8 +62,8 @@ class Predictor {
   // something else than tensors of that many rows.
   virtual Outputs predict(std::span<const TensorView> inputs) = 0;
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
-  // shapes are tried. Afterwards predict() gives the same bits for the same batch. On CPUs the
-  // form, which form() names, decides which bits; on GPUs a replay gives those of the plain pass.
+  // shapes are tried. Afterwards predict() gives the same bits for the same batch. The
+  // form, which form() names, decides which bits; a replay on a GPU gives those of the form.
   virtual Outputs rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
   // Settles the same for batches of `batch_size` by kFewSamples in the shapes of `inputs`, for
   // less time, and returns scores of so many; nothing where only rehearse() can tell.
@@ -71,8 +71,9 @@ class Predictor {
                                               std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
-  // From the next warm-up batch on. Changes nothing but TorchScript networks on CPUs. What cannot
-  // be compiled so is compiled in a lesser way: form() says how.
+  // From the next warm-up batch on. Changes nothing but TorchScript networks: on CPUs; on GPUs
+  // CpuKernels::torch stands for LibTorch's operators alone. What cannot be compiled so is compiled
+  // in a lesser way: form() says how.
   virtual void use(const CpuWay& /*way*/) {}
   // What may be faster than how the last warm-up batch ran: other kernels, or, with the same, fewer
   // or more samples at a time. Empty where there is nothing else to try.
