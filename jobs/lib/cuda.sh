@@ -13,7 +13,7 @@ choose_cuda() {
   export PIP_EXTRA_INDEX_URL="${PIP_EXTRA_INDEX_URL:+$PIP_EXTRA_INDEX_URL }https://download.pytorch.org/whl/cu126"
 }
 
-# The generation of CUDA that the driver runs, and the newest version: 13.0. Empty without a driver.
+# The version of CUDA that the driver comes with: 13.0. Empty without a driver.
 driver_cuda() { { nvidia-smi 2>/dev/null || true; } | sed -n 's/.*CUDA Version: \([0-9.]*\).*/\1/p'; }
 
 # say_gpu PRESET: whether that build computes on GPUs, and on those of this machine. A driver runs

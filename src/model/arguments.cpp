@@ -139,6 +139,14 @@ std::vector<c10::IValue> Arguments::of(const Tensors& inputs) const {
   return values;
 }
 
+torch::jit::Stack stack_of(const torch::jit::Module& module, const Arguments& arguments,
+                           const Tensors& inputs) {
+  torch::jit::Stack stack{module._ivalue()};
+  for (auto& argument : arguments.of(inputs)) stack.push_back(std::move(argument));
+  module.get_method("forward").function().getSchema().checkAndNormalizeInputs(stack);
+  return stack;
+}
+
 Tensors tensors_in(const c10::IValue& returned, std::span<const std::string> names,
                    std::string_view model) {
   if (returned.isGenericDict()) return tensors_in_dict(returned, names, model);

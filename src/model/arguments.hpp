@@ -10,6 +10,7 @@
 
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include "network.hpp"
 
@@ -44,6 +45,10 @@ class Arguments {
   std::vector<std::string> names_;
   std::vector<Filling> fillings_;  // by_name
 };
+
+// What forward() of a module takes: the module, these inputs, and its defaults for the rest.
+torch::jit::Stack stack_of(const torch::jit::Module& module, const Arguments& arguments,
+                           const Tensors& inputs);
 
 // The tensors in what forward() returned. `names`: of the outputs, by the card; empty without one.
 // A dict is read by these names; of a tuple or list the first ones are taken, as many as there are

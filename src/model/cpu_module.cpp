@@ -124,12 +124,8 @@ CpuModule::Use CpuModule::use_of(const Tensors& inputs) {
   return use;
 }
 
-// With what forward() has for arguments that it is not given.
 torch::jit::Stack CpuModule::stack_of(const Tensors& inputs) const {
-  torch::jit::Stack stack{module_._ivalue()};
-  for (auto& argument : arguments_.of(inputs)) stack.push_back(std::move(argument));
-  module_.get_method("forward").function().getSchema().checkAndNormalizeInputs(stack);
-  return stack;
+  return model::stack_of(module_, arguments_, inputs);
 }
 
 c10::IValue CpuModule::rehearse(const Tensors& inputs) {

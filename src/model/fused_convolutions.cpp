@@ -33,7 +33,7 @@ constexpr const char* kConvolution = "tally::convolution_relu";
 constexpr const char* kConvolutionSum = "tally::convolution_add_relu";
 constexpr const char* kConvolutionOfSquares = "tally::convolution_relu_of_squares";
 
-// The arguments that both operators share.
+// The arguments that the operators share.
 struct Call {
   const at::Tensor &input, &weight, &bias;
   at::IntArrayRef stride, padding, dilation;
@@ -109,48 +109,44 @@ void register_once() {
   }();
 }
 
-// In two dimensions, of which weights and settings are constants.
 bool is_suitable(const Node* node) {
-  if (!is_a(node, {"aten::conv2d", "aten::convolution"})) return false;
-  const bool is_settled =
-      constant(node, "stride").isIntList() && constant(node, "padding").isIntList() &&
-      constant(node, "dilation").isIntList() && constant(node, "groups").isInt();
-  const auto weight = constant(node, "weight");
-  if (!is_settled || !weight.isTensor() || constant(node, "groups").toInt() != 1) return false;
-  const bool is_transposed = is_a(node, {"aten::convolution"}) &&
-                             !constant(node, "transposed").equals(at::IValue(false)).toBool();
-  return !is_transposed && weight.toTensor().dim() == 4 && weight.toTensor().is_floating_point() &&
-         constant(node, "stride").toIntVector().size() == 2 &&
-         constant(node, "padding").toIntVector().size() == 2 &&
-         constant(node, "dilation").toIntVector().size() == 2 &&
-         is_tensor_or_none(node->namedInput("bias"));
+  const auto has_two = [node](const char* name) {
+    return constant(node, name).toIntVector().size() == 2;
+  };
+  return is_known_convolution(node) && constant(node, "groups").toInt() == 1 &&
+         constant(node, "weight").toTensor().is_floating_point() && has_two("stride") &&
+         has_two("padding") && has_two("dilation");
 }
 
 bool is_relu(const Node* node) {
   return node != nullptr && is_a(node, {"aten::relu", "aten::relu_"});
 }
 
-// convolution + other. add_() with the convolution on its right would write over `other`.
-bool is_sum_of(const Node* node, const Value* convolved) {
-  const bool adds = is_a(node, {"aten::add", "aten::add_"}) && node->inputs().size() == 3;
-  if (!adds || !is_one(constant(node, "alpha"))) return false;
-  const bool is_left = node->input(0) == convolved;
-  const bool is_right = node->input(1) == convolved && is_a(node, {"aten::add"});
-  return is_left != is_right && is_tensor(node->input(is_left ? 1 : 0));
+// The other side of a sum with `convolved`; null if it is none. add_() with it on the right would
+// write over that side.
+Value* other_side(Node* sum, const Value* convolved) {
+  const bool adds = is_a(sum, {"aten::add", "aten::add_"}) && sum->inputs().size() == 3;
+  if (!adds || !is_one(constant(sum, "alpha"))) return nullptr;
+  const bool is_left = sum->input(0) == convolved;
+  if (!is_left && is_a(sum, {"aten::add_"})) return nullptr;
+  Value* const other = sum->input(is_left ? 1 : 0);
+  return other != convolved && is_tensor(other) ? other : nullptr;
 }
 
 // Nodes in their order; `sum` may be missing.
 struct Chain {
   Node *convolution, *sum, *relu;
+  Value* other = nullptr;  // that is added
 };
 
 std::optional<Chain> chain_of(Node* convolution) {
   Node* const next = only_reader(convolution->output());
   if (is_relu(next)) return Chain{convolution, nullptr, next};
-  if (next == nullptr || !is_sum_of(next, convolution->output())) return std::nullopt;
+  Value* const other = next != nullptr ? other_side(next, convolution->output()) : nullptr;
+  if (other == nullptr) return std::nullopt;
   Node* const relu = only_reader(next->output());
   if (!is_relu(relu)) return std::nullopt;
-  return Chain{convolution, next, relu};
+  return Chain{convolution, next, relu, other};
 }
 
 // Whether all can be computed where the ReLU stands: what is read may not change before. Moves
@@ -168,32 +164,20 @@ bool can_be_joined(Graph& graph, const Chain& chain) {
          chain.sum->next() == chain.relu;
 }
 
-Value* other_side(const Chain& chain) {
-  const bool is_left = chain.sum->input(0) == chain.convolution->output();
-  return chain.sum->input(is_left ? 1 : 0);
-}
-
-// The bias, as the constant that it may be.
-std::optional<at::Tensor> constant_bias(const Node* convolution) {
-  const auto bias = constant(convolution, "bias");
-  return bias.isTensor() ? std::optional(bias.toTensor()) : std::nullopt;
-}
-
 // Where the other side of a sum is a convolution as well, its bias is added with that of the first,
 // which costs nothing. Returns the bias of the first.
 Value* shared_bias(Graph& graph, const Chain& chain) {
   Value* const own =
       bias_or_zeros(graph, chain.convolution, constant(chain.convolution, "weight").toTensor());
   if (chain.sum == nullptr) return own;
-  Node* const other = other_side(chain)->node();
+  Node* const other = chain.other->node();
   const auto mine = torch::jit::toIValue(own);
   if (!is_suitable(other) || only_reader(other->output()) != chain.sum || !mine) return own;
-  const auto theirs = constant_bias(other);
-  const auto& bias_here = mine->toTensor();
-  if (!theirs || theirs->sizes() != bias_here.sizes()) return own;
-  if (!theirs->options().type_equal(bias_here.options())) return own;
-  const auto both =
-      (bias_here.to(at::kDouble) + theirs->to(at::kDouble)).to(bias_here.scalar_type());
+  const auto theirs = constant(other, "bias");
+  if (!theirs.isTensor()) return own;
+  const auto &here = mine->toTensor(), &there = theirs.toTensor();
+  if (there.sizes() != here.sizes() || !there.options().type_equal(here.options())) return own;
+  const auto both = (here.to(at::kDouble) + there.to(at::kDouble)).to(here.scalar_type());
   Value* const bias = graph.insertConstant(both);
   const torch::jit::WithInsertPoint before(other);
   other->replaceInputWith(other->namedInput("bias"), graph.insertConstant(at::IValue()));
@@ -223,7 +207,7 @@ Node* joined(Graph& graph, const Chain& chain) {
   Node* const convolution = chain.convolution;
   std::vector<Value*> inputs{convolution->namedInput("input"), convolution->namedInput("weight"),
                              shared_bias(graph, chain)};
-  if (chain.sum != nullptr) inputs.push_back(other_side(chain));
+  if (chain.sum != nullptr) inputs.push_back(chain.other);
   for (const char* name : {"stride", "padding", "dilation"}) {
     inputs.push_back(convolution->namedInput(name));
   }

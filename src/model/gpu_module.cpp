@@ -10,6 +10,7 @@
 #include "close_enough.hpp"
 #include "fused_convolutions.hpp"
 #include "gpu_graph.hpp"
+#include "graph_edit.hpp"
 #include "pool_without_indices.hpp"
 #include "probe_inputs.hpp"
 #include "profiled_graph.hpp"
@@ -76,16 +77,20 @@ GpuModule::GpuModule(torch::jit::Module frozen, Arguments arguments, std::string
       plain_(plain_code(module_, device)),
       fused_(may_fuse ? fuse(module_) : std::nullopt) {}
 
+GpuModule::~GpuModule() {
+  try {
+    destroy_nodes(*module_.get_method("forward").graph());
+  } catch (...) {  // then they stay
+  }
+}
+
 torch::jit::Stack GpuModule::stack_of(const Tensors& inputs) const {
-  torch::jit::Stack stack{module_._ivalue()};
-  for (auto& argument : arguments_.of(inputs)) stack.push_back(std::move(argument));
-  module_.get_method("forward").function().getSchema().checkAndNormalizeInputs(stack);
-  return stack;
+  return model::stack_of(module_, arguments_, inputs);
 }
 
 void GpuModule::use_plain() { fused_.reset(); }
 
-c10::IValue GpuModule::rehearse(const Tensors& inputs) {
+c10::IValue GpuModule::warm_up(const Tensors& inputs) {
   if (fused_ && !is_settled_) {
     const auto reason = reason_against_fused(inputs);
     if (!reason.empty()) {
@@ -100,7 +105,7 @@ c10::IValue GpuModule::rehearse(const Tensors& inputs) {
 std::string GpuModule::form() const { return fused_ && is_settled_ ? fused_->form : ""; }
 
 c10::IValue GpuModule::run(const Tensors& inputs) {
-  if (!is_settled_) return rehearse(inputs);
+  if (!is_settled_) return warm_up(inputs);
   return run_code(fused_ ? fused_->code : plain_, stack_of(inputs));
 }
 

@@ -19,11 +19,15 @@ class GpuModule {
   // Networks that keep state may not be tried, and so not be fused.
   GpuModule(torch::jit::Module frozen, Arguments arguments, std::string name, c10::Device device,
             bool may_fuse);
+  // As with CpuModule the weights are freed here.
+  ~GpuModule();
+  GpuModule(const GpuModule&) = delete;
+  GpuModule& operator=(const GpuModule&) = delete;
 
   // The first time, tries convolutions that are fused with what follows them, and pools of our own:
   // they stay if they give the same scores twice, those of the plain network but for rounding, and
   // NaN of NaN.
-  c10::IValue rehearse(const Tensors& inputs);
+  c10::IValue warm_up(const Tensors& inputs);
   c10::IValue run(const Tensors& inputs);
 
   // From now on the graph runs as it is.

@@ -76,6 +76,20 @@ bool is_tensor_or_none(const torch::jit::Value* value) {
   return is_tensor(value) || is_none(value);
 }
 
+bool is_known_convolution(const torch::jit::Node* node) {
+  if (!is_a(node, {"aten::_convolution", "aten::convolution", "aten::conv2d"})) return false;
+  const bool is_settled =
+      constant(node, "stride").isIntList() && constant(node, "padding").isIntList() &&
+      constant(node, "dilation").isIntList() && constant(node, "groups").isInt();
+  const auto weight = constant(node, "weight");
+  if (!is_settled || !weight.isTensor()) return false;
+  const bool is_transposed = !is_a(node, {"aten::conv2d"}) &&
+                             !constant(node, "transposed").equals(at::IValue(false)).toBool();
+  const auto& tensor = weight.toTensor();
+  return !is_transposed && tensor.dim() == 4 && tensor.layout() == at::kStrided &&
+         is_tensor_or_none(node->namedInput("bias"));
+}
+
 torch::jit::Value* bias_or_zeros(torch::jit::Graph& graph, const torch::jit::Node* convolution,
                                  const at::Tensor& weight) {
   auto* const bias = convolution->namedInput("bias");

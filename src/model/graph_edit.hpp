@@ -32,6 +32,10 @@ bool is_one(const at::IValue& factor);
 // Whether those of an input that is a constant list of integers are all `number`.
 bool is_all(const torch::jit::Node* node, const char* name, std::int64_t number);
 
+// Whether it is a convolution in two dimensions, not a transposed one, of which weight and settings
+// are constants.
+bool is_known_convolution(const torch::jit::Node* node);
+
 // The node that alone reads `value`, in the same block; null if there is no such.
 torch::jit::Node* only_reader(const torch::jit::Value* value);
 

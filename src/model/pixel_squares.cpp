@@ -1,10 +1,7 @@
 #include "pixel_squares.hpp"
 
-#include <vector>
-
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include "current_stream.hpp"
 #include "pixel_squares_on_gpu.hpp"

@@ -236,7 +236,7 @@ Tensors ScriptModule::run(Tensors inputs) {
 }
 
 Tensors ScriptModule::rehearse(Tensors inputs) {
-  if (impl_->on_gpu) return guarded([&] { return impl_->on_gpu->rehearse(inputs); });
+  if (impl_->on_gpu) return guarded([&] { return impl_->on_gpu->warm_up(inputs); });
   if (!impl_->compiled) return run(std::move(inputs));
   return guarded([&] { return impl_->compiled->rehearse(inputs); });
 }

@@ -31,19 +31,9 @@ bool pays(const WinogradShape& shape) {
   return shape.num_tiles() >= kLeastTiles && computed <= kMostWaste * static_cast<double>(pixels);
 }
 
-// In two dimensions and float32, of which weights and settings are constants.
 bool is_float_convolution(const Node* node) {
-  if (!is_a(node, {"aten::_convolution", "aten::conv2d"})) return false;
-  const bool is_settled =
-      constant(node, "stride").isIntList() && constant(node, "padding").isIntList() &&
-      constant(node, "dilation").isIntList() && constant(node, "groups").isInt();
-  const auto weight = constant(node, "weight");
-  if (!is_settled || !weight.isTensor()) return false;
-  const bool is_transposed = is_a(node, {"aten::_convolution"}) &&
-                             !constant(node, "transposed").equals(at::IValue(false)).toBool();
-  const auto& tensor = weight.toTensor();
-  return !is_transposed && tensor.dim() == 4 && tensor.layout() == at::kStrided &&
-         tensor.scalar_type() == at::kFloat && is_tensor_or_none(node->namedInput("bias"));
+  return is_known_convolution(node) &&
+         constant(node, "weight").toTensor().scalar_type() == at::kFloat;
 }
 
 // The ReLU that reads `value`, if nothing else does; else null.

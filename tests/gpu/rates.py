@@ -83,7 +83,7 @@ class Rates:
     def record(self, name: str, measure: Callable[[], float]) -> None:
         self._figures.attempt(name, measure, "images/s")
 
-    def run(self, model: str, batch: int, *options: object, data: str = "images.h5", ranks: int = 1) -> dict:
+    def run(self, model: str, batch: int, *options: object, data: str = "images.h5") -> dict:
         """The report of an evaluation."""
         output = self._folder / "result"
         words = [self._tally, "evaluate", "--model", self._folder / model, "--data", self._folder / data]

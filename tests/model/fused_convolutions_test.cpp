@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
@@ -18,6 +19,7 @@
 #include "gpu_graph.hpp"
 #include "gpu_module.hpp"
 #include "graph_edit.hpp"
+#include "profiled_graph.hpp"
 #include "script_net.hpp"
 
 namespace tally::model {
@@ -43,7 +45,7 @@ class FuseConvolutionsTest : public testing::Test {
     const auto graph = module_.get_method("forward").graph();
     const int found = fuse_convolutions(*graph);
     text_ = graph->toString();
-    const auto after = module_.forward({x.clone()}).toTensor();
+    const auto after = run_graph(module_, x.clone());
     EXPECT_TRUE(at::allclose(after, before, tolerance_, tolerance_)) << text_;
     return found;
   }
@@ -205,7 +207,7 @@ def forward(self, x):
     ASSERT_THAT(graph->toString(), HasSubstr("convolution_relu_of_squares"));
     for (const std::int64_t height : {11, 12}) {
       const auto x = at::randn({2, channels, height, 17}).to(at::kBFloat16);
-      const auto found = module.forward({x}).toTensor().to(at::kFloat);
+      const auto found = run_graph(module, x).to(at::kFloat);
       const auto exact = at::relu(at::conv2d(x.to(at::kFloat), weight.to(at::kFloat),
                                              bias.to(at::kFloat), {2, 2}, {padding, padding}));
       ASSERT_EQ(found.sizes(), exact.sizes());
@@ -218,21 +220,24 @@ def forward(self, x):
 // As on a GPU, but for the device.
 class GpuModuleTest : public testing::Test {
  protected:
-  static GpuModule made(const torch::jit::Module& module, bool may_fuse) {
-    const auto& schema = module.get_method("forward").function().getSchema();
-    return {module.copy(), Arguments(schema, {}, "net"), "net", c10::kCPU, may_fuse};
+  static GpuModule made(torch::jit::Module module, bool may_fuse) {
+    const auto schema = module.get_method("forward").function().getSchema();
+    return {std::move(module), Arguments(schema, {}, "net"), "net", c10::kCPU, may_fuse};
   }
 };
 
 TEST_F(GpuModuleTest, KeepsWhatGivesTheSameScores) {
-  const auto module = frozen_net({{"w", at::randn({8, 8, 3, 3})}}, R"(
+  const auto weight = at::randn({8, 8, 3, 3});
+  const auto net = [&] {
+    return frozen_net({{"w", weight}}, R"(
 def forward(self, x):
   return torch.max_pool2d(torch.relu(torch.conv2d(x, self.w)), [2, 2])
 )");
+  };
   const auto x = at::randn({35, 8, 5, 5});
-  const auto plain = torch::jit::Module(module.copy()).forward({x}).toTensor();
+  const auto plain = net().forward({x}).toTensor();
   for (const bool may_fuse : {true, false}) {
-    auto on_gpu = made(module, may_fuse);
+    auto on_gpu = made(net(), may_fuse);
     EXPECT_EQ(on_gpu.form(), "") << "nothing has run";
     EXPECT_TRUE(at::equal(on_gpu.run({x}).toTensor(), plain));
     EXPECT_EQ(on_gpu.form(), may_fuse ? "convolutions fused by cuDNN, pools without indices" : "");
@@ -247,11 +252,30 @@ def forward(self, x):
 )");
   auto on_gpu = made(module, true);
   const auto x = at::randn({2, 8, 5, 5});
-  const auto fused = on_gpu.rehearse({x}).toTensor();
+  const auto fused = on_gpu.warm_up({x}).toTensor();
   EXPECT_NE(on_gpu.form(), "");
   on_gpu.use_plain();
-  EXPECT_TRUE(at::equal(on_gpu.rehearse({x}).toTensor(), fused)) << "the same bits on the CPU";
+  EXPECT_TRUE(at::equal(on_gpu.warm_up({x}).toTensor(), fused)) << "the same bits on the CPU";
   EXPECT_EQ(on_gpu.form(), "");
+}
+
+// LibTorch keeps the functions of a module as long as any that it was made from.
+TEST_F(GpuModuleTest, LeavesNoWeightsBehind) {
+  const auto weight = at::randn({8, 8, 3, 3});
+  torch::jit::Module original("net");
+  original.register_attribute("training", c10::BoolType::get(), false);
+  original.register_attribute("w", c10::TensorType::get(), weight);
+  original.define(R"(
+def forward(self, x):
+  return torch.relu(torch.conv2d(x, self.w))
+)");
+  const auto before = weight.use_count();
+  {
+    auto on_gpu = made(torch::jit::freeze_module(original), true);
+    on_gpu.run({at::randn({2, 8, 5, 5})});
+    EXPECT_GT(weight.use_count(), before);
+  }
+  EXPECT_EQ(weight.use_count(), before);
 }
 
 TEST_F(GpuModuleTest, NanAndNumbersStayWhatTheyAre) {
@@ -266,7 +290,7 @@ def forward(self, x):
 )");
   const auto x = at::randn({2, 8, 5, 5});
   auto on_gpu = made(module, true);
-  EXPECT_EQ(on_gpu.rehearse({x}).toTensor().sizes(), at::IntArrayRef({2, 8, 3, 3}));
+  EXPECT_EQ(on_gpu.warm_up({x}).toTensor().sizes(), at::IntArrayRef({2, 8, 3, 3}));
   EXPECT_EQ(on_gpu.form(), "");
   EXPECT_THAT(on_gpu.notes(), testing::ElementsAre(HasSubstr("runs without convolutions fused")));
 }

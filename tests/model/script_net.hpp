@@ -9,6 +9,8 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/passes/freeze_module.h>
 
+#include "profiled_graph.hpp"
+
 namespace tally::model {
 
 using NamedWeights = std::vector<std::pair<std::string, at::Tensor>>;
@@ -21,6 +23,12 @@ inline torch::jit::Module frozen_net(const NamedWeights& weights, const std::str
   }
   module.define(forward);
   return torch::jit::freeze_module(module);
+}
+
+// By the graph as it is now: forward() goes on with the one that it ran first.
+inline at::Tensor run_graph(const torch::jit::Module& module, const at::Tensor& x) {
+  const torch::jit::Code code(module.get_method("forward").graph(), "forward");
+  return run_code(code, {module._ivalue(), x}).toTensor();
 }
 
 }  // namespace tally::model

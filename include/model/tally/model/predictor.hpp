@@ -62,8 +62,8 @@ class Predictor {
   // something else than tensors of that many rows.
   virtual Outputs predict(std::span<const TensorView> inputs) = 0;
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
-  // shapes are tried. Afterwards predict() gives the same bits for the same batch. The
-  // form, which form() names, decides which bits; a replay on a GPU gives those of the form.
+  // shapes are tried. Afterwards predict() gives the same bits for the same batch. The form, which
+  // form() names, decides which bits; a replay on a GPU gives those of the form.
   virtual Outputs rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
   // Settles the same for batches of `batch_size` by kFewSamples in the shapes of `inputs`, for
   // less time, and returns scores of so many; nothing where only rehearse() can tell.
