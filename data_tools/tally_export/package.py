@@ -6,7 +6,6 @@ Imported and used inside quiet_compiler() only: the import alone makes a folder.
 import hashlib
 import json
 import os
-import re
 import shutil
 import tempfile
 import zipfile
@@ -27,6 +26,7 @@ from torch.export.pt2_archive._package import package_pt2
 from tally_data.errors import EnvironmentFault, ModelError
 
 from .gpu import gpu_compiler, largest_batch
+from .library import check_files, check_linked
 from .reproduce import Batch, Checks, reproduces
 from .training_mode import Finding, of_program
 
@@ -157,23 +157,6 @@ def _settings(options: PackageOptions) -> dict[str, Any]:
     return settings
 
 
-def _check_files(files: list[str]) -> None:
-    """A package that tally loads is one library and its description."""
-    for file in map(Path, files):
-        if file.suffix == ".json" and not file.stem.endswith("_metadata"):
-            nodes = json.loads(file.read_text())["nodes"]
-            names = sorted({entry["node"]["target"] for entry in nodes})
-            raise ModelError(
-                f"no package can be made: the operations {', '.join(names)} cannot be compiled; use --format torchscript"
-            )
-        if file.suffix not in (".so", ".cpp", ".json"):
-            raise ModelError(f"no package can be made: the compiler wrote '{file.name}', which tally does not load")
-        if file.suffix == ".cpp":
-            text = file.read_text()
-            if re.search(r"omp parallel num_threads\(|-march=native", text):
-                raise ModelError("no package can be made: the compiler tied it to this machine")
-
-
 def device_compiler(device: str) -> AbstractContextManager[None]:
     """Packages are compiled and compared within it."""
     return gpu_compiler() if device == "cuda" else nullcontext()
@@ -212,10 +195,11 @@ def compile_package(module: nn.Module, example: Batch, options: PackageOptions) 
         hint = "" if options.fixed_batch else "; perhaps --batch-size N, for one size of batch, helps"
         raise ModelError(f"no package can be made ({type(error).__name__}: {reason}){hint}") from error
     names = [file for file in files if isinstance(file, str)]
-    _check_files(names)
+    check_files(names)
     compiled = Compiled(names, {"layout": _layout(example[0].shape), "cpu_features": features}, findings)
     if most is not None:
         compiled.facts["largest_batch"] = most
+    check_linked(Path(compiled.code))
     compiled.facts["library_sha256"] = hashlib.sha256(Path(compiled.code).read_bytes()).hexdigest()
     return compiled
 
