@@ -6,6 +6,8 @@
 #   --build DIR     a build with CUDA; without its tests, or from an archive,
 #                   the steps that need them are skipped          default: build
 #   --results DIR   logs and figures                              default: gpu-results
+#   --only REGEX    rates whose names it finds                    default: all
+#   --images N      of 224 x 224 pixels that rates are taken over default: 32768
 #   PART            machine   what it has, and its ceilings        2 minutes
 #                   correct   kernels, graphs, NCCL, end to end    9 minutes
 #                   rates     images per second, beside PyTorch    9 minutes
@@ -23,11 +25,13 @@ set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../jobs/lib/common.sh"
 source "$tally_root/tests/gpu/contact_steps.sh"
 
-build=build results=gpu-results parts=()
+build=build results=gpu-results only='' images=32768 parts=()
 while (($# > 0)); do
   case $1 in
     --build) build=${2:?--build needs a folder}; shift ;;
     --results) results=${2:?--results needs a folder}; shift ;;
+    --only) only=${2:?--only needs a regular expression}; shift ;;
+    --images) images=${2:?--images needs a number}; shift ;;
     --help) show_help; exit 0 ;;
     machine | correct | rates | packages | inspect) parts+=("$1") ;;
     *) die 2 "unknown argument '$1'. See tests/gpu/contact.sh --help." ;;

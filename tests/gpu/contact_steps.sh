@@ -58,7 +58,7 @@ has_program() {
 }
 
 run_machine() {
-  step environment 60 bash -c 'uname -srm; ldd --version | head -n 1; nvidia-smi; df -h /dev/shm
+  step environment 60 bash -c 'uname -srm; ldd --version | head -n 1; nvidia-smi; df -h /dev/shm; echo "CXX=${CXX-}"
     for tool in nvcc g++ ld objcopy compute-sanitizer ncu mpirun; do command -v $tool || echo "no $tool"; done
     "$0" --version; ldd "$(realpath "$0")" | grep "not found"; true' "$TALLY_BIN"
   step ceilings 90 "$python" tests/gpu/ceilings.py "$figures"
@@ -107,12 +107,16 @@ run_correct() {
   run_pytest "end to end" 240 tests/end_to_end/test_on_gpu.py -k "not package"
 }
 
-run_rates() {
-  step rates 520 "$python" tests/gpu/rates.py --tally "$TALLY_BIN" --figures "$figures"
+# measure NAME LIMIT_S [ARGUMENT…]
+measure() {
+  step "$1" "$2" "$python" tests/gpu/rates.py --tally "$TALLY_BIN" --figures "$figures" --only "$only" \
+    --images "$images" "${@:3}"
 }
 
+run_rates() { measure rates 520; }
+
 run_packages() {
-  step "rates of packages" 280 "$python" tests/gpu/rates.py --tally "$TALLY_BIN" --figures "$figures" --packages
+  measure "rates of packages" 280 --packages
   run_pytest "end to end, packages" 240 tests/end_to_end/test_on_gpu.py -k package
 }
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Prints what contact.sh found, and with --document writes it between the marks of a document."""
+"""Prints what contact.sh found, and with --document writes it into a document: a table for each kind of GPU."""
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from recording import text_of
 
-BEGIN, END = "<!-- GPU figures -->\n", "<!-- end of GPU figures -->\n"
+NEXT = "<!-- the next kind of GPU -->\n"  # a table that is not there yet goes before it
 COLUMNS = ("startup_s", "wall_s")
 OTHER_FACTS = ("figure", "value", "unit", "form", "state", *COLUMNS)
 
@@ -28,6 +29,19 @@ def table_of(lines: list[dict]) -> str:
     return "\n".join(rows) + "\n"
 
 
+def with_table(text: str, figures: list[dict]) -> str:
+    """Without one that was there of the same GPU."""
+    gpu = next((line["value"] for line in figures if line["figure"] == "GPU"), None)
+    if gpu is None:
+        sys.exit("the figures do not say which GPU they are of: run contact.sh's part 'machine' first")
+    begin, end = f"<!-- figures of {gpu} -->\n", f"<!-- end of figures of {gpu} -->\n"
+    if begin not in text:
+        text = text.replace(NEXT, f"{begin}{end}\n{NEXT}", 1)
+    before, rest = text.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}{table_of(figures)}{end}{after}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("figures", type=Path, help="figures.jsonl")
@@ -35,10 +49,8 @@ def main() -> None:
     options = parser.parse_args()
     lines = [json.loads(line) for line in options.figures.read_text().splitlines()]
     if options.document:
-        before, rest = options.document.read_text().split(BEGIN)
-        after = rest.split(END)[1]
-        table = table_of([line for line in lines if "figure" in line])
-        options.document.write_text(before + BEGIN + table + END + after)
+        text = with_table(options.document.read_text(), [line for line in lines if "figure" in line])
+        options.document.write_text(text)
         return
     for line in lines:
         print(text_of(line) if "figure" in line else f"{line['step']:52} {line['state']} in {line['seconds']} s")

@@ -20,7 +20,7 @@ from recording import Figures
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = 1000
-NUM_IMAGES, NUM_SMALL = 32768, 65536
+SMALL_PER_IMAGE = 2  # images of 32 x 32 for each one of 224 x 224
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 # File name -> words of the exporter.
@@ -41,7 +41,7 @@ PACKAGES = {
 
 def write_data(path: Path, num_samples: int, side: int = 224) -> None:
     random = np.random.default_rng(0)
-    block = random.integers(0, 256, (1024, side, side, 3), "u1")
+    block = random.integers(0, 256, (min(1024, num_samples), side, side, 3), "u1")
     with h5py.File(path, "w") as file:
         file.attrs["tally_schema"] = np.int64(1)
         file.attrs["task"] = "multiclass"
@@ -64,11 +64,12 @@ def export(name: str, words_of_form: list[str], folder: Path) -> None:
         print(f"{name} cannot be exported:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
 
 
-def prepare(folder: Path, models: dict[str, list[str]]) -> None:
+def prepare(folder: Path, models: dict[str, list[str]], num_images: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(models)) as pool:
         exports = [pool.submit(export, name, words, folder) for name, words in models.items()]
-        for name, num_samples, side in (("images.h5", NUM_IMAGES, 224), ("small.h5", NUM_SMALL, 32)):
+        sets = (("images.h5", num_images, 224), ("small.h5", SMALL_PER_IMAGE * num_images, 32))
+        for name, num_samples, side in sets:
             if not (folder / name).exists():
                 write_data(folder / f"partial-{name}", num_samples, side)
                 (folder / f"partial-{name}").rename(folder / name)
@@ -195,9 +196,10 @@ def main() -> None:
     parser.add_argument("--figures", type=Path, required=True, help="JSON lines are added to this file")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / f"tally-rates-{os.getuid()}")
     parser.add_argument("--packages", action="store_true")
+    parser.add_argument("--images", type=int, default=32768, help="of 224 x 224 in the data set")
     parser.add_argument("--only", default="", help="a regular expression: figures with such names")
     options = parser.parse_args()
-    prepare(options.folder, PACKAGES if options.packages else SCRIPTS)
+    prepare(options.folder, PACKAGES if options.packages else SCRIPTS, options.images)
     figures = Figures(options.figures, options.only)
     rates = Rates(options.tally, options.folder, figures)
     if options.packages:

@@ -28,6 +28,17 @@ expect_exit 0 python3 -c 'import json, sys; print(len([json.loads(line) for line
   "$scratch/results/figures.jsonl"
 says '^8$'
 
+# A table for each kind of GPU, which a later one of the same kind replaces.
+for line in 'first 1' 'second 2' 'first 3'; do
+  read -r gpu value <<<"$line"
+  printf '{"figure": "GPU", "value": "%s", "unit": ""}\n{"figure": "rate", "value": %d.0, "unit": "images/s"}\n' \
+    "$gpu" "$value" >"$scratch/figures.jsonl"
+  [[ -e $scratch/doc.md ]] || printf '# Figures\n<!-- the next kind of GPU -->\nend\n' >"$scratch/doc.md"
+  python3 "$project/tests/gpu/figures.py" "$scratch/figures.jsonl" --document "$scratch/doc.md"
+done
+[[ $(grep -o '^| rate | [0-9]' "$scratch/doc.md" | tr -d '\n') == '| rate | 3| rate | 2' ]] ||
+  fail "the tables are: $(<"$scratch/doc.md")"
+
 # A step that does not end is ended.
 source "$project/tests/gpu/contact_steps.sh"
 export log=$scratch/log figures=$scratch/figures
