@@ -21,6 +21,7 @@
 #include "pool_without_indices.hpp"
 #include "probe_inputs.hpp"
 #include "same_padding.hpp"
+#include "split_linear.hpp"
 #include "torch_errors.hpp"
 #include "use_winograd.hpp"
 #include "value_bounds.hpp"
@@ -220,10 +221,13 @@ void CpuModule::find_way(const Tensors& inputs) {
   const auto probe = [&] { return stack_of(probe_inputs(inputs)); };
   const auto plain = profile_shapes(graph(), probe());
   if (holds_tokens(inputs)) prepare_for_texts(probe(), plain.scores);
+  auto apart = graph().copy();
+  const bool is_apart = split_linear_layers(*apart) > 0;
+  const auto for_onednn = is_apart ? profile_shapes(*apart, probe()).graph : plain.graph;
   for (const Way way : {Way(Hidden::nothing), Way(Hidden::products), Way()}) {
     if (way && kernels_ == CpuKernels::own) continue;
     try {
-      compile(plain.graph->copy(), way);
+      compile((way ? for_onednn : plain.graph)->copy(), way);
       if (compiled_) check_close_enough(run_code(*compiled_, probe()), plain.scores, kOfKernels);
       return;
     } catch (const std::exception& error) {

@@ -179,6 +179,9 @@ const char* hidden_name(const Node* node, Hidden hidden) {
   } else if (is_a(node, {"aten::softmax"})) {
     name = "aten::special_softmax";
     is_hidden = !constant(node, "dtype").isNone() || is_slow_softmax(node);
+  } else if (is_a(node, {"aten::cat"})) {
+    name = "aten::concat";
+    is_hidden = is_slow_concatenation(node);
   } else if (is_a(node, {"aten::matmul", "aten::bmm"})) {
     name = "aten::linalg_matmul";
     is_hidden = hidden == Hidden::products || is_slow_product(node);

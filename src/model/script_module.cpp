@@ -19,7 +19,7 @@
 #include "graph_state.hpp"
 #include "memory_reader.hpp"
 #include "refusal.hpp"
-#include "tensors.hpp"
+#include "torch_device.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {

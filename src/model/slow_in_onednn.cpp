@@ -99,6 +99,11 @@ bool is_slow_product(const Node* product) {
           is_slow_factor(product->input(1)));
 }
 
+bool is_slow_concatenation(const Node* concatenation) {
+  return is_a(concatenation, {"aten::cat"}) &&
+         !std::ranges::all_of(concatenation->input(0)->node()->inputs(), is_dense);
+}
+
 bool is_slow_softmax(const Node* softmax) {
   const auto dim = torch::jit::toIValue(softmax->input(1));
   const auto sizes = sizes_of(softmax->input(0));

@@ -21,6 +21,10 @@ bool is_slow_arithmetic(const torch::jit::Node* arithmetic);
 // and of results of convolutions, which oneDNN lays out so (EfficientFormerV2's attention).
 bool is_slow_product(const torch::jit::Node* product);
 
+// Concatenations of slices, which oneDNN copies first, for the sum of their sizes twice (MambaOut
+// in bf16 64 images a second without, 53 with). False where sizes are not known.
+bool is_slow_concatenation(const torch::jit::Node* concatenation);
+
 // A softmax over rows that are not contiguous. oneDNN Graph takes a softmax only together with
 // arithmetic after it, which is not looked for here. True also where sizes or strides are not
 // known.

@@ -112,6 +112,26 @@ void join_factors(Graph& graph, Node* product, const torch::jit::AliasDb& aliase
           product);
 }
 
+// A scalar, or a constant tensor without dimensions.
+bool is_number(const Value* value) {
+  const auto known = torch::jit::toIValue(value);
+  if (!known) return false;
+  if (known->isTensor()) return known->toTensor().dim() == 0 && !known->toTensor().is_complex();
+  return known->isDouble() || known->isInt();
+}
+
+// (x * a) * 2
+void join_number(Graph& graph, Node* product, const torch::jit::AliasDb& aliases) {
+  Value* const scaled = product->input(0);
+  if (!is_tensor(scaled) || type_of(scaled) != type_of(product->output())) return;
+  const auto inner = product_for(scaled, product, aliases);
+  if (!inner) return;
+  const torch::jit::WithInsertPoint here(product);
+  Value* const factor = insert(graph, "aten::mul", {inner->small, product->input(1)}, inner->small);
+  replace(graph, graph.create(c10::Symbol::fromQualString("aten::mul"), {inner->large, factor}),
+          product);
+}
+
 // x * (a + 1), where `scaled` is x * a.
 Value* insert_scaled(Graph& graph, const Operands& scaled, const Value* like) {
   Value* const one = graph.insertConstant(1.0);
@@ -150,7 +170,12 @@ void join_terms(Graph& graph, Node* sum, const torch::jit::AliasDb& aliases) {
 void join_small_factors(Graph& graph) {
   const torch::jit::AliasDb aliases(graph.shared_from_this());
   for (Node* node : all_nodes(graph.block())) {
-    if (is_product(node)) join_factors(graph, node, aliases);
+    if (!is_a(node, {"aten::mul"})) continue;
+    if (is_number(node->input(1))) {
+      join_number(graph, node, aliases);
+    } else if (is_product(node)) {
+      join_factors(graph, node, aliases);
+    }
   }
   for (Node* node : all_nodes(graph.block())) {
     if (is_sum(node)) join_terms(graph, node, aliases);

@@ -8,7 +8,7 @@
 
 #include <tally/device/device.hpp>
 
-#include "tensors.hpp"
+#include "torch_device.hpp"
 
 namespace tally::model {
 

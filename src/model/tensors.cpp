@@ -6,8 +6,9 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/core/ScalarType.h>
 
-#include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
+
+#include "torch_device.hpp"
 
 namespace tally::model {
 namespace {
@@ -86,11 +87,6 @@ c10::ScalarType scalar_type(weights::ElementType type) {
       return c10::ScalarType::Bool;
   }
   throw Error(ErrorKind::internal, "an unknown element type");
-}
-
-c10::Device torch_device(const device::Device& device) {
-  if (device.kind == DeviceKind::cpu) return c10::kCPU;
-  return {c10::kCUDA, checked_cast<c10::DeviceIndex>(device.index)};
 }
 
 at::Tensor wrap(const TensorView& view, const device::Device& device) {

@@ -14,7 +14,6 @@ namespace tally::model {
 c10::ScalarType scalar_type(DType dtype);
 c10::ScalarType scalar_type(weights::ElementType type);
 
-c10::Device torch_device(const device::Device& device);
 // Shares the memory, which outlives the tensor, is not written to and is of that device.
 at::Tensor wrap(const TensorView& view, const device::Device& device);
 // Shares the bytes, which are the part's own, if they are aligned for their type; else holds a

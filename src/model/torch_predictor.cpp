@@ -11,6 +11,7 @@
 
 #include "stream_scope.hpp"
 #include "tensors.hpp"
+#include "torch_device.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {

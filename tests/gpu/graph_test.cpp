@@ -9,6 +9,7 @@
 #include "gpu.hpp"
 #include "graph_recorder.hpp"
 #include "stream_scope.hpp"
+#include "torch_device.hpp"
 #include "torch_library.hpp"
 
 namespace tally::model {

@@ -46,6 +46,8 @@ struct Line {
 };
 const std::vector<Line> kJoined{{"(x * scale) * self.w", 1},
                                 {"self.w * (scale * x)", 1},
+                                {"(x * scale) * 2.0", 1},
+                                {"((scale * x) * 2) * 0.3", 1},
                                 {"x + x * scale", 1},
                                 {"scale * x + x", 1},
                                 {"x + (x * scale + self.b)", 2},
