@@ -1,4 +1,5 @@
 // CUDA's runtime: devices and memory.
+#include <cstdlib>
 #include <cstring>
 
 #include "chance.hpp"
@@ -15,6 +16,12 @@ using simulated_gpu::Operation;
 namespace {
 
 constexpr int kDriver = CUDART_VERSION;
+
+// Their memory is the same: a process works with one of them.
+int num_gpus() {
+  const char* const given = std::getenv("TALLY_SIMULATED_GPUS");
+  return given == nullptr ? 1 : std::atoi(given);
+}
 
 cudaError_t allocate(const Call& call, Kind kind, void** memory, std::size_t num_bytes) {
   if (call.failure() != cudaSuccess) return call.end(call.failure());
@@ -73,19 +80,20 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = num_gpus();
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (device != 0) return cudaErrorInvalidDevice;
-  *properties = {"simulated", {{1, 2, 3, 4}}, 9, 0, 1, 0, 0};
+  if (device < 0 || device >= num_gpus()) return cudaErrorInvalidDevice;
+  *properties = {"simulated", {{1, 2, 3, static_cast<char>(device)}}, 9, 0, device + 1, 0, 0};
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
   const Call call("cudaSetDevice");
-  return call.end(device == 0 ? call.failure() : cudaErrorInvalidDevice);
+  const bool is_there = device >= 0 && device < num_gpus();
+  return call.end(is_there ? call.failure() : cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t num_bytes) {

@@ -5,6 +5,7 @@
 //   may be under way (memory.hpp).
 // - Kernels are the .cu files themselves, compiled as C++. Their accesses are looked at: operations
 //   and threads that touch the same byte must be in order (accesses.hpp, fibers.hpp).
+// - There are TALLY_SIMULATED_GPUS of them, or one.
 // What breaks a rule ends the process with a line that names the call and the seed.
 #pragma once
 

@@ -1,0 +1,154 @@
+#include "queued_predictor.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <tally/base/checked_cast.hpp>
+
+#include "simulated_gpu.hpp"
+
+namespace simulated_gpu {
+
+using tally::DeviceKind;
+using tally::TensorView;
+using tally::to_size;
+using tally::model::Outputs;
+
+namespace {
+
+Bytes bytes_of(const TensorView& view) {
+  return {view.data, to_size(tally::num_elements(view.shape) *
+                             tally::checked_cast<std::int64_t>(size_bytes(view.dtype)))};
+}
+
+std::vector<Bytes> bytes_of(std::span<const TensorView> views) {
+  std::vector<Bytes> all;
+  for (const auto& view : views) all.push_back(bytes_of(view));
+  return all;
+}
+
+std::vector<std::vector<std::int64_t>> shapes_of(std::span<const TensorView> views) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const auto& view : views) shapes.push_back(view.shape);
+  return shapes;
+}
+
+class QueuedMaster final : public tally::model::Master {
+ public:
+  QueuedMaster(std::unique_ptr<tally::model::Master> master,
+               const tally::model::PredictorOptions& options)
+      : master_(std::move(master)), device_(options.device), stream_(options.stream) {}
+
+  tally::model::WeightFit fit(const tally::weights::Checkpoint& checkpoint) override {
+    return master_->fit(checkpoint);
+  }
+  void put(const std::string& name, const tally::weights::StoredPart& part,
+           std::span<const std::byte> bytes) override {
+    master_->put(name, part, bytes);
+  }
+  void settle() override { master_->settle(); }
+  std::size_t num_tensors() override { return master_->num_tensors(); }
+  std::string tensor_digest(std::size_t tensor) override { return master_->tensor_digest(tensor); }
+  std::unique_ptr<tally::model::Predictor> make_predictor() override {
+    return queue(master_->make_predictor());
+  }
+  std::unique_ptr<tally::model::Predictor> make_last_predictor() override {
+    return queue(master_->make_last_predictor());
+  }
+
+ private:
+  std::unique_ptr<tally::model::Predictor> queue(
+      std::unique_ptr<tally::model::Predictor> network) const {
+    return std::make_unique<QueuedPredictor>(std::move(network), device_, stream_);
+  }
+
+  std::unique_ptr<tally::model::Master> master_;
+  tally::device::Device device_;
+  void* stream_;
+};
+
+}  // namespace
+
+QueuedPredictor::QueuedPredictor(std::unique_ptr<tally::model::Predictor> network,
+                                 tally::device::Device device, void* stream)
+    : network_(std::move(network)), device_(std::move(device)), stream_(stream) {}
+
+void QueuedPredictor::rethrow() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void QueuedPredictor::remember(std::span<const TensorView> inputs, const Outputs& found) {
+  auto& outputs = outputs_[shapes_of(inputs)];
+  outputs.clear();
+  for (const auto& view : found) outputs.push_back({view.shape, view.dtype});
+}
+
+const std::vector<QueuedPredictor::Output>& QueuedPredictor::outputs_for(
+    std::span<const TensorView> inputs) {
+  const auto known = outputs_.find(shapes_of(inputs));
+  if (known != outputs_.end()) return known->second;
+  std::vector<std::vector<std::byte>> zeros;
+  std::vector<TensorView> like(inputs.begin(), inputs.end());
+  for (auto& view : like) {
+    zeros.emplace_back(bytes_of(view).num_bytes);
+    view.data = zeros.back().data();
+  }
+  remember(inputs, network_->predict(like));
+  return outputs_.at(shapes_of(inputs));
+}
+
+Outputs QueuedPredictor::views_of(const std::vector<Output>& outputs) {
+  memory_.resize(std::max(memory_.size(), outputs.size()));
+  Outputs views;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [shape, dtype] = outputs[i];
+    const auto num_bytes =
+        tally::num_elements(shape) * tally::checked_cast<std::int64_t>(size_bytes(dtype));
+    if (num_bytes > memory_[i].num_bytes())
+      memory_[i] = tally::device::DeviceBuffer(num_bytes, device_);
+    views.push_back(contiguous_view(memory_[i].data(), dtype, shape, DeviceKind::cuda));
+  }
+  return views;
+}
+
+void QueuedPredictor::enqueue(std::span<const TensorView> inputs, const Outputs& views) {
+  enqueue_work(static_cast<cudaStream_t>(stream_), "a forward pass", bytes_of(inputs),
+               bytes_of(views), [this, views, given = std::vector(inputs.begin(), inputs.end())] {
+                 try {
+                   const auto found = network_->predict(given);
+                   for (std::size_t i = 0; i < views.size(); ++i) {
+                     std::memcpy(views[i].data, found.at(i).data, bytes_of(views[i]).num_bytes);
+                   }
+                 } catch (...) {
+                   failure_ = std::current_exception();
+                 }
+               });
+}
+
+Outputs QueuedPredictor::predict(std::span<const TensorView> inputs) {
+  rethrow();
+  const auto views = views_of(outputs_for(inputs));
+  enqueue(inputs, views);
+  return views;
+}
+
+Outputs QueuedPredictor::rehearse(std::span<const TensorView> inputs) {
+  enqueue_work(static_cast<cudaStream_t>(stream_), "a rehearsal", bytes_of(inputs), {},
+               [this, inputs] {
+                 try {
+                   remember(inputs, network_->rehearse(inputs));
+                 } catch (...) {
+                   failure_ = std::current_exception();
+                 }
+               });
+  cudaStreamSynchronize(static_cast<cudaStream_t>(stream_));
+  return predict(inputs);
+}
+
+std::unique_ptr<tally::model::Master> queued(std::unique_ptr<tally::model::Master> master,
+                                             const tally::model::PredictorOptions& options) {
+  return std::make_unique<QueuedMaster>(std::move(master), options);
+}
+
+}  // namespace simulated_gpu
