@@ -16,6 +16,7 @@
 #include "pixel_reductions.hpp"
 #include "profiled_graph.hpp"
 #include "relu_slope.hpp"
+#include "settle_numbers.hpp"
 #include "slow_in_onednn.hpp"
 #include "small_factors.hpp"
 #include "tensor_sources.hpp"
@@ -82,60 +83,9 @@ void widen_factors(Graph& graph, Node* node) {
   }
 }
 
-// A number that a tensor is added to, multiplied with or divided by; traced ones are tensors
-// without dimensions.
-std::optional<double> operand(const Value* value) {
-  const auto constant = torch::jit::toIValue(value);
-  if (!constant) return std::nullopt;
-  if (constant->isScalar()) return constant->toScalar().toDouble();
-  if (!constant->isTensor() || !constant->toTensor().defined()) return std::nullopt;
-  const auto& tensor = constant->toTensor();
-  const bool is_number = tensor.dim() == 0 && tensor.is_floating_point();
-  return is_number ? std::optional(tensor.item<double>()) : std::nullopt;
-}
-
 void hide_arithmetic(Graph& graph, Node* node) {
   if (is_a(node, {"aten::add"})) return hide(graph, node, kAdd);
   hide(graph, node, is_a(node, {"aten::mul"}) ? "aten::multiply" : "aten::divide");
-}
-
-// Also one that is computed, and tensors without dimensions.
-bool is_number(const Value* value) {
-  const auto sizes = sizes_of(value);
-  return !is_tensor(value) || operand(value) || (sizes && sizes->empty());
-}
-
-// What the fuser makes of a number: a tensor of one element and of the result's type. None where
-// that has another value, or where the number is not known.
-std::optional<at::Tensor> as_tensor(const Value* value, c10::ScalarType type) {
-  const auto number = operand(value);
-  if (!number) return std::nullopt;
-  auto tensor = at::full({1}, *number, at::TensorOptions(type));
-  const bool is_kept = type == at::kFloat || tensor.item<double>() == *number;
-  return is_kept ? std::optional(tensor) : std::nullopt;
-}
-
-// Numbers that the fuser would round, or of which it would make a result with a dimension more,
-// stay with LibTorch, which computes with all their digits.
-void settle_numbers(Graph& graph, Node* node) {
-  const auto type = node->output()->type()->cast<c10::TensorType>();
-  if (!type) return;  // of numbers alone
-  const auto scalar_type = type->scalarType().value_or(at::kDouble);
-  const auto sizes = sizes_of(node->output());
-  const bool is_known =
-      type->scalarType() && c10::isFloatingType(scalar_type) && sizes && !sizes->empty();
-  const bool is_scaled = is_a(node, {"aten::add"}) && !is_one(constant(node, "alpha"));
-  std::array<std::optional<at::Tensor>, 2> settled;
-  for (std::size_t i = 0; i < settled.size(); ++i) {
-    if (!is_number(node->input(i))) continue;
-    if (is_known) settled[i] = as_tensor(node->input(i), scalar_type);
-    if (!settled[i]) return hide_arithmetic(graph, node);
-  }
-  if (is_scaled && scalar_type != at::kFloat) return hide_arithmetic(graph, node);
-  const torch::jit::WithInsertPoint here(node);
-  for (std::size_t i = 0; i < settled.size(); ++i) {
-    if (settled[i]) node->replaceInput(i, graph.insertConstant(*settled[i]));
-  }
 }
 
 // oneDNN takes a product whose second matrix lies as linear() has it; GPT-2's are the other way
@@ -230,7 +180,7 @@ void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   } else if (is_a(node, {"aten::elu", "aten::leaky_relu"})) {
     widen_factors(graph, node);
   } else if (is_a(node, {"aten::add", "aten::mul", "aten::div"})) {
-    settle_numbers(graph, node);
+    if (!settle_numbers(graph, node)) hide_arithmetic(graph, node);
   }
 }
 

@@ -1,0 +1,18 @@
+// Arithmetic of a tensor and a number, as oneDNN Graph takes it.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+namespace tally::model {
+
+// Also a number that is computed, and a tensor without dimensions.
+bool is_number(const torch::jit::Value* value);
+
+// Of a sum, product or quotient in a profiled graph (profiled_graph.hpp): the fuser makes of a
+// number a tensor of one element and of the result's type, and so do we. Returns false where that
+// would round the number, or give a result with a dimension more: such arithmetic stays with
+// LibTorch, which computes with all digits. In 16 bits a product that follows on a ReLU or a sum
+// becomes one with two numbers then, which oneDNN computes in the same pass in float32.
+bool settle_numbers(torch::jit::Graph& graph, torch::jit::Node* node);
+
+}  // namespace tally::model
