@@ -10,7 +10,7 @@ from torch._inductor import cpp_builder
 
 from tally_data.errors import EnvironmentFault, ModelError
 
-_CPP_LIBRARIES = ("libstdc++.so", "libc++.so")
+_CPP_LIBRARY = "libstdc++.so"  # PyTorch's, too
 
 
 def check_files(files: list[str]) -> None:
@@ -36,9 +36,9 @@ def check_linked(library: Path) -> None:
     readelf = shutil.which("readelf")
     if readelf is None:  # it comes with the linker
         return
-    facts = subprocess.run([readelf, "--dynamic", library], capture_output=True, text=True, check=True).stdout
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", facts)
-    if not any(name.startswith(_CPP_LIBRARIES) for name in needed):
+    facts = subprocess.run([readelf, "--dynamic", library], capture_output=True, text=True, check=False)
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", facts.stdout)
+    if facts.returncode == 0 and not any(name.startswith(_CPP_LIBRARY) for name in needed):
         raise EnvironmentFault(
             f"the compiler '{cpp_builder.get_cpp_compiler()}' links a C++ library of its own into the package, which "
             "crashes beside PyTorch's; name another one in the environment variable CXX"

@@ -1,6 +1,7 @@
 #include "cpu_module.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -80,6 +81,15 @@ bool suits_onednn_graph(torch::jit::Graph& graph, const Clamps& clamps) {
 
 const char* name(Hidden hidden) {
   return hidden == Hidden::nothing ? "oneDNN Graph" : "oneDNN Graph without products";
+}
+
+// Profiled by `probe`; null where nothing is split.
+std::shared_ptr<torch::jit::Graph> with_split_layers(
+    torch::jit::Graph& frozen, const std::function<torch::jit::Stack()>& probe) {
+  if (!has_onednn_fuser()) return nullptr;
+  auto split = frozen.copy();
+  if (split_linear_layers(*split) == 0) return nullptr;
+  return profile_shapes(*split, probe()).graph;
 }
 
 // Whether it took anything.
@@ -221,13 +231,16 @@ void CpuModule::find_way(const Tensors& inputs) {
   const auto probe = [&] { return stack_of(probe_inputs(inputs)); };
   const auto plain = profile_shapes(graph(), probe());
   if (holds_tokens(inputs)) prepare_for_texts(probe(), plain.scores);
-  auto apart = graph().copy();
-  const bool is_apart = split_linear_layers(*apart) > 0;
-  const auto for_onednn = is_apart ? profile_shapes(*apart, probe()).graph : plain.graph;
   for (const Way way : {Way(Hidden::nothing), Way(Hidden::products), Way()}) {
     if (way && kernels_ == CpuKernels::own) continue;
     try {
-      compile((way ? for_onednn : plain.graph)->copy(), way);
+      auto split = way ? with_split_layers(graph(), probe) : nullptr;
+      const bool is_split = split != nullptr;
+      compile(is_split ? std::move(split) : plain.graph->copy(), way);
+      if (is_split && !has_partitions_) {
+        forget_compiled();
+        compile(plain.graph->copy(), Way());
+      }
       if (compiled_) check_close_enough(run_code(*compiled_, probe()), plain.scores, kOfKernels);
       return;
     } catch (const std::exception& error) {

@@ -21,8 +21,8 @@ bool is_slow_arithmetic(const torch::jit::Node* arithmetic);
 // and of results of convolutions, which oneDNN lays out so (EfficientFormerV2's attention).
 bool is_slow_product(const torch::jit::Node* product);
 
-// Concatenations of slices, which oneDNN copies first, for the sum of their sizes twice (MambaOut
-// in bf16 64 images a second without, 53 with). False where sizes are not known.
+// Concatenations of slices, which oneDNN copies first (MambaOut in bf16 53 images a second, and 64
+// where LibTorch concatenates). False where sizes are not known.
 bool is_slow_concatenation(const torch::jit::Node* concatenation);
 
 // A softmax over rows that are not contiguous. oneDNN Graph takes a softmax only together with

@@ -58,7 +58,7 @@ bool is_sum(const Node* node) {
 }
 
 // Whether what a node reads stays as it is for the whole run, so that it may be read later.
-bool reads_what_stays(const Node* node, const torch::jit::AliasDb& aliases) {
+bool reads_what_stays(const Node* node, torch::jit::AliasDb& aliases) {
   return !aliases.hasWriters(node->input(0)) && !aliases.hasWriters(node->input(1));
 }
 
@@ -77,7 +77,7 @@ std::optional<Operands> large_and_small(Node* node) {
 
 // The operands of the product that is `value`, which only `reader` reads.
 std::optional<Operands> product_for(Value* value, const Node* reader,
-                                    const torch::jit::AliasDb& aliases) {
+                                    torch::jit::AliasDb& aliases) {
   Node* const node = value->node();
   if (!is_product(node) || only_reader(value) != reader) return std::nullopt;
   return reads_what_stays(node, aliases) ? large_and_small(node) : std::nullopt;
@@ -99,8 +99,17 @@ Value* insert(Graph& graph, const char* kind, const std::vector<Value*>& inputs,
   return node->output();
 }
 
+// Later questions about aliases are asked of the product that is made, too.
+void replace_by_product(Graph& graph, Node* product, Value* large, Value* factor,
+                        torch::jit::AliasDb& aliases) {
+  Value* const made = insert(graph, "aten::mul", {large, factor}, product->output());
+  aliases.replaceWithNewValue(product->output(), made);
+  product->output()->replaceAllUsesWith(made);
+  product->destroy();
+}
+
 // (x * a) * b
-void join_factors(Graph& graph, Node* product, const torch::jit::AliasDb& aliases) {
+void join_factors(Graph& graph, Node* product, torch::jit::AliasDb& aliases) {
   const auto outer = large_and_small(product);
   const auto inner = outer ? product_for(outer->large, product, aliases) : std::nullopt;
   if (!inner) return;
@@ -108,12 +117,11 @@ void join_factors(Graph& graph, Node* product, const torch::jit::AliasDb& aliase
   if (like == nullptr) return;
   const torch::jit::WithInsertPoint here(product);
   Value* const factor = insert(graph, "aten::mul", {inner->small, outer->small}, like);
-  replace(graph, graph.create(c10::Symbol::fromQualString("aten::mul"), {inner->large, factor}),
-          product);
+  replace_by_product(graph, product, inner->large, factor, aliases);
 }
 
 // A scalar, or a constant tensor without dimensions.
-bool is_number(const Value* value) {
+bool is_known_number(const Value* value) {
   const auto known = torch::jit::toIValue(value);
   if (!known) return false;
   if (known->isTensor()) return known->toTensor().dim() == 0 && !known->toTensor().is_complex();
@@ -121,15 +129,14 @@ bool is_number(const Value* value) {
 }
 
 // (x * a) * 2
-void join_number(Graph& graph, Node* product, const torch::jit::AliasDb& aliases) {
+void join_number(Graph& graph, Node* product, torch::jit::AliasDb& aliases) {
   Value* const scaled = product->input(0);
   if (!is_tensor(scaled) || type_of(scaled) != type_of(product->output())) return;
   const auto inner = product_for(scaled, product, aliases);
   if (!inner) return;
   const torch::jit::WithInsertPoint here(product);
   Value* const factor = insert(graph, "aten::mul", {inner->small, product->input(1)}, inner->small);
-  replace(graph, graph.create(c10::Symbol::fromQualString("aten::mul"), {inner->large, factor}),
-          product);
+  replace_by_product(graph, product, inner->large, factor, aliases);
 }
 
 // x * (a + 1), where `scaled` is x * a.
@@ -141,7 +148,7 @@ Value* insert_scaled(Graph& graph, const Operands& scaled, const Value* like) {
 }
 
 // x + x * a, or x + (c + x * a)
-void join_terms(Graph& graph, Node* sum, const torch::jit::AliasDb& aliases) {
+void join_terms(Graph& graph, Node* sum, torch::jit::AliasDb& aliases) {
   for (const std::size_t i : {0u, 1u}) {
     Value* const x = sum->input(i);
     Value* const other = sum->input(1 - i);
@@ -168,10 +175,10 @@ void join_terms(Graph& graph, Node* sum, const torch::jit::AliasDb& aliases) {
 }  // namespace
 
 void join_small_factors(Graph& graph) {
-  const torch::jit::AliasDb aliases(graph.shared_from_this());
+  torch::jit::AliasDb aliases(graph.shared_from_this());
   for (Node* node : all_nodes(graph.block())) {
     if (!is_a(node, {"aten::mul"})) continue;
-    if (is_number(node->input(1))) {
+    if (is_known_number(node->input(1))) {
       join_number(graph, node, aliases);
     } else if (is_product(node)) {
       join_factors(graph, node, aliases);

@@ -34,7 +34,7 @@ Sizes parts_of(const Node* split, std::int64_t whole) {
   if (!dim.isInt() || dim.toInt() != -1) return {};
   if (is_a(split, {"aten::chunk"})) {
     const auto chunks = constant(split, "chunks");
-    if (!chunks.isInt()) return {};
+    if (!chunks.isInt() || chunks.toInt() <= 0) return {};
     return equal_parts(whole, (whole + chunks.toInt() - 1) / chunks.toInt());
   }
   const auto given = torch::jit::toIValue(split->input(1));
@@ -47,6 +47,16 @@ bool goes_through_a_function(const Value* part) {
   return std::ranges::any_of(part->uses(), [](const torch::jit::Use& use) {
     return is_function(use.user) || is_a(use.user, {"aten::silu"});
   });
+}
+
+// Of a layer with weights of 16 bits: a matrix, and no bias or one number for each row.
+bool is_usual(const at::IValue& weight, const at::IValue& bias) {
+  if (!weight.isTensor() || !at::isReducedFloatingType(weight.toTensor().scalar_type()))
+    return false;
+  if (weight.toTensor().dim() != 2) return false;
+  if (bias.isNone()) return true;
+  return bias.isTensor() && bias.toTensor().dim() == 1 &&
+         bias.toTensor().size(0) == weight.toTensor().size(0);
 }
 
 // A layer, and what takes its result apart.
@@ -62,8 +72,9 @@ struct Gated {
 std::optional<Gated> gated(Node* layer) {
   const auto weight = constant(layer, "weight"), bias = constant(layer, "bias");
   Node* const split = only_reader(layer->output());
-  if (!weight.isTensor() || !(bias.isTensor() || is_none(layer->input(2)))) return std::nullopt;
-  if (!at::isReducedFloatingType(weight.toTensor().scalar_type())) return std::nullopt;
+  if (!is_usual(weight, bias) || !(bias.isTensor() || is_none(layer->input(2)))) {
+    return std::nullopt;
+  }
   if (split == nullptr || !is_a(split, {"aten::split_with_sizes", "aten::split", "aten::chunk"})) {
     return std::nullopt;
   }

@@ -122,11 +122,11 @@ def _table(name: str, title: str, setup: Setup, names: list[str], precision: str
         row = [network, str(layout), *rates, *map(_spread, ratios)]
         print(" | ".join(map(str, row)), file=sys.stderr, flush=True)
         table.rows.append(row)
-        if all(ratios):
-            means.setdefault(str(layout), []).append([statistics.median(one) for one in ratios])
-    for layout, pairs in means.items():
+        for column, one in zip(means.setdefault(str(layout), [[] for _ in ratios]), ratios, strict=True):
+            column += [statistics.median(one)] if one else []
+    for layout, columns in means.items():
         table.rows.append(["geometric mean", layout, *[""] * (len(rivals) + len(OURS)),
-                           *(statistics.geometric_mean(column) for column in zip(*pairs, strict=True))])  # fmt: skip
+                           *(statistics.geometric_mean(column) if column else "-" for column in columns)])  # fmt: skip
     return table
 
 

@@ -31,10 +31,13 @@ def table_of(lines: list[dict]) -> str:
 
 def with_table(text: str, figures: list[dict]) -> str:
     """Without one that was there of the same GPU."""
-    gpu = next((line["value"] for line in figures if line["figure"] == "GPU"), None)
-    if gpu is None:
-        sys.exit("the figures do not say which GPU they are of: run contact.sh's part 'machine' first")
+    gpus = {line["value"] for line in figures if line["figure"] == "GPU"}
+    if len(gpus) != 1:
+        sys.exit(f"the figures are of {len(gpus)} kinds of GPU: they must be of one (contact.sh's part 'machine' says which)")
+    gpu = gpus.pop()
     begin, end = f"<!-- figures of {gpu} -->\n", f"<!-- end of figures of {gpu} -->\n"
+    if begin not in text and NEXT not in text:
+        sys.exit(f"the document has no line {NEXT.strip()}")
     if begin not in text:
         text = text.replace(NEXT, f"{begin}{end}\n{NEXT}", 1)
     before, rest = text.split(begin)

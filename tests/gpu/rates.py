@@ -53,6 +53,14 @@ def write_data(path: Path, num_samples: int, side: int = 224) -> None:
         file["/targets/label"] = random.integers(0, CLASSES, num_samples)
 
 
+def num_samples_in(path: Path) -> int:
+    """0 where there is no such file."""
+    if not path.exists():
+        return 0
+    with h5py.File(path) as file:
+        return len(file["/targets/label"])
+
+
 def export(name: str, words_of_form: list[str], folder: Path) -> None:
     if (folder / name).exists():
         return
@@ -70,7 +78,7 @@ def prepare(folder: Path, models: dict[str, list[str]], num_images: int) -> None
         exports = [pool.submit(export, name, words, folder) for name, words in models.items()]
         sets = (("images.h5", num_images, 224), ("small.h5", SMALL_PER_IMAGE * num_images, 32))
         for name, num_samples, side in sets:
-            if not (folder / name).exists():
+            if num_samples_in(folder / name) != num_samples:
                 write_data(folder / f"partial-{name}", num_samples, side)
                 (folder / f"partial-{name}").rename(folder / name)
         for done in exports:

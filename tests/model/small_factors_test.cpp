@@ -93,6 +93,17 @@ TEST_P(SmallFactorsTest, WhatIsWrittenOverIsReadBefore) {
   }
 }
 
+// Also what was joined before.
+TEST_P(SmallFactorsTest, AProductThatIsMadeAndWrittenOverIsReadBefore) {
+  const auto x = images(4);
+  const RewrittenNet net({{"w", at::randn({1, x.size(1), 1, 1}).to(x.options())}},
+                         "def forward(self, x):\n    scale = torch.mean(x, [2, 3], True)\n"
+                         "    p = (x * scale) * 2.0\n    q = p * self.w\n"
+                         "    p.masked_fill_(p > 0.01, 0.)\n    return q * 3.0 + p\n",
+                         x, join_small_factors);
+  EXPECT_LT(error_of(net(x), net.plain(x)), GetParam() == at::kFloat ? 1e-6 : 0.02);
+}
+
 TEST_P(SmallFactorsTest, OtherTypesStayAsTheyAre) {
   for (const auto& [type, number] : {std::pair(at::kLong, 3.), std::pair(at::kHalf, 1e-3)}) {
     const auto x = at::full({4, 16, 8, 8}, number).to(type);

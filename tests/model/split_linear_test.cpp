@@ -52,10 +52,11 @@ TEST_P(SplitLinearTest, GivesTheSameNumbers) {
 TEST_P(SplitLinearTest, OthersStayAsTheyAre) {
   const std::string split3 = "    a, b, c = torch.chunk(all, 3, -1)\n";
   for (const auto& lines :
-       {kLayer + split3 + "    y = a + 1\n",                                     // no function
-        kLayer + split3 + "    y = torch.gelu(a) + all.sum()\n",                 // read twice
-        kLayer + "    a, b = torch.chunk(all, 2, 0)\n    y = torch.gelu(a)\n",   // rows
-        kLayer + "    n = x.size(0) * 20\n    a, b = torch.split(all, n, -1)\n"  // no constant
+       {kLayer + split3 + "    y = a + 1\n",                                        // no function
+        kLayer + split3 + "    y = torch.gelu(a) + all.sum()\n",                    // read twice
+        kLayer + "    a, b = torch.chunk(all, 2, 0)\n    y = torch.gelu(a)\n",      // rows
+        kLayer + "    a, b, c = torch.chunk(all, 0, -1)\n    y = torch.gelu(a)\n",  // none
+        kLayer + "    n = x.size(0) * 20\n    a, b = torch.split(all, n, -1)\n"     // no constant
                  "    y = torch.gelu(a)\n"}) {
     SCOPED_TRACE(lines);
     EXPECT_EQ(split(net(lines)), 0);

@@ -6,6 +6,7 @@
 
 #include <tally/base/checked_cast.hpp>
 
+#include "chance.hpp"
 #include "simulated_gpu.hpp"
 
 namespace simulated_gpu {
@@ -32,6 +33,15 @@ std::vector<std::vector<std::int64_t>> shapes_of(std::span<const TensorView> vie
   std::vector<std::vector<std::int64_t>> shapes;
   for (const auto& view : views) shapes.push_back(view.shape);
   return shapes;
+}
+
+void copy_to(const Outputs& views, const Outputs& found) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (found.at(i).shape != views[i].shape || found[i].dtype != views[i].dtype) {
+      misuse("a network gives other shapes for other numbers, which this GPU does not know before");
+    }
+    std::memcpy(views[i].data, found[i].data, bytes_of(views[i]).num_bytes);
+  }
 }
 
 class QueuedMaster final : public tally::model::Master {
@@ -74,10 +84,6 @@ QueuedPredictor::QueuedPredictor(std::unique_ptr<tally::model::Predictor> networ
                                  tally::device::Device device, void* stream)
     : network_(std::move(network)), device_(std::move(device)), stream_(stream) {}
 
-void QueuedPredictor::rethrow() {
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-}
-
 void QueuedPredictor::remember(std::span<const TensorView> inputs, const Outputs& found) {
   auto& outputs = outputs_[shapes_of(inputs)];
   outputs.clear();
@@ -116,33 +122,31 @@ void QueuedPredictor::enqueue(std::span<const TensorView> inputs, const Outputs&
   enqueue_work(static_cast<cudaStream_t>(stream_), "a forward pass", bytes_of(inputs),
                bytes_of(views), [this, views, given = std::vector(inputs.begin(), inputs.end())] {
                  try {
-                   const auto found = network_->predict(given);
-                   for (std::size_t i = 0; i < views.size(); ++i) {
-                     std::memcpy(views[i].data, found.at(i).data, bytes_of(views[i]).num_bytes);
-                   }
-                 } catch (...) {
-                   failure_ = std::current_exception();
+                   copy_to(views, network_->predict(given));
+                 } catch (const std::exception& error) {  // a GPU would go wrong without a word
+                   misuse(std::string("a forward pass failed: ") + error.what());
                  }
                });
 }
 
 Outputs QueuedPredictor::predict(std::span<const TensorView> inputs) {
-  rethrow();
   const auto views = views_of(outputs_for(inputs));
   enqueue(inputs, views);
   return views;
 }
 
 Outputs QueuedPredictor::rehearse(std::span<const TensorView> inputs) {
+  std::exception_ptr failure;
   enqueue_work(static_cast<cudaStream_t>(stream_), "a rehearsal", bytes_of(inputs), {},
-               [this, inputs] {
+               [this, inputs, &failure] {
                  try {
                    remember(inputs, network_->rehearse(inputs));
                  } catch (...) {
-                   failure_ = std::current_exception();
+                   failure = std::current_exception();
                  }
                });
   cudaStreamSynchronize(static_cast<cudaStream_t>(stream_));
+  if (failure) std::rethrow_exception(failure);
   return predict(inputs);
 }
 

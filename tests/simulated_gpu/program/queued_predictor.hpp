@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,7 +18,8 @@ namespace simulated_gpu {
 
 // LibTorch computes on the CPU, and there its tensors lie (torch_device.cpp); what the network is
 // given and what it returns lies in memory of the simulated GPU, and it runs when its turn in the
-// stream comes. Scores are those of the network.
+// stream comes. What shapes it returns is asked of it before, with zeros, so that networks that
+// keep state give other scores.
 class QueuedPredictor final : public tally::model::Predictor {
  public:
   using Outputs = tally::model::Outputs;
@@ -53,14 +53,12 @@ class QueuedPredictor final : public tally::model::Predictor {
   void remember(std::span<const tally::TensorView> inputs, const Outputs& found);
   Outputs views_of(const std::vector<Output>& outputs);
   void enqueue(std::span<const tally::TensorView> inputs, const Outputs& views);
-  void rethrow();
 
   std::unique_ptr<tally::model::Predictor> network_;
   tally::device::Device device_;
   void* stream_;
   std::map<Shapes, std::vector<Output>> outputs_;
   std::vector<tally::device::DeviceBuffer> memory_;  // of each output, for the largest batch
-  std::exception_ptr failure_;                       // of a forward pass
 };
 
 // Its predictors are queued ones.
