@@ -15,7 +15,8 @@
 #                   inspect   compute-sanitizer and ncu            9 minutes
 #                   default: all, one after another
 #
-# TALLY_PYTHON is a Python with torch (default: python3). TALLY_DATA_DIR holds real data sets.
+# TALLY_PYTHON is a Python with torch (default: python3). TALLY_DATA_DIR holds real data sets, without which
+# the end-to-end tests fail.
 # Every step has a time limit, and runs whatever became of those before. Figures are added to
 # RESULTS/figures.jsonl as they are found; `figures.py --document` writes them into
 # docs/benchmarks.md. Exit codes: 0 nothing failed, 1 a step did, 2 wrong usage, 5 there is no GPU or
