@@ -25,8 +25,8 @@ from torch.export.pt2_archive._package import package_pt2
 
 from tally_data.errors import EnvironmentFault, ModelError
 
+from .compiler_output import check_files, check_linked
 from .gpu import gpu_compiler, largest_batch
-from .library import check_files, check_linked
 from .reproduce import Batch, Checks, reproduces
 from .training_mode import Finding, of_program
 

@@ -18,22 +18,10 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-// A number that a tensor is added to, multiplied with or divided by; traced ones are tensors
-// without dimensions.
-std::optional<double> operand(const Value* value) {
-  const auto constant = torch::jit::toIValue(value);
-  if (!constant) return std::nullopt;
-  if (constant->isScalar()) return constant->toScalar().toDouble();
-  if (!constant->isTensor() || !constant->toTensor().defined()) return std::nullopt;
-  const auto& tensor = constant->toTensor();
-  const bool is_number = tensor.dim() == 0 && tensor.is_floating_point();
-  return is_number ? std::optional(tensor.item<double>()) : std::nullopt;
-}
-
 // What the fuser makes of a number: a tensor of one element and of the result's type. None where
 // that has another value, or where the number is not known.
 std::optional<at::Tensor> as_tensor(const Value* value, c10::ScalarType type) {
-  const auto number = operand(value);
+  const auto number = constant_number(value);
   if (!number) return std::nullopt;
   auto tensor = at::full({1}, *number, at::TensorOptions(type));
   const bool is_kept = type == at::kFloat || tensor.item<double>() == *number;
@@ -63,7 +51,7 @@ std::pair<double, double> nearest_factors(double number) {
 // oneDNN computes both in the pass before, in float32 (NF-ResNets' ReLUs with a gain). In float16
 // the first product may overflow. Whether it did.
 bool split_factor(Graph& graph, Node* node, c10::ScalarType type) {
-  const auto number = operand(node->input(1));
+  const auto number = constant_number(node->input(1));
   const auto* const x = node->input(0);
   const bool is_in_a_pass =
       is_a(x->node(), {"aten::relu", "aten::leaky_relu", "aten::add"}) && only_reader(x) == node;
@@ -84,9 +72,19 @@ bool split_factor(Graph& graph, Node* node, c10::ScalarType type) {
 
 }  // namespace
 
+std::optional<double> constant_number(const Value* value) {
+  const auto constant = torch::jit::toIValue(value);
+  if (!constant) return std::nullopt;
+  if (constant->isScalar()) return constant->toScalar().toDouble();
+  if (!constant->isTensor() || !constant->toTensor().defined()) return std::nullopt;
+  const auto& tensor = constant->toTensor();
+  const bool is_number = tensor.dim() == 0 && tensor.is_floating_point();
+  return is_number ? std::optional(tensor.item<double>()) : std::nullopt;
+}
+
 bool is_number(const Value* value) {
   const auto sizes = sizes_of(value);
-  return !is_tensor(value) || operand(value) || (sizes && sizes->empty());
+  return !is_tensor(value) || constant_number(value) || (sizes && sizes->empty());
 }
 
 bool settle_numbers(Graph& graph, Node* node) {

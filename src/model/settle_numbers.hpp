@@ -1,9 +1,15 @@
 // Arithmetic of a tensor and a number, as oneDNN Graph takes it.
 #pragma once
 
+#include <optional>
+
 #include <torch/csrc/jit/ir/ir.h>
 
 namespace tally::model {
+
+// A constant that a tensor is added to, multiplied with or divided by: a scalar, or, as traced ones
+// are, a floating-point tensor without dimensions. None for anything else.
+std::optional<double> constant_number(const torch::jit::Value* value);
 
 // Also a number that is computed, and a tensor without dimensions.
 bool is_number(const torch::jit::Value* value);

@@ -9,6 +9,7 @@
 
 #include "graph_edit.hpp"
 #include "profiled_graph.hpp"
+#include "settle_numbers.hpp"
 
 namespace tally::model {
 namespace {
@@ -58,7 +59,7 @@ bool is_sum(const Node* node) {
 }
 
 // Whether what a node reads stays as it is for the whole run, so that it may be read later.
-bool reads_what_stays(const Node* node, torch::jit::AliasDb& aliases) {
+bool reads_what_stays(const Node* node, const torch::jit::AliasDb& aliases) {
   return !aliases.hasWriters(node->input(0)) && !aliases.hasWriters(node->input(1));
 }
 
@@ -77,7 +78,7 @@ std::optional<Operands> large_and_small(Node* node) {
 
 // The operands of the product that is `value`, which only `reader` reads.
 std::optional<Operands> product_for(Value* value, const Node* reader,
-                                    torch::jit::AliasDb& aliases) {
+                                    const torch::jit::AliasDb& aliases) {
   Node* const node = value->node();
   if (!is_product(node) || only_reader(value) != reader) return std::nullopt;
   return reads_what_stays(node, aliases) ? large_and_small(node) : std::nullopt;
@@ -120,14 +121,6 @@ void join_factors(Graph& graph, Node* product, torch::jit::AliasDb& aliases) {
   replace_by_product(graph, product, inner->large, factor, aliases);
 }
 
-// A scalar, or a constant tensor without dimensions.
-bool is_known_number(const Value* value) {
-  const auto known = torch::jit::toIValue(value);
-  if (!known) return false;
-  if (known->isTensor()) return known->toTensor().dim() == 0 && !known->toTensor().is_complex();
-  return known->isDouble() || known->isInt();
-}
-
 // (x * a) * 2
 void join_number(Graph& graph, Node* product, torch::jit::AliasDb& aliases) {
   Value* const scaled = product->input(0);
@@ -148,7 +141,7 @@ Value* insert_scaled(Graph& graph, const Operands& scaled, const Value* like) {
 }
 
 // x + x * a, or x + (c + x * a)
-void join_terms(Graph& graph, Node* sum, torch::jit::AliasDb& aliases) {
+void join_terms(Graph& graph, Node* sum, const torch::jit::AliasDb& aliases) {
   for (const std::size_t i : {0u, 1u}) {
     Value* const x = sum->input(i);
     Value* const other = sum->input(1 - i);
@@ -178,7 +171,7 @@ void join_small_factors(Graph& graph) {
   torch::jit::AliasDb aliases(graph.shared_from_this());
   for (Node* node : all_nodes(graph.block())) {
     if (!is_a(node, {"aten::mul"})) continue;
-    if (is_known_number(node->input(1))) {
+    if (constant_number(node->input(1))) {
       join_number(graph, node, aliases);
     } else if (is_product(node)) {
       join_factors(graph, node, aliases);

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tally_data.errors import EnvironmentFault
-from tally_export.library import check_linked
+from tally_export.compiler_output import check_linked
 
 SOURCE = '#include <string>\nextern "C" void say(std::string& text, int number) { text += std::to_string(number) + "!"; }\n'
 
