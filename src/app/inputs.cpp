@@ -12,6 +12,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
+#include <tally/tasks/task.hpp>
 #include <tally/trace/span.hpp>
 
 #include "same_file.hpp"
@@ -77,7 +78,7 @@ std::optional<std::string> note_of_other_weights(const report::WeightsFile& weig
 
 // Collective. The model's bytes are gone when it returns.
 std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
-                                           const config::RunConfig& config,
+                                           const config::RunConfig& config, const std::string& task,
                                            const device::Stream& stream, LoadedModel& loaded) {
   const SharedFile model = read_once(comm, config.model, "model");
   const auto card = read_card_beside(comm, config.model);
@@ -87,6 +88,7 @@ std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
   options.stream = stream.handle();
   options.precision = model::precision_from_name(config.precision);
   options.tune = config.tune;
+  options.keeps_bfloat16 = tasks::reads_bfloat16(task);
   options.weights_prefix = config.weights_prefix;
   options.allow_training_mode = config.allow_training_mode;
   options.cuda_graphs = config.cuda_graphs == "auto";
@@ -121,14 +123,14 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
 }
 
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
-                       const device::Stream& stream, MoreWeights more) {
+                       const std::string& task, const device::Stream& stream, MoreWeights more) {
   LoadedModel loaded;
   comm::agree_on(comm, [&] {
     if (config.weights_sha256.empty() || !config.weights.empty()) return;
     throw Error(ErrorKind::usage, "--weights-sha256 is given without --weights",
                 "Give the weights too, or --model-sha256 for the model's own.");
   });
-  auto master = load_master(comm, config, stream, loaded);
+  auto master = load_master(comm, config, task, stream, loaded);
   if (!config.weights.empty()) {
     auto shared =
         share_weights(comm, open_on_all(comm, config.weights, config.weights_key), *master);

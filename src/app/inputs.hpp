@@ -36,7 +36,8 @@ struct LoadedModel {
 // Collective. Rank 0 reads the model, all get its bytes, every rank loads it; then the weights
 // (share_weights.hpp).
 enum class MoreWeights { none, come };
+// task: the name of the one that reads what the model returns.
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
-                       const device::Stream& stream, MoreWeights more);
+                       const std::string& task, const device::Stream& stream, MoreWeights more);
 
 }  // namespace tally::app

@@ -262,7 +262,7 @@ Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
   if (has_model) {
     check_model_fits(comm, job);  // before others use the GPU's driver
     const auto torch_for_device = model::load_ahead(job.device);
-    job.model = load_model(comm, job.config, *job.stream,
+    job.model = load_model(comm, job.config, job.task_name, *job.stream,
                            job.is_watch() ? MoreWeights::come : MoreWeights::none);
     comm::agree_on(comm, [&] { job.gpu_versions = check_gpu_libraries(job.device, job.gpus); });
   } else {

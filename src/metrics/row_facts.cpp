@@ -62,7 +62,7 @@ Found compare_with_truth(Row row, float peak, std::int64_t label, HingeOn hinge)
 }
 
 double mean_surprise(Row row, const Scored& scored, const Terms& terms, const ScoreRules& rules) {
-  const Scores scores{row.data(), std::ssize(row), rules.kind};
+  const Scores<float> scores{row.data(), std::ssize(row), rules.kind};
   const double log_total = double{scored.peak} + natural_log(terms.sum);
   double sum = 0;
   for (int lane = 0; lane < kLanes; ++lane) {

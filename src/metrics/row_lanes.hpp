@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -15,10 +16,24 @@ namespace tally::metrics {
 
 inline constexpr int kLanes = 8;
 
+// A bfloat16 as it is stored: the upper half of a float32.
+struct BFloat16 {
+  std::uint16_t bits = 0;
+};
+
+constexpr float to_float(float score) { return score; }
+constexpr float to_float(BFloat16 score) {
+  return std::bit_cast<float>(std::uint32_t{score.bits} << 16);
+}
+
+// Score: float or BFloat16.
+template <class Score>
 struct Scores {
-  const float* row = nullptr;
+  const Score* row = nullptr;
   std::int64_t num_classes = 0;
   OutputKind kind = OutputKind::logits;
+
+  constexpr float operator[](std::int64_t i) const { return to_float(row[i]); }
 };
 
 struct Peak {
@@ -31,10 +46,11 @@ struct Peak {
   }
 };
 
-constexpr Peak find_peak(const Scores& scores, int lane) {
+template <class Score>
+constexpr Peak find_peak(const Scores<Score>& scores, int lane) {
   Peak mine;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
-    const float score = scores.row[i];
+    const float score = scores[i];
     mine.score = score > mine.score ? score : mine.score;
     mine.has_bad_score |= is_bad(score, scores.kind);
     mine.fits_kind &= fits_kind(score, scores.kind);
@@ -56,18 +72,29 @@ struct Standing {
   float runner_up = -std::numeric_limits<float>::infinity();  // largest of the other classes
 };
 
-// label: -1 if there is none.
-constexpr Standing compare(const Scores& scores, float peak, float truth, std::int64_t label,
+// Both in one reading of the row. label: -1 if there is none.
+struct Reading {
+  Standing standing;
+  Terms terms;
+};
+
+template <class Score>
+constexpr Reading read_row(const Scores<Score>& scores, float peak, float truth, std::int64_t label,
                            int lane) {
-  Standing mine;
+  const double shift = scores.kind == OutputKind::logits ? double{peak} : 0.0;
+  Reading mine;
+  auto& [standing, terms] = mine;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
-    const float score = scores.row[i];
-    if (score == peak) mine.prediction = std::min(mine.prediction, i);
+    const float score = scores[i];
+    const double term = term_of(score, shift, scores.kind);
+    terms.sum += term;
+    terms.squares += term * term;
+    if (score == peak) standing.prediction = std::min(standing.prediction, i);
     if (i == label) continue;
-    mine.runner_up = score > mine.runner_up ? score : mine.runner_up;
-    mine.greater += score > truth;
-    mine.equal += score == truth;
-    mine.equal_before += score == truth && i < label;
+    standing.runner_up = score > standing.runner_up ? score : standing.runner_up;
+    standing.greater += score > truth;
+    standing.equal += score == truth;
+    standing.equal_before += score == truth && i < label;
   }
   return mine;
 }
@@ -78,27 +105,21 @@ constexpr Standing join(const Standing& a, const Standing& b) {
           a.runner_up > b.runner_up ? a.runner_up : b.runner_up};
 }
 
-constexpr Terms sum_terms(const Scores& scores, float peak, int lane) {
-  const double shift = scores.kind == OutputKind::logits ? double{peak} : 0.0;
-  Terms mine;
-  for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
-    const double term = term_of(scores.row[i], shift, scores.kind);
-    mine.sum += term;
-    mine.squares += term * term;
-  }
-  return mine;
-}
-
 constexpr Terms join(const Terms& a, const Terms& b) {
   return {a.sum + b.sum, a.squares + b.squares};
 }
 
+constexpr Reading join(const Reading& a, const Reading& b) {
+  return {join(a.standing, b.standing), join(a.terms, b.terms)};
+}
+
 // Sum over the classes of weight * -log(probability), for label smoothing.
-constexpr double sum_surprise(const Scores& scores, double log_total, const double* weights,
+template <class Score>
+constexpr double sum_surprise(const Scores<Score>& scores, double log_total, const double* weights,
                               int lane) {
   double mine = 0;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
-    const double surprise = surprise_of(scores.row[i], log_total, scores.kind);
+    const double surprise = surprise_of(scores[i], log_total, scores.kind);
     mine += weights == nullptr ? surprise : weights[i] * surprise;
   }
   return mine;

@@ -38,13 +38,12 @@ struct Lanes {
 };
 
 // What all lanes of a row find of it.
+template <class Score>
 struct RowOfLanes {
-  Scores scores;
+  Scores<Score> scores;
   Peak peak;
   const ScoreRules& rules;
   Lanes lanes;
-
-  __device__ Terms terms() const { return lanes.joined(sum_terms(scores, peak.score, lanes.lane)); }
 
   __device__ double mean_surprise(const Terms& terms) const {
     const double log_total = double{peak.score} + natural_log(terms.sum);
@@ -56,10 +55,10 @@ struct RowOfLanes {
   // Everything but the fields that need no scores. Complete on lane 0.
   __device__ void examine(ClassRow& row) const {
     const std::int64_t label = row.ignored ? -1 : row.label;
-    const float truth = row.ignored ? peak.score : scores.row[label];
-    const Standing standing = lanes.joined(compare(scores, peak.score, truth, label, lanes.lane));
+    const float truth = row.ignored ? peak.score : scores[label];
+    const auto [standing, sums] =
+        lanes.joined(read_row(scores, peak.score, truth, label, lanes.lane));
     row.prediction = standing.prediction;
-    const Terms sums = terms();
     if (row.ignored) {
       fill_ignored(probability_of(peak.score, peak.score, sums, rules.kind), row);
       return;
@@ -90,7 +89,7 @@ __global__ void score_rows(const RowsToScore rows) {
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const Lanes lanes{0xffu << (threadIdx.x % warpSize / kLanes * kLanes), lane};
 
-  const Scores scores{rows.scores + i * rows.row_stride, rows.num_classes, rows.rules.kind};
+  const Scores<float> scores{rows.scores + i * rows.row_stride, rows.num_classes, rows.rules.kind};
   ClassRow row;
   row.index = static_cast<std::uint64_t>(rows.first_index + i);
   row.label = rows.labels[i];
@@ -98,7 +97,7 @@ __global__ void score_rows(const RowsToScore rows) {
   const Peak peak = lanes.joined(find_peak(scores, lane));
   if (!check_row(peak, row, rows.num_classes, i, rows.found->bad)) return;
   if (peak.is_finite()) {
-    RowOfLanes{scores, peak, rows.rules, lanes}.examine(row);
+    RowOfLanes<float>{scores, peak, rows.rules, lanes}.examine(row);
   } else {
     mark_not_finite(row);
   }
@@ -118,7 +117,9 @@ __device__ std::int64_t label_at(const TokensToScore& tokens, std::int64_t i) {
                                 : static_cast<const std::int32_t*>(tokens.labels)[i];
 }
 
-// Eight threads to a place; those of places that are not scored are soon done.
+// Eight threads to a place; those of places that are not scored are soon done. Score: the type of
+// tokens.scores.
+template <class Score>
 __global__ void score_tokens(const TokensToScore tokens) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kLanes;
   if (i >= tokens.num_sequences * tokens.num_places) return;  // all lanes of a place together
@@ -135,13 +136,13 @@ __global__ void score_tokens(const TokensToScore tokens) {
     return;
   }
   const ScoreRules rules{.kind = tokens.rules.kind};
-  const Scores scores{
-      tokens.scores + sequence * tokens.sequence_stride + place * tokens.place_stride,
-      tokens.num_tokens, rules.kind};
+  const Scores<Score> scores{static_cast<const Score*>(tokens.scores) +
+                                 sequence * tokens.sequence_stride + place * tokens.place_stride,
+                             tokens.num_tokens, rules.kind};
   const Peak peak = lanes.joined(find_peak(scores, lane));
   if (!check_row(peak, row, tokens.num_tokens, sequence, tokens.found->bad)) return;
   if (peak.is_finite()) {
-    RowOfLanes{scores, peak, rules, lanes}.examine(row);
+    RowOfLanes<Score>{scores, peak, rules, lanes}.examine(row);
   } else {
     mark_not_finite(row);
   }
@@ -165,7 +166,8 @@ void launch_score_tokens(const TokensToScore& tokens, void* stream) {
   const std::int64_t places = tokens.num_sequences * tokens.num_places;
   if (places == 0) return;
   const std::int64_t blocks = (places + kRowsPerBlock - 1) / kRowsPerBlock;
-  device::launch("score_tokens", score_tokens, blocks, kThreads, stream, tokens);
+  const auto kernel = tokens.has_bfloat16 ? score_tokens<BFloat16> : score_tokens<float>;
+  device::launch("score_tokens", kernel, blocks, kThreads, stream, tokens);
 }
 
 void launch_carry(std::int64_t* state, const SumPlace* sums, std::int64_t num_sums, void* stream) {

@@ -58,7 +58,8 @@ struct TokenBlock {
 };
 
 struct TokensToScore {
-  const float* scores = nullptr;
+  const void* scores = nullptr;
+  bool has_bfloat16 = false;  // scores, else float32
   std::int64_t sequence_stride = 0, place_stride = 0;
   std::int64_t num_sequences = 0;
   std::int64_t num_places = 0;

@@ -1,5 +1,6 @@
 #include <tally/metrics/token_pass.hpp>
 
+#include <algorithm>
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
@@ -8,6 +9,7 @@
 #include <tally/metrics/row_facts.hpp>
 
 #include "row_examine.hpp"
+#include "row_lanes.hpp"
 #include "score_rows.hpp"
 
 namespace tally::metrics {
@@ -16,8 +18,8 @@ namespace {
 void check_form(const TensorView& scores, const TensorView& labels, std::int64_t num_sequences,
                 DeviceKind device) {
   const bool scores_fit =
-      scores.dtype == DType::f32 && scores.shape.size() == 3 && scores.shape[0] >= num_sequences &&
-      scores.shape[1] >= 1 && scores.shape[2] >= 1 &&
+      (scores.dtype == DType::f32 || scores.dtype == DType::bf16) && scores.shape.size() == 3 &&
+      scores.shape[0] >= num_sequences && scores.shape[1] >= 1 && scores.shape[2] >= 1 &&
       scores.shape[2] <= std::numeric_limits<std::int32_t>::max() &&
       (scores.strides[2] == 1 || scores.shape[2] == 1) && scores.device == device;
   const bool labels_fit =
@@ -44,10 +46,16 @@ std::optional<std::int64_t> sequence_of(unsigned long long mark) {
   return checked_cast<std::int64_t>(row_of_mark(mark));
 }
 
+// widened: memory of the caller for those of bfloat16.
 std::span<const float> scores_at(const TensorView& scores, std::int64_t sequence,
-                                 std::int64_t place) {
-  return {scores.as<const float>() + sequence * scores.strides[0] + place * scores.strides[1],
-          to_size(scores.shape[2])};
+                                 std::int64_t place, std::vector<float>& widened) {
+  const auto first = sequence * scores.strides[0] + place * scores.strides[1];
+  const auto size = to_size(scores.shape[2]);
+  if (scores.dtype == DType::f32) return {scores.as<const float>() + first, size};
+  widened.resize(size);
+  std::transform(scores.as<const BFloat16>() + first, scores.as<const BFloat16>() + first + size,
+                 widened.begin(), [](BFloat16 score) { return to_float(score); });
+  return widened;
 }
 
 }  // namespace
@@ -63,12 +71,14 @@ void examine_tokens(const TensorView& scores, const TensorView& labels, std::int
   facts.wrong_kind_sequence.reset();
   facts.rows.assign(to_size(num_sequences * facts.num_places), {});
   const ScoreRules row_rules{.kind = rules.kind};
+  std::vector<float> widened;
   for (std::int64_t i = 0; i < std::ssize(facts.rows); ++i) {
     ClassRow row;
     row.label = label_at(labels, i);
     if (row.label == rules.ignore_index) continue;
     const std::int64_t sequence = i / facts.num_places;
-    if (!examine_row(scores_at(scores, sequence, i % facts.num_places), row_rules, row)) {
+    const auto of_place = scores_at(scores, sequence, i % facts.num_places, widened);
+    if (!examine_row(of_place, row_rules, row)) {
       facts.wrong_kind_sequence = sequence;
       return;
     }
@@ -104,7 +114,8 @@ void TokenPass::enqueue(std::int64_t num_sequences, const TensorView& scores,
   }
   auto* const found = facts.on_device_.as<TokenBlock>();
   stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));
-  launch_score_tokens({.scores = scores.as<const float>(),
+  launch_score_tokens({.scores = scores.data,
+                       .has_bfloat16 = scores.dtype == DType::bf16,
                        .sequence_stride = scores.strides[0],
                        .place_stride = scores.strides[1],
                        .num_sequences = num_sequences,

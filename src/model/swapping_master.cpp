@@ -48,6 +48,7 @@ std::unique_ptr<Predictor> SwappingMaster::predictor_of(std::unique_ptr<Network>
           format("model '{}' runs without CUDA graphs: {}", network->name(), error.what()));
     }
   }
+  habits.keeps_bfloat16 = options_.keeps_bfloat16;
   return make_torch_predictor(std::move(network), std::move(habits), device, options_.stream);
 }
 

@@ -25,6 +25,8 @@ DType plain_type(c10::ScalarType type) {
       return DType::i32;
     case c10::ScalarType::Long:
       return DType::i64;
+    case c10::ScalarType::BFloat16:
+      return DType::bf16;
     case c10::ScalarType::Float:
       return DType::f32;
     default:

@@ -50,9 +50,11 @@ at::Tensor laid_out(const at::Tensor& tensor, bool channels_last) {
 }
 
 // Scores are widened; truth values are bytes.
-at::ScalarType handed_out_as(const at::Tensor& output) {
+at::ScalarType handed_out_as(const at::Tensor& output, bool keeps_bfloat16) {
+  const auto type = output.scalar_type();
+  if (type == at::kBFloat16 && keeps_bfloat16) return type;
   if (output.is_floating_point()) return at::kFloat;
-  return output.scalar_type() == at::kBool ? at::kByte : output.scalar_type();
+  return type == at::kBool ? at::kByte : type;
 }
 
 class TorchPredictor final : public Predictor {
@@ -147,7 +149,7 @@ class TorchPredictor final : public Predictor {
     for (std::size_t i = 0; i < found->size(); ++i) {
       const at::Tensor& output = (*found)[i];
       check_output(i, output, inputs.front().shape.front());
-      outputs_.push_back(output.to(handed_out_as(output)).contiguous());
+      outputs_.push_back(output.to(handed_out_as(output, habits_.keeps_bfloat16)).contiguous());
       views.push_back(view_of(outputs_.back()));
     }
     return views;

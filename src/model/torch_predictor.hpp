@@ -14,7 +14,7 @@
 
 namespace tally::model {
 
-// How a network wants its inputs.
+// How a network wants its inputs, and how its outputs are handed out.
 struct Habits {
   std::optional<ModelCard> card;  // the one to go by
   // What floating-point inputs are cast to; none: to what the card says.
@@ -25,6 +25,7 @@ struct Habits {
   std::vector<std::string> notes = {};           // of loading it; see Predictor::notes()
   std::vector<std::string> argument_names = {};  // see Predictor::argument_names()
   Determinism determinism = {};                  // see Predictor::determinism()
+  bool keeps_bfloat16 = false;                   // see PredictorOptions
 };
 
 std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network, Habits habits,

@@ -21,15 +21,16 @@ namespace {
 struct Entry {
   std::string_view name;
   std::unique_ptr<Task> (*make)(const TaskOptions&);
+  bool reads_bfloat16 = false;
 };
 // In order of name.
 constexpr std::array kTasks{
     Entry{"binary", make_binary},
     Entry{"detection", make_detection},
-    Entry{"language-model", make_language_model},
+    Entry{"language-model", make_language_model, true},
     Entry{"multiclass", make_multiclass},
     Entry{"multilabel", make_multilabel},
-    Entry{"multiple-choice", make_multiple_choice},
+    Entry{"multiple-choice", make_multiple_choice, true},
     Entry{"predict", make_predict},
     Entry{"question-answering", make_question_answering},
     Entry{"regression", make_regression},
@@ -59,6 +60,11 @@ std::unique_ptr<Task> make_task(const TaskOptions& options) {
   }
   throw Error(ErrorKind::usage, format("task '{}' is not known", options.task),
               format("Known: {}.", fmt::join(known_tasks(), ", ")));
+}
+
+bool reads_bfloat16(std::string_view task) {
+  const auto found = std::ranges::find(kTasks, task, &Entry::name);
+  return found != kTasks.end() && found->reads_bfloat16;
 }
 
 std::vector<std::string_view> known_tasks() {

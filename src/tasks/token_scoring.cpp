@@ -20,6 +20,11 @@ std::size_t position_of(const TaskOptions& options, std::string_view name) {
   throw Error(ErrorKind::dataset, format("the data set has no target '{}'", name));
 }
 
+const TensorView& token_scores(std::span<const TensorView> outputs) {
+  const TensorView& only = only_output(outputs);
+  return only.dtype == DType::bf16 ? only : scores_in(outputs);
+}
+
 void check_places(const TensorView& scores, const TensorView& labels) {
   if (scores.shape[1] == labels.shape.at(1)) return;
   throw Error(ErrorKind::model,
@@ -106,7 +111,7 @@ TokenRules::TokenRules(const TaskOptions& given, std::vector<predictions::Column
 }
 
 void check_token_scores(std::span<const TensorView> outputs, const TokenRules& rules) {
-  const TensorView& scores = scores_in(outputs);
+  const TensorView& scores = token_scores(outputs);
   const std::int64_t vocabulary = rules.options.metrics.num_classes;
   if (scores.shape.size() == 3 && scores.shape[1] > 0 && scores.shape[2] >= vocabulary) return;
   throw Error(ErrorKind::model,

@@ -41,17 +41,27 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// Twice with the same facts: first all sequences, then the first ones.
+std::vector<std::uint16_t> upper_halves(const std::vector<float>& values) {
+  std::vector<std::uint16_t> halves;
+  for (const float value : values) {
+    halves.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+  }
+  return halves;
+}
+
+// Twice with the same facts: first all sequences, then the first ones. Scores of bfloat16 are
+// those of float32, cut off.
 Outcome score(const device::Device& device, const Sequences& given, std::int64_t first_ones,
-              OutputKind kind = OutputKind::logits) {
+              OutputKind kind = OutputKind::logits, DType dtype = DType::f32) {
   const device::Stream stream(device);
-  const auto scores = on_device(given.scores, stream);
+  const auto scores = dtype == DType::bf16 ? on_device(upper_halves(given.scores), stream)
+                                           : on_device(given.scores, stream);
   const auto labels = on_device(given.labels, stream);
   const TokenPass pass({kind, kIgnored});
   BatchTokens facts(device);
   for (const std::int64_t count : {given.shape[0], first_ones}) {
     pass.enqueue(
-        count, contiguous_view(scores.data(), DType::f32, given.shape, device.kind),
+        count, contiguous_view(scores.data(), dtype, given.shape, device.kind),
         contiguous_view(labels.data(), DType::i32, {given.shape[0], given.shape[1]}, device.kind),
         stream, facts);
     stream.synchronize();
@@ -82,6 +92,17 @@ TEST_F(TokenPassOnGpu, GivesTheCpusBitsAtEdges) {
   for (const Shape& shape : {Shape{1, 1, 1}, Shape{3, 5, 9}, Shape{2, 33, 8}, Shape{1, 17, 7}}) {
     const auto given = random_sequences(shape);
     EXPECT_TRUE(score(gpu_, given, 1) == score(cpu_, given, 1)) << to_string(shape);
+  }
+}
+
+TEST_F(TokenPassOnGpu, GivesTheCpusBitsForBFloat16) {
+  for (const std::int64_t vocabulary : {1, 2, 7, 9, 65, 1001}) {
+    const auto given = random_sequences({5, 17, vocabulary});
+    for (const OutputKind kind : {OutputKind::logits, OutputKind::log_probabilities}) {
+      EXPECT_TRUE(score(gpu_, given, 3, kind, DType::bf16) ==
+                  score(cpu_, given, 3, kind, DType::bf16))
+          << vocabulary << " tokens";
+    }
   }
 }
 

@@ -65,13 +65,12 @@ Found on_the_cpu(const Row& row, const ScoreRules& rules) {
 
 // What score_rows.cu does.
 Found lane_by_lane(const Row& row, const ScoreRules& rules) {
-  const Scores scores{row.scores.data(), std::ssize(row.scores), rules.kind};
+  const Scores<float> scores{row.scores.data(), std::ssize(row.scores), rules.kind};
   const Peak peak = joined([&](int lane) { return find_peak(scores, lane); });
   EXPECT_TRUE(peak.is_finite() && peak.fits_kind);
-  const float truth = scores.row[row.label];
-  const Standing standing =
-      joined([&](int lane) { return compare(scores, peak.score, truth, row.label, lane); });
-  const Terms terms = joined([&](int lane) { return sum_terms(scores, peak.score, lane); });
+  const float truth = scores[row.label];
+  const auto [standing, terms] =
+      joined([&](int lane) { return read_row(scores, peak.score, truth, row.label, lane); });
   const double log_total = double{peak.score} + natural_log(terms.sum);
   const double surprise =
       joined([&](int lane) { return sum_surprise(scores, log_total, rules.class_weights, lane); });
@@ -127,16 +126,16 @@ TEST(RowLanes, SeeWhatCannotBeScored) {
     for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInf}) {
       std::vector<float> row(37, -1.0f);
       row[place] = bad;
-      const Scores scores{row.data(), 37, OutputKind::logits};
+      const Scores<float> scores{row.data(), 37, OutputKind::logits};
       EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).is_finite()) << place;
     }
     std::vector<float> row(37, 0.01f);
     row[place] = 1.5f;
-    const Scores scores{row.data(), 37, OutputKind::probabilities};
+    const Scores<float> scores{row.data(), 37, OutputKind::probabilities};
     EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).fits_kind) << place;
   }
   const std::vector<float> impossible(9, -kInf);
-  const Scores scores{impossible.data(), 9, OutputKind::logits};
+  const Scores<float> scores{impossible.data(), 9, OutputKind::logits};
   EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).is_finite());
 }
 

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -88,7 +89,7 @@ TEST(TokenPass, FindsWhatThePassOverClassesFinds) {
   }
 }
 
-TEST(TokenPass, OfEqualTokensTheFirstIsForetold) {
+TEST(TokenPass, OfEqualTokensTheFirstIsPredicted) {
   Sequences given(1, 3, 4);
   given.scores = {1, 2, 2, 0, 2, 1, 2, 2, 5, 5, 5, 5};
   given.labels = {2, 0, 3};
@@ -138,6 +139,30 @@ TEST(TokenPass, ReadsNarrowLabelsAndSomeOfTheSequences) {
     EXPECT_EQ(facts.rows[i].scored, all.rows[i].scored);
     EXPECT_EQ(facts.rows[i].loss, all.rows[i].loss);
   }
+}
+
+TEST(TokenPass, ReadsBFloat16AsTheFloatOfThatValue) {
+  Sequences given(6, 4, 90);
+  std::vector<std::uint16_t> halves;
+  std::mt19937 random(3);
+  for (float& score : given.scores) {
+    halves.push_back(static_cast<std::uint16_t>(0x3f00 + random() % 0x180 + (random() % 2 << 15)));
+    score = std::bit_cast<float>(std::uint32_t{halves.back()} << 16);
+  }
+  halves[5] = 0x7fc0;  // NaN
+  given.scores[5] = kNan;
+  given.labels[0] = 3;
+  TokenFacts facts;
+  examine_tokens(contiguous_view(halves.data(), DType::bf16, given.shape), given.labels_view(), 6,
+                 {OutputKind::logits, kIgnored}, facts);
+  const auto expected = given.examine().rows;
+  ASSERT_EQ(facts.rows.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(facts.rows[i].loss, expected[i].loss);
+    EXPECT_EQ(facts.rows[i].rank, expected[i].rank);
+    EXPECT_EQ(facts.rows[i].finite, expected[i].finite);
+  }
+  EXPECT_FALSE(facts.rows[0].finite);
 }
 
 TEST(TokenPass, NamesTheFirstSequenceOfAnotherKind) {

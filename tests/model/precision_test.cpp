@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "model_fixture.hpp"
 
 namespace tally::model {
@@ -70,6 +72,24 @@ TEST(PrecisionTest, WeightsAndInputsAreRounded) {
   const auto difference = largest_difference(run(*half), exact);
   EXPECT_GT(difference, 1e-5f);
   EXPECT_LT(difference, 1e-2f);
+}
+
+TEST(PrecisionTest, BFloat16IsLeftAsItIsWhereAskedFor) {
+  const auto expected = run(*load_as("net.pt", Precision::bf16));
+  const Silence silence;
+  const File model("net.pt");
+  auto options = plainly();
+  options.precision = Precision::bf16;
+  options.keeps_bfloat16 = true;
+  const auto predictor = load_predictor(model, options);
+  const Batch batch = channels_last_batch(in_order());
+  const auto output = predictor->predict({&batch.view, 1}).front();
+  ASSERT_EQ(output.dtype, DType::bf16);
+  ASSERT_EQ(num_elements(output.shape), std::ssize(expected));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::uint32_t bits = output.as<const std::uint16_t>()[i];
+    EXPECT_EQ(std::bit_cast<float>(bits << 16), expected[i]);
+  }
 }
 
 TEST(PrecisionTest, AHalfModelIsWidened) {

@@ -87,7 +87,7 @@ TEST(LanguageModel, AddsUpTheTokensOfEachSample) {
   EXPECT_EQ(records[0].unit, 8);
   EXPECT_EQ(records[0].choice, 3);
   EXPECT_EQ(records[0].tokens, 2);
-  EXPECT_EQ(records[0].right, 2) << "of equal tokens the first is foretold";
+  EXPECT_EQ(records[0].right, 2) << "of equal tokens the first is predicted";
   EXPECT_NEAR(records[0].loss, std::log(4 + std::exp(1)) - 1 + std::log(5.0), 1e-14);
   EXPECT_EQ(records[1].index, 40);
   EXPECT_EQ(records[1].tokens, 1);
@@ -145,6 +145,20 @@ TEST(LanguageModel, RefusesOtherOutputs) {
                [&] { score(*choices, view); });
   batch.outputs[0].shape = {1, kPlaces, kScores};
   expect_error(ErrorKind::model, {"1 rows for a batch of 2"}, [&] { score(*choices, view); });
+}
+
+TEST(LanguageModel, ReadsBFloat16) {
+  Batch batch;
+  std::vector<std::uint16_t> ones(batch.logits.size(), 0x3f80);
+  ScoredBatch view = batch.view();
+  batch.outputs[0] = contiguous_view(ones.data(), DType::bf16, {kRows, kPlaces, kScores});
+  const auto collected = score(*make_task(options()), view);
+  const auto records = sequences_in(collected.kept.columns.at(0));
+  EXPECT_NEAR(records[0].loss, 2 * std::log(5.0), 1e-14);
+  for (const auto task : known_tasks()) {
+    EXPECT_EQ(reads_bfloat16(task), task == "language-model" || task == "multiple-choice") << task;
+  }
+  EXPECT_FALSE(reads_bfloat16("no-task"));
 }
 
 TEST(LanguageModel, NotesAVocabularyThatIsNotTheModels) {

@@ -1,4 +1,4 @@
-// One pass over the scores of sequences, at each place of which a token is to be foretold. Places
+// One pass over the scores of sequences, at each place of which a token is to be predicted. Places
 // that are not scored are passed over. On a GPU and on the CPU the same bits for the same scores.
 #pragma once
 
@@ -30,9 +30,10 @@ struct TokenFacts {
   std::span<const TokenRow> sequence(std::int64_t i) const;
 };
 
-// scores: [>= num_sequences, places, vocabulary] float32 on the CPU, unit stride along the
-// vocabulary. labels: [>= num_sequences, places] int32 or int64: tokens that the vocabulary has
-// (the reader has checked them), or the ignored index. Error(internal) for others.
+// scores: [>= num_sequences, places, vocabulary] float32 or bfloat16, which counts as the float32
+// of the same value, on the CPU, unit stride along the vocabulary. labels: [>= num_sequences,
+// places] int32 or int64: tokens that the vocabulary has (the reader has checked them), or the
+// ignored index. Error(internal) for others.
 void examine_tokens(const TensorView& scores, const TensorView& labels, std::int64_t num_sequences,
                     const TokenRules& rules, TokenFacts& facts);
 

@@ -56,8 +56,9 @@ class Predictor {
 
   // Inputs in the order of the card, or of forward()'s arguments, all with the same number of rows,
   // in the memory of the device of the options, any strides. Returns the outputs of the card, or
-  // all without one, at least one: [rows, ...] there, contiguous, floating-point ones as float32,
-  // integers as they are, valid until the next call. On CUDA the work is enqueued on the stream of
+  // all without one, at least one: [rows, ...] there, contiguous, floating-point ones as float32
+  // (bfloat16 ones as they are where the options say so), integers as they are, valid until the
+  // next call. On CUDA the work is enqueued on the stream of
   // the options; the host does not wait for it. Error(model) if the model fails or returns
   // something else than tensors of that many rows.
   virtual Outputs predict(std::span<const TensorView> inputs) = 0;
@@ -110,6 +111,8 @@ struct PredictorOptions {
   // Of a checkpoint's names, to be taken off: tensors without it are left out. Empty: the usual
   // ones are taken off where that makes the names fit.
   std::string weights_prefix;
+  // Leave outputs of bfloat16 as they are: who reads them widens them.
+  bool keeps_bfloat16 = false;
   // Evaluate a model whose file was made in training mode, as the file says; refuse it otherwise.
   bool allow_training_mode = false;
   // A card found beside the model file (<model>.json), used when the file holds none.

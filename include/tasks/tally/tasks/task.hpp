@@ -135,5 +135,7 @@ class Task {
 // output cannot give; Error(dataset) names a target that the task needs and the data set lacks.
 std::unique_ptr<Task> make_task(const TaskOptions& options);
 std::vector<std::string_view> known_tasks();
+// Whether scorers take scores of bfloat16 as well as float32. False for a task that is not known.
+bool reads_bfloat16(std::string_view task);
 
 }  // namespace tally::tasks
