@@ -33,10 +33,9 @@ struct LoadedModel {
   std::string card_digest;         // of a card beside the model file; empty without one
 };
 
-// Collective. Rank 0 reads the model, all get its bytes, every rank loads it; then the weights
-// (share_weights.hpp).
 enum class MoreWeights { none, come };
-// task: the name of the one that reads what the model returns.
+// Collective. Rank 0 reads the model, all get its bytes, every rank loads it; then the weights
+// (share_weights.hpp). `task` names the task that reads what the model returns.
 LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
                        const std::string& task, const device::Stream& stream, MoreWeights more);
 

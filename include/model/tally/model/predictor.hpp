@@ -58,9 +58,9 @@ class Predictor {
   // in the memory of the device of the options, any strides. Returns the outputs of the card, or
   // all without one, at least one: [rows, ...] there, contiguous, floating-point ones as float32
   // (bfloat16 ones as they are where the options say so), integers as they are, valid until the
-  // next call. On CUDA the work is enqueued on the stream of
-  // the options; the host does not wait for it. Error(model) if the model fails or returns
-  // something else than tensors of that many rows.
+  // next call. On CUDA the work is enqueued on the stream of the options; the host does not wait
+  // for it. Error(model) if the model fails or returns something else than tensors of that many
+  // rows.
   virtual Outputs predict(std::span<const TensorView> inputs) = 0;
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
   // shapes are tried. Afterwards predict() gives the same bits for the same batch. The form, which
@@ -111,7 +111,7 @@ struct PredictorOptions {
   // Of a checkpoint's names, to be taken off: tensors without it are left out. Empty: the usual
   // ones are taken off where that makes the names fit.
   std::string weights_prefix;
-  // Leave outputs of bfloat16 as they are: who reads them widens them.
+  // Hands out outputs of bfloat16 as they are; else they are widened to float32.
   bool keeps_bfloat16 = false;
   // Evaluate a model whose file was made in training mode, as the file says; refuse it otherwise.
   bool allow_training_mode = false;
