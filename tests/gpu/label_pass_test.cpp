@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include <tally/base/checked_cast.hpp>
@@ -64,10 +65,12 @@ struct Outcome {
   std::vector<std::uint64_t> rows;
   std::vector<std::uint32_t> probabilities;
   std::vector<std::uint8_t> targets;
+  std::vector<std::optional<std::int64_t>> wrong_kind_rows;  // of each batch
   bool operator==(const Outcome&) const = default;
 };
 
 void append(const LabelFacts& facts, Outcome& outcome) {
+  outcome.wrong_kind_rows.push_back(facts.wrong_kind_row);
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
   for (const LabelRow& row : facts.rows) {
     outcome.rows.insert(
@@ -166,6 +169,15 @@ TEST_F(LabelPassOnGpu, GivesTheCpusBitsAtEdges) {
 
 TEST_F(LabelPassOnGpu, CountsManyBatchesWithCarriesBetween) {
   expect_equal(random_batches(20'000, 3, 3, OutputKind::logits), 16, Definitions::torchmetrics);
+}
+
+TEST_F(LabelPassOnGpu, NamesTheFirstRowOfAnotherKindInEachBatch) {
+  using Rows = std::vector<std::optional<std::int64_t>>;
+  Batches given = random_batches(64, 5, 5, OutputKind::probabilities);
+  for (float& score : given.scores) score = 0.5f;
+  for (const std::size_t row : {21u, 31u, 63u}) given.scores[row * 5 + 2] = 1.5f;
+  EXPECT_EQ(score(gpu_, given, 16).wrong_kind_rows, (Rows{{}, 5, {}, 15}));
+  EXPECT_EQ(score(gpu_, given, 64).wrong_kind_rows, (Rows{21}));
 }
 
 TEST_F(LabelPassOnGpu, SaysWhichRowCannotBeCounted) {

@@ -63,6 +63,7 @@ TEST_F(PixelPassOnGpu, GivesTheCpusPredictionsAtEdges) {
   expect_same({1, 1, 1, 1}, 2);
   expect_same({1, 2, 1, 257}, 3);
   expect_same({5, 3, 1, 51});
+  expect_same({1, 2, 1, 258});  // one pixel more than there was memory for
 }
 
 }  // namespace

@@ -170,6 +170,12 @@ TEST_F(ScorePassOnGpu, NamesTheFirstRowOfAnotherKind) {
   }
 }
 
+TEST_F(ScorePassOnGpu, AMarkedBatchLeavesNoMarkForTheNext) {
+  auto samples = random_samples(64, 10, OutputKind::probabilities);
+  samples.scores[5 * 10 + 9] = 1.5f;
+  EXPECT_EQ(score(gpu_, samples, OutputKind::probabilities, 16).wrong_kind_row, std::nullopt);
+}
+
 TEST_F(ScorePassOnGpu, RefusesALabelThatIsNoClass) {
   auto samples = random_samples(64, 10, OutputKind::logits);
   samples.labels[40] = 10;

@@ -120,5 +120,13 @@ TEST_F(TokenPassOnGpu, MarksWhatCannotBeScored) {
   EXPECT_EQ(score(gpu_, given, 4, OutputKind::log_probabilities).wrong_kind_sequence, 3);
 }
 
+TEST_F(TokenPassOnGpu, AMarkedBatchLeavesNoMarkForTheNext) {
+  auto given = random_sequences({4, 6, 10});
+  for (float& score : given.scores) score = -1;
+  given.scores[3 * 60] = 0.5f;
+  given.labels[18] = 1;
+  EXPECT_EQ(score(gpu_, given, 2, OutputKind::log_probabilities).wrong_kind_sequence, std::nullopt);
+}
+
 }  // namespace
 }  // namespace tally::metrics
