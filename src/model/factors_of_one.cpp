@@ -24,19 +24,6 @@ constexpr Kinds kBeforeFunctions{"aten::_convolution", "aten::conv2d", "aten::li
                                  "aten::add",          "aten::mul",    "aten::layer_norm",
                                  "aten::batch_norm",   "aten::softmax"};
 
-// Null where its type or sizes are not known, and for tensors without dimensions, which would get
-// one.
-Value* insert_product_with_one(Graph& graph, Value* value) {
-  const auto type = value->type()->cast<c10::TensorType>();
-  const auto sizes = sizes_of(value);
-  if (!type || !type->scalarType() || !sizes || sizes->empty()) return nullptr;
-  auto* const one = graph.insertConstant(at::ones({1}, *type->scalarType()));
-  auto* const product =
-      graph.insertNode(graph.create(c10::Symbol::fromQualString("aten::mul"), {value, one}));
-  product->output()->setType(type);
-  return product->output();
-}
-
 constexpr Kinds kArithmetic{"aten::add", "aten::mul"};
 
 // x * sigmoid(x), which it takes after a layer.
@@ -66,6 +53,17 @@ void prepend_factor_of_one(Graph& graph, Node* function) {
 }  // namespace
 
 bool is_function(const Node* node) { return is_a(node, kFunctions); }
+
+Value* insert_product_with_one(Graph& graph, Value* value) {
+  const auto type = value->type()->cast<c10::TensorType>();
+  const auto sizes = sizes_of(value);
+  if (!type || !type->scalarType() || !sizes || sizes->empty()) return nullptr;
+  auto* const one = graph.insertConstant(at::ones({1}, *type->scalarType()));
+  auto* const product =
+      graph.insertNode(graph.create(c10::Symbol::fromQualString("aten::mul"), {value, one}));
+  product->output()->setType(type);
+  return product->output();
+}
 
 void append_factor_of_one(Graph& graph, Node* softmax) {
   const torch::jit::WithInsertPoint here(softmax->next());

@@ -6,6 +6,10 @@
 
 namespace tally::model {
 
+// At the graph's insert point. Null where type or sizes are not known, and for tensors without
+// dimensions, which would get one.
+torch::jit::Value* insert_product_with_one(torch::jit::Graph& graph, torch::jit::Value* value);
+
 // Multiplies the result of a softmax by one: LibTorch's fuser takes no softmax alone. For rows of
 // 49 numbers of 16 bits (Swin) oneDNN's is three times as fast as LibTorch's.
 void append_factor_of_one(torch::jit::Graph& graph, torch::jit::Node* softmax);

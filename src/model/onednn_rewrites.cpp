@@ -8,6 +8,7 @@
 #include <ATen/ops/full.h>
 #include <torch/csrc/jit/ir/constants.h>
 
+#include "batch_norm_arithmetic.hpp"
 #include "factors_of_one.hpp"
 #include "graph_edit.hpp"
 #include "hidden_operators.hpp"
@@ -173,8 +174,10 @@ void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   } else if (is_a(node, {"aten::softmax"})) {
     const bool stands_alone = hidden == Hidden::products || is_read_by_slow_product(node);
     if (stands_alone) append_factor_of_one(graph, node);
-  } else if (is_a(node, {"aten::layer_norm", "aten::batch_norm"})) {
+  } else if (is_a(node, {"aten::layer_norm"})) {
     complete_weights(graph, node);
+  } else if (is_a(node, {"aten::batch_norm"})) {
+    if (!replace_by_arithmetic(graph, node)) complete_weights(graph, node);
   } else if (is_a(node, {"aten::addmm"})) {
     rewrite_addmm(graph, node);
   } else if (is_a(node, {"aten::elu", "aten::leaky_relu"})) {

@@ -60,6 +60,8 @@ inline const std::vector<std::string> kBetween{
     "x = torch.max_pool2d(x, [2, 2])",
     "x = torch.avg_pool2d(x, [2, 2])",
     "x = torch.batch_norm(x, None, None, self.b1, self.ones, False, 0.1, 1e-5, True)",
+    "x = torch.relu(torch.batch_norm(torch.square(x), self.ones, self.b2, self.b1, self.b3, "
+    "False, 0.1, 1e-5, True))",
     "x = torch.layer_norm(x.permute([0, 2, 3, 1]), [16]).permute([0, 3, 1, 2])",
     "x = torch.layer_norm(x.permute([0, 2, 3, 1]), [16], self.ones, self.b4).permute([0, 3, 1, 2])",
     "t = x.permute([0, 2, 3, 1])\n"
