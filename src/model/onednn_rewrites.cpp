@@ -8,7 +8,7 @@
 #include <ATen/ops/full.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "batch_norm_arithmetic.hpp"
+#include "batch_norms.hpp"
 #include "factors_of_one.hpp"
 #include "graph_edit.hpp"
 #include "hidden_operators.hpp"
@@ -204,6 +204,7 @@ Clamps sort_clamps(Graph& graph) {
 }
 
 void rewrite_for_onednn(Graph& graph, Hidden hidden, const Clamps& clamps) {
+  fold_into_linear_layers(graph);
   for (Node* node : all_nodes(graph.block())) {
     if (is_a(node, {"aten::addcmul"})) split_addcmul(graph, node);
   }

@@ -1,5 +1,6 @@
-#include "batch_norm_arithmetic.hpp"
+#include "batch_norms.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -43,12 +44,65 @@ std::optional<Numbers> numbers_of(const Node* norm) {
   return Numbers{scale, bias->sub(mean.toTensor().to(at::kDouble).mul(scale))};
 }
 
+constexpr Kinds kReshapes{"aten::flatten", "aten::reshape", "aten::view", "aten::reshape_as",
+                          "aten::view_as"};
+
+// The linear layer whose places, one below the other, are what is normalised; null if it is none.
+Node* linear_before(const Node* norm) {
+  auto* const flat = norm->namedInput("input")->node();
+  if (!is_a(flat, kReshapes) || only_reader(flat->output()) != norm) return nullptr;
+  auto* const linear = flat->input(0)->node();
+  const auto sizes = sizes_of(flat->output()), of_linear = sizes_of(flat->input(0));
+  const bool keeps_channels = sizes && of_linear && sizes->size() == 2 && !of_linear->empty() &&
+                              sizes->back() == of_linear->back();
+  return keeps_channels && is_a(linear, {"aten::linear"}) ? linear : nullptr;
+}
+
+// What gives the normalised layer the layer's own sizes again; null if nothing does.
+Node* reshape_after(const Node* norm, const Node* linear) {
+  auto* const reshape = only_reader(norm->output());
+  if (reshape == nullptr || !is_a(reshape, kReshapes)) return nullptr;
+  return sizes_of(reshape->output()) == sizes_of(linear->output()) ? reshape : nullptr;
+}
+
+// Other readers of the layer would get the normalised one.
+bool is_for_norm_alone(const Node* linear, const Node* norm, const Node* reshape) {
+  return std::ranges::all_of(linear->output()->uses(), [&](const torch::jit::Use& use) {
+    return use.user == reshape || use.user == norm->namedInput("input")->node() ||
+           is_a(use.user, {"aten::size"});
+  });
+}
+
+void fold(Graph& graph, const Node* norm) {
+  auto* const linear = linear_before(norm);
+  if (linear == nullptr) return;
+  auto* const reshape = reshape_after(norm, linear);
+  const auto weight = constant(linear, "weight");
+  const auto numbers = numbers_of(norm);
+  if (reshape == nullptr || !weight.isTensor() || !numbers) return;
+  const auto type = weight.toTensor().scalar_type();
+  const auto bias = numbers_of(linear, "bias", at::zeros(numbers->shift.sizes(), at::kDouble));
+  if (!bias || !is_for_norm_alone(linear, norm, reshape)) return;
+  const torch::jit::WithInsertPoint here(linear);
+  const auto weights = weight.toTensor().to(at::kDouble).mul(numbers->scale.unsqueeze(1));
+  linear->replaceInput(1, graph.insertConstant(weights.to(type)));
+  const auto shift = bias->mul(numbers->scale).add(numbers->shift);
+  linear->replaceInput(2, graph.insertConstant(shift.to(type)));
+  reshape->output()->replaceAllUsesWith(linear->output());
+}
+
 bool is_read_by_function_alone(const Node* norm) {
   const auto* const reader = only_reader(norm->output());
   return reader != nullptr && (is_function(reader) || is_a(reader, {"aten::relu", "aten::silu"}));
 }
 
 }  // namespace
+
+void fold_into_linear_layers(Graph& graph) {
+  for (const Node* node : all_nodes(graph.block())) {
+    if (is_a(node, {"aten::batch_norm"})) fold(graph, node);
+  }
+}
 
 bool replace_by_arithmetic(Graph& graph, Node* norm) {
   const auto* const x = norm->namedInput("input");
