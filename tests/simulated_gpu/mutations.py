@@ -44,7 +44,7 @@ EDITS = [
         ("if (!good_label) atomicMax(&bad.label, mark);", "if (!good_label) bad.label = mark;"),
         ("if (wrong_kind) atomicMax(&bad.wrong_kind, mark);", "if (wrong_kind) bad.wrong_kind = mark;"),
         ("  if (lane != 0) return;\n", ""),
-        ("if (lane == 0) found = token_row(row);", "if (lane == 1) found = token_row(row);"),
+        ("if (lane == 0) found = token_row(row);", "found = token_row(row);"),
         ("row.label < num_classes);", "row.label <= num_classes);"),
         ("if (i < num_sums) exact::carry", "if (i < num_sums - 1) exact::carry"),
         ("(rows.num_rows + kRowsPerBlock - 1)", "(rows.num_rows + kRowsPerBlock - 2)"),
@@ -72,7 +72,7 @@ EDITS = [
     ),
     *in_file(
         "src/model/max_pool.cu",
-        ("{first < 0 ? 0 : first, end < length ? end : length}", "{first < 0 ? 0 : first, end}"),
+        ("{first < 0 ? 0 : first, end < length ? end : length}", "{first < 0 ? 0 : first, end < length ? end : length - 1}"),
         ("key > keys.at[k] ? key", "key < keys.at[k] ? key"),
         ("if (number >= num_threads) return;", "if (number > num_threads) return;"),
     ),
