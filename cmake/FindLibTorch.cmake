@@ -34,6 +34,7 @@ find_package_handle_standard_args(LibTorch
   REQUIRED_VARS LibTorch_torch_cpu_LIBRARY LibTorch_c10_LIBRARY
                 LibTorch_INCLUDE_DIR
   VERSION_VAR LibTorch_VERSION
+  HANDLE_VERSION_RANGE
   REASON_FAILURE_MESSAGE "Set LibTorch_ROOT to …/site-packages/torch, or run jobs/setup.sh.")
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)

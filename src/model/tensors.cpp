@@ -127,7 +127,7 @@ TensorView view_of(const at::Tensor& tensor) {
 }
 
 std::string dtype_name(const at::Tensor& tensor) {
-  return c10::getDtypeNames(tensor.scalar_type()).first;
+  return std::string(c10::getDtypeNames(tensor.scalar_type()).first);
 }
 
 std::string shape_text(const at::Tensor& tensor) { return to_string(tensor.sizes()); }
