@@ -61,7 +61,7 @@ void DeviceCounts::batch_enqueued(std::int64_t num_rows) {
 
 void DeviceCounts::finish() {
   if (on_device_.data() != nullptr) {
-    begin_fetch();  // the stream puts it after one that is under way
+    begin_fetch();  // the stream puts it after a fetch that is under way
     fetch_done_.wait();
     end_fetch();
   }

@@ -6,17 +6,17 @@
 
 namespace tally::model {
 
-// Those of a linear layer become its weights, where the layer's places are laid below each other for
-// them and brought into their shape again: LibTorch folds only what follows on its layer directly
-// (LeViT). They are rounded to the weights' type, as LibTorch rounds those that it folds. Leaves
-// nodes that nothing reads.
+// Of a linear layer whose results are flattened to [rows, channels] for its normalisation, and
+// brought into their shape again (LeViT), the normalisation becomes the weights: LibTorch folds only
+// one that follows on its layer directly. They are rounded to the weights' type, as LibTorch rounds
+// those that it folds. Leaves nodes that nothing reads.
 void fold_into_linear_layers(torch::jit::Graph& graph);
 
-// For an aten::batch_norm whose result only a function reads: x * 1 * scale + shift, with numbers of
-// x's type for each channel. LibTorch's fuser joins a normalisation with no function but oneDNN's
+// An aten::batch_norm of float32 becomes x * 1 * scale + shift, one of bfloat16
+// (x * 1 - mean) * scale + bias, with numbers of x's type for each channel. For one that a function
+// reads which oneDNN Graph takes: LibTorch's fuser joins a normalisation with no function but oneDNN's
 // ReLU, which hides NaN; and oneDNN joins nothing to a product with numbers of channels, but all of
-// this to one with a single number. Those after a convolution LibTorch has folded into its weights.
-// Returns whether it was replaced, and destroyed.
+// this to one with a single number. Returns whether it was replaced, and destroyed.
 bool replace_by_arithmetic(torch::jit::Graph& graph, torch::jit::Node* batch_norm);
 
 }  // namespace tally::model

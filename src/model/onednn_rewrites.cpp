@@ -166,6 +166,16 @@ bool is_read_by_slow_product(const Node* softmax) {
                              [](const auto& use) { return is_slow_product(use.user); });
 }
 
+// Whether a function alone reads a normalisation, and oneDNN computes it with what stands before
+// it.
+bool begins_a_pass(const Node* norm, Hidden hidden) {
+  const auto* const reader = only_reader(norm->output());
+  if (reader == nullptr) return false;
+  if (is_a(reader, {"aten::relu"})) return tiny_numbers_vanish(reader->output());
+  const bool is_taken = is_function(reader) || is_a(reader, {"aten::silu"});
+  return is_taken && hidden_name(reader, hidden) == nullptr;
+}
+
 void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   if (is_a(node, {"aten::relu"})) {
     rewrite_relu(graph, node);
@@ -177,7 +187,8 @@ void rewrite(Graph& graph, Node* node, Hidden hidden, const Clamps& clamps) {
   } else if (is_a(node, {"aten::layer_norm"})) {
     complete_weights(graph, node);
   } else if (is_a(node, {"aten::batch_norm"})) {
-    if (!replace_by_arithmetic(graph, node)) complete_weights(graph, node);
+    const bool is_replaced = begins_a_pass(node, hidden) && replace_by_arithmetic(graph, node);
+    if (!is_replaced) complete_weights(graph, node);
   } else if (is_a(node, {"aten::addmm"})) {
     rewrite_addmm(graph, node);
   } else if (is_a(node, {"aten::elu", "aten::leaky_relu"})) {

@@ -18,6 +18,13 @@ def forward(self, x):
     return torch.linear(torch.mean(x, [2, 3]), self.w, self.b)
 )";
 
+// As LeViT has it.
+inline constexpr const char* kNormalisedLinear =
+    "y = torch.linear(x.permute([0, 2, 3, 1]), self.w1[:, :, 0, 0], None)\n"
+    "    y = torch.batch_norm(y.flatten(0, 2), self.ones, self.b2, self.b1, self.b3, False, 0.1, "
+    "1e-5, True).reshape_as(y)\n"
+    "    x = torch.relu(y).permute([0, 3, 1, 2])";
+
 inline const std::vector<std::string> kBetween{
     "x = torch.relu(x)",
     "x = torch.relu_(x)",
@@ -62,6 +69,7 @@ inline const std::vector<std::string> kBetween{
     "x = torch.batch_norm(x, None, None, self.b1, self.ones, False, 0.1, 1e-5, True)",
     "x = torch.relu(torch.batch_norm(torch.square(x), self.ones, self.b2, self.b1, self.b3, "
     "False, 0.1, 1e-5, True))",
+    kNormalisedLinear,
     "x = torch.layer_norm(x.permute([0, 2, 3, 1]), [16]).permute([0, 3, 1, 2])",
     "x = torch.layer_norm(x.permute([0, 2, 3, 1]), [16], self.ones, self.b4).permute([0, 3, 1, 2])",
     "t = x.permute([0, 2, 3, 1])\n"

@@ -66,6 +66,59 @@ TEST_P(OnednnGraphTest, FunctionsFollowOnAFactor) {
   EXPECT_EQ(found, 1);
 }
 
+// They are in one pass with what stands before the next layer, where oneDNN takes that.
+TEST_P(OnednnGraphTest, NormalisationsBecomeArithmeticOrWeights) {
+  const std::string norm =
+      "torch.batch_norm({}, self.ones, self.b2, self.b1, self.b3, False, 0.1, 1e-5, True)";
+  const std::string of_image = fill(norm, {"torch.square(x)"});
+  const std::vector<std::pair<std::string, int>> lines{
+      {"x = torch.relu(" + of_image + ")", 0},
+      {"x = torch.silu(" + of_image + ")", 0},
+      {"x = " + of_image, 1},
+      {"x = torch.gelu(" + of_image + ", approximate=\"tanh\")", 1},
+      {"x = torch.cos(torch.relu(" + of_image + "))", 1},  // a ReLU that stays with LibTorch
+      {kNormalisedLinear, 0}};
+  for (const auto& [between, expected] : lines) {
+    SCOPED_TRACE(between);
+    const auto net = frozen_net(weights(), fill(kNetwork, {between}));
+    auto [graph, scores] =
+        profile_shapes(*net.get_method("forward").graph(), {net._ivalue(), images(4)});
+    rewrite_for_onednn(*graph, Hidden::nothing, {});
+    EXPECT_EQ(
+        std::ranges::count_if(graph->nodes(),
+                              [](const auto* node) { return is_a(node, {"aten::batch_norm"}); }),
+        expected);
+  }
+}
+
+// Whole numbers of up to 256, which bfloat16 has, less a mean among them: its rounding would be a
+// sixth of what is left.
+TEST_P(OnednnGraphTest, NormalisationsLoseNoDigits) {
+  auto named = weights();
+  named.emplace_back("far", (at::rand({kChannels}) + 253).to(type()));
+  const auto net = frozen_net(
+      named,
+      fill(kNetwork, {"x = torch.relu(torch.batch_norm(torch.trunc(torch.exp2(torch.cos(x))) + "
+                      "253., self.b4, self.b2, self.far, self.b3, False, 0.1, 1e-5, True))"}));
+  const auto x = images(4);
+  Compiled compiled(net, x);
+  EXPECT_LT(error_of(compiled(x), plain_scores(net, x)), GetParam() == at::kFloat ? 1e-5 : 0.01);
+}
+
+TEST_P(OnednnGraphTest, NanInANormalisationIsSeenInAllScores) {
+  for (const auto& between : kBetween) {
+    if (between.find("self.b2, self.b1, self.b3") == std::string::npos) continue;
+    for (const std::size_t of : {1U, 3U, 5U}) {  // mean, bias and variance
+      SCOPED_TRACE(between);
+      auto named = weights();
+      named[of].second[5].fill_(std::numeric_limits<float>::quiet_NaN());
+      const auto net = frozen_net(named, fill(kNetwork, {between}));
+      Compiled compiled(net, images(4));
+      EXPECT_FALSE(at::isfinite(compiled(images(4))).any().item<bool>());
+    }
+  }
+}
+
 // Sums of masks, of masks and numbers, and functions of tensors without dimensions.
 TEST_P(OnednnGraphTest, NetworksWithMasksAreCompiled) {
   for (const std::string mask :

@@ -2,8 +2,8 @@
 
     python tests/simulated_gpu/mutations.py --build build [--only 3,17]
 
-Needs a built tree. Each mistake is compiled and tested in place and taken back, a quarter of a minute to a minute and a half each.
-Exit code: 0 if at least 90 % are noticed.
+Needs a built tree, and changes its sources while it runs: each mistake is compiled and tested in place and taken back, a quarter
+of a minute to a minute and a half each. Exit code: 0 if all are noticed but those that are marked.
 """
 
 import argparse
@@ -29,10 +29,11 @@ class Edit(NamedTuple):
     file: str
     old: str  # stands once in the file
     new: str
+    unnoticed: str = ""  # why no test notices it
 
 
-def in_file(file: str, *edits: tuple[str, str]) -> list[Edit]:
-    return [Edit(file, old, new) for old, new in edits]
+def in_file(file: str, *edits: tuple[str, ...]) -> list[Edit]:
+    return [Edit(file, *edit) for edit in edits]
 
 
 EDITS = [
@@ -91,7 +92,8 @@ EDITS = [
         "src/metrics/score_pass.cpp",
         ("  stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));\n", ""),
         ("  stream.copy_to_device(class_weights_.data(), locked.bytes());\n  stream.synchronize();\n",
-         "  stream.copy_to_device(class_weights_.data(), locked.bytes());\n"),
+         "  stream.copy_to_device(class_weights_.data(), locked.bytes());\n",
+         "the memory is freed next, which waits, too"),
     ),
     *in_file(
         "src/metrics/token_pass.cpp",
@@ -108,11 +110,12 @@ EDITS = [
     ),
     *in_file(
         "src/metrics/device_counts.cpp",
-        ("    begin_fetch();  // the stream puts it after one that is under way\n    fetch_done_.wait();\n",
+        ("    begin_fetch();  // the stream puts it after a fetch that is under way\n    fetch_done_.wait();\n",
          "    begin_fetch();\n"),
         ("  fetch_done_.record(stream_);\n  is_fetching_", "  is_fetching_"),
         ("  carry();\n  stream_.copy_to_host(fetched_.data(), on_device_.bytes());",
-         "  stream_.copy_to_host(fetched_.data(), on_device_.bytes());\n  carry();"),
+         "  stream_.copy_to_host(fetched_.data(), on_device_.bytes());\n  carry();",
+         "the host carries, too"),
     ),
     *in_file(
         "src/evaluate/flight.cpp",
@@ -127,7 +130,7 @@ EDITS = [
         ("if (started_ - landed_ == ring_.size()) land();", "if (started_ - landed_ > ring_.size()) land();"),
         ("    flight.done.record(parts_.stream);\n    counts_.batch_enqueued(batch.samples.count);",
          "    counts_.batch_enqueued(batch.samples.count);"),
-        ("    counts_.add_counts_of_host();\n", ""),
+        ("    counts_.add_counts_of_host();\n", "", "needs a task that counts on the host"),
     ),
 ]
 
@@ -172,17 +175,18 @@ def main() -> None:
     chosen = [int(number) for number in options.only.split(",")] if options.only else range(len(EDITS))
     if verdict(options.build):
         sys.exit("the tests fail without any mistake")
-    noticed = 0
+    noticed, surprises = 0, 0
     for number in chosen:
         edit = EDITS[number]
         with made(edit):
             by = verdict(options.build)
         noticed += bool(by)
+        surprises += bool(by) == bool(edit.unnoticed)
         change = " -> ".join(" ".join(text.split()) or "nothing" for text in (edit.old, edit.new))
         print(f"{number:2}  {by or 'NOT NOTICED':28}  {edit.file}: {change}", flush=True)
     verdict(options.build)  # builds what stands there
     print(f"{noticed} of {len(chosen)} noticed")
-    sys.exit(noticed < 0.9 * len(chosen))
+    sys.exit(surprises > 0)
 
 
 if __name__ == "__main__":
