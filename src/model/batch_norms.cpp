@@ -49,11 +49,6 @@ std::optional<Numbers> numbers_of(const Node* norm) {
   return Numbers{mean.toTensor().to(at::kDouble), spread.rsqrt().mul(*weight), *bias};
 }
 
-std::optional<at::ScalarType> type_of(const Value* value) {
-  const auto type = value->type()->cast<c10::TensorType>();
-  return type ? type->scalarType() : std::nullopt;
-}
-
 // Float16 overflows sooner than float32, in which LibTorch normalises; float64 has more digits.
 bool has_known_type(const Value* value) {
   const auto type = type_of(value);
@@ -126,8 +121,7 @@ class OnChannels {
   void add(const at::Tensor& numbers) {
     append("aten::add", {x_, constant_of(numbers), graph_.insertConstant(1)});
     const auto rest = numbers - numbers.to(*type_of(x_)).to(at::kDouble);
-    const bool is_float = type_of(x_) == at::kFloat;
-    if (!is_float && rest.ne(0).any().item<bool>()) {
+    if (type_of(x_) != at::kFloat && rest.ne(0).any().item<bool>()) {
       append("aten::add", {x_, constant_of(rest), graph_.insertConstant(1)});
     }
   }

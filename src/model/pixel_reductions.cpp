@@ -25,10 +25,6 @@ struct Images {
   std::int64_t height, width;
 };
 
-std::optional<c10::ScalarType> type_of(const Value* value) {
-  return value->type()->expect<c10::TensorType>()->scalarType();
-}
-
 // Whether it holds images whose channels, in that dimension, lie together.
 bool are_images(const Value* value, std::size_t channels) {
   const auto sizes = sizes_of(value);

@@ -39,6 +39,11 @@ std::optional<std::vector<std::int64_t>> sizes_of(const torch::jit::Value* value
   return sizes ? std::optional(*sizes) : std::nullopt;
 }
 
+std::optional<at::ScalarType> type_of(const torch::jit::Value* value) {
+  const auto type = value->type()->cast<c10::TensorType>();
+  return type ? type->scalarType() : std::nullopt;
+}
+
 std::optional<std::vector<std::int64_t>> strides_of(const torch::jit::Value* value) {
   const auto type = value->type()->cast<c10::TensorType>();
   return type ? type->strides().concrete_sizes() : std::nullopt;

@@ -25,6 +25,9 @@ Profile profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs);
 // Of a tensor in a profiled graph; none where the run did not show them.
 std::optional<std::vector<std::int64_t>> sizes_of(const torch::jit::Value* value);
 
+// Of a tensor in any graph; none where it is not known, and for what is no tensor.
+std::optional<at::ScalarType> type_of(const torch::jit::Value* value);
+
 std::optional<std::vector<std::int64_t>> strides_of(const torch::jit::Value* value);
 
 // Whether its numbers fill one stretch of memory once: it is neither a slice nor expanded. True

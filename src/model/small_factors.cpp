@@ -29,11 +29,6 @@ std::optional<std::int64_t> num_elements(const Value* value) {
   return sizes ? std::optional(c10::multiply_integers(*sizes)) : std::nullopt;
 }
 
-std::optional<c10::ScalarType> type_of(const Value* value) {
-  const auto type = value->type()->cast<c10::TensorType>();
-  return type ? type->scalarType() : std::nullopt;
-}
-
 // Whether it fills its memory, is of the result's type, and holds an eighth of its numbers at most.
 bool is_small(const Value* value, const Value* result) {
   const auto few = num_elements(value), many = num_elements(result);

@@ -52,11 +52,6 @@ double largest_number(at::ScalarType type) {
   return type == at::kHalf ? float{std::numeric_limits<c10::Half>::max()} : 0;  // not known here
 }
 
-std::optional<at::ScalarType> type_of(const Value* value) {
-  const auto type = value->type()->cast<c10::TensorType>();
-  return type ? type->scalarType() : std::nullopt;
-}
-
 // Not where it is NaN.
 bool is_below(double bound, double largest) { return bound * kMargin <= largest; }
 
