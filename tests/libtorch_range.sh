@@ -3,9 +3,10 @@
 #
 # Usage: tests/libtorch_range.sh FOLDER VERSION[:TORCHVISION]…      e.g. 2.12.1:0.27.1 2.15.0
 #
-# FOLDER gets an environment and a build for each (9 GB), which are deleted when its tests have passed, and a line in
-# FOLDER/results.txt. A version that stands there is not tried again, so that what was stopped goes on. Without
-# TORCHVISION pip chooses one, or the newest is taken as it is where none is made for that torch.
+# FOLDER gets an environment for each (7 GB), which is deleted when its tests have passed, one build folder for all of them,
+# as most files do not see LibTorch, and lines in FOLDER/results.txt. A version that stands there is not tried again, so that
+# what was stopped goes on. Without TORCHVISION pip chooses one, or the newest is taken as it is where none is made for that
+# torch.
 # Exit codes: 0 all passed, 1 one failed, 2 wrong usage.
 set -euo pipefail
 
@@ -43,11 +44,13 @@ try() (
   home=$folder/$1
   make_environment "$home/env" "$1" "$2"
   python=$home/env/bin/python
-  cmake -G Ninja -S "$tally_root" -B "$home/build" -DCMAKE_BUILD_TYPE=Release -DTALLY_CUDA=OFF "-DTALLY_PYTHON=$python" \
+  # Models that the version before exported, and what CMake keeps of where it lay.
+  rm -rf "$folder/build/test-cache"
+  cmake -G Ninja -U 'LibTorch_*' -S "$tally_root" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release -DTALLY_CUDA=OFF "-DTALLY_PYTHON=$python" \
     "-DLibTorch_ROOT=$("$python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])')"
-  cmake --build "$home/build"
-  ctest --test-dir "$home/build" --output-on-failure --parallel "$(nproc)" --no-tests=error --label-regex 'unit|mpi' --label-exclude heavy
-  TALLY_REQUIRE_DATA=1 ctest --test-dir "$home/build" --output-on-failure --no-tests=error --tests-regex 'known_results'
+  cmake --build "$folder/build"
+  ctest --test-dir "$folder/build" --output-on-failure --parallel "$(nproc)" --no-tests=error --label-regex 'unit|mpi' --label-exclude heavy
+  TALLY_REQUIRE_DATA=1 ctest --test-dir "$folder/build" --output-on-failure --no-tests=error --tests-regex 'known_results'
 )
 
 # tried LOG: what ctest said of each of its runs.
@@ -66,7 +69,7 @@ for choice in "$@"; do
   set -e
   if ((code == 0)); then
     echo "$version passed, $(date +%F): $(tried "$log")" | tee -a "$results"
-    rm -rf "${folder:?}/$version/env" "${folder:?}/$version/build"
+    rm -rf "${folder:?}/$version/env"
   else
     failed=1
     echo "$version failed: $(tried "$log"); see $log"

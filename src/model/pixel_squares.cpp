@@ -3,8 +3,8 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 
-#include "current_stream.hpp"
 #include "pixel_squares_on_gpu.hpp"
+#include "stream_scope.hpp"
 
 namespace tally::model {
 namespace {
@@ -48,7 +48,7 @@ at::Tensor on_gpu(const at::Tensor& images, at::IntArrayRef padding, std::int64_
                         .columns = narrow(columns),
                         .square_channels = narrow(squares.size(1)),
                         .squares = static_cast<std::uint16_t*>(squares.mutable_data_ptr())},
-                       current_stream(images));
+                       current_stream(images.device()));
   return squares;
 }
 

@@ -10,12 +10,12 @@
 #include <ATen/ops/max_pool2d.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "current_stream.hpp"
 #include "graph_edit.hpp"
 #include "isa_cap.hpp"
 #include "max_pool.hpp"
 #include "max_pool_on_gpu.hpp"
 #include "own_operators.hpp"
+#include "stream_scope.hpp"
 
 namespace tally::model {
 namespace {
@@ -87,7 +87,7 @@ void pool_on_gpu(const at::Tensor& x, const PooledImage& image, const at::Tensor
                    .shape = image,
                    .word_bytes = static_cast<int>(x.element_size()),
                    .infinity = infinity_of(x.scalar_type())},
-                  current_stream(x));
+                  current_stream(x.device()));
 }
 
 // Where the kernels take them.

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
 
 #include <tally/device/device.hpp>
 
@@ -27,5 +29,14 @@ class StreamScope {
  private:
   std::optional<c10::StreamGuard> guard_;
 };
+
+// The cudaStream_t of this thread's innermost StreamScope on that GPU, or CUDA's default stream
+// (null) outside of all. LibTorch 2.10 has no function for it that is not in its CUDA half.
+// c10::Error if it is one of LibTorch's own streams, whose numbers are odd.
+inline void* current_stream(c10::Device gpu) {
+  const auto number = c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(gpu).id();
+  TORCH_CHECK(number % 2 == 0, "LibTorch's current stream is none that Tally made");
+  return reinterpret_cast<void*>(static_cast<std::intptr_t>(number));
+}
 
 }  // namespace tally::model

@@ -32,12 +32,12 @@ mkdir project
   echo 'message(STATUS "taken: ${LibTorch_VERSION}")'
 } >project/CMakeLists.txt
 
-for version in 2.11.0 2.12.1 2.15.1; do
+for version in 2.10.0 2.12.1 2.15.1; do
   found=$(configured "$version") || fail "LibTorch $version is refused: $found"
   [[ $found == *"taken: $version"* ]] || fail "of LibTorch $version: $found"
 done
-for version in 2.10.0 2.16.0 3.0.0; do
+for version in 2.9.1 2.16.0 3.0.0; do
   if found=$(configured "$version"); then fail "LibTorch $version is taken: $found"; fi
-  [[ $(tr -s '\n ' ' ' <<<"$found") == *"Found unsuitable version \"$version\", required range is \"2.11...<2.16\""* ]] ||
+  [[ $(tr -s '\n ' ' ' <<<"$found") == *"Found unsuitable version \"$version\", required range is \"2.10...<2.16\""* ]] ||
     fail "of LibTorch $version: $found"
 done

@@ -33,7 +33,7 @@ class Tally(CMakePackage, CudaPackage):
     depends_on("spdlog@1.10:")
     depends_on("fmt")
     depends_on("nlohmann-json@3.11:")
-    depends_on("py-torch@2.11:2.15")
+    depends_on("py-torch@2.10:2.15")
     depends_on("py-torch+cuda", when="+cuda")
     depends_on("googletest+gmock", type="test")
 
