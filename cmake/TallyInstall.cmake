@@ -43,8 +43,8 @@ install(PROGRAMS ${PROJECT_SOURCE_DIR}/jobs/examples/train.sbatch
                  ${PROJECT_SOURCE_DIR}/jobs/examples/train_mnist_ddp.py
         DESTINATION ${_share}/jobs/examples)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/jobs/machines DESTINATION ${_share}/jobs USE_SOURCE_PERMISSIONS)
-# README's links lead to these.
-install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The links of README.md and docs/ lead to these.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/data_tools/SCHEMA.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/data_tools)
 

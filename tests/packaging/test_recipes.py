@@ -60,7 +60,7 @@ def recipe() -> Iterator[tuple[type, list[str]]]:
     depends: list[str] = []
     directives = types.ModuleType("spack.package")
     directives.depends_on = lambda spec, **_: depends.append(re.match(r"[\w-]+", spec)[0])
-    directives.version = directives.conflicts = lambda *_, **__: None
+    directives.license = directives.version = directives.conflicts = lambda *_, **__: None
     bases = types.ModuleType("bases")
     bases.CMakePackage, bases.CudaPackage = type("CMakePackage", (StandIn,), {}), type("CudaPackage", (), {})
     modules = {name: types.ModuleType(name) for name in ("spack", "spack_repo", "spack_repo.builtin",

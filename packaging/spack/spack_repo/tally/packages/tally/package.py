@@ -19,6 +19,8 @@ class Tally(CMakePackage, CudaPackage):
 
     git = Path(__file__).resolve().parents[6].as_uri()
 
+    license("Apache-2.0")
+
     version("main", branch="main")
 
     depends_on("c", type="build")
