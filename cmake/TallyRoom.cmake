@@ -10,19 +10,32 @@ function(tally_compile_cold target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
-# tally_room(NAME [COLD] SOURCES a.cpp … [USES base plan …] [VENDOR lib …] [CUDA a_cuda.cpp b.cu …
-#            ABSENT a_absent.cpp b_absent.cpp …])
+# Sets TALLY_ROOMS, bottom up, and TALLY_ROOM_<room>_USES to the rooms that each may use, by src/rooms.txt.
+set(TALLY_ROOM_TABLE ${PROJECT_SOURCE_DIR}/src/rooms.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TALLY_ROOM_TABLE})
+set(TALLY_ROOMS)
+file(STRINGS ${TALLY_ROOM_TABLE} _lines)
+foreach(line IN LISTS _lines)
+  if(line STREQUAL "[vendors]")
+    break()
+  elseif(line MATCHES "^([a-z0-9_]+):(.*)$")
+    list(APPEND TALLY_ROOMS ${CMAKE_MATCH_1})
+    separate_arguments(TALLY_ROOM_${CMAKE_MATCH_1}_USES UNIX_COMMAND "${CMAKE_MATCH_2}")
+  endif()
+endforeach()
+
+# tally_room(NAME [COLD] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … ABSENT a_absent.cpp b_absent.cpp …])
 #
 # One static library per room. Its public headers live in include/<room>/tally/<room>/, private ones
-# beside the bodies. A room sees only the public headers of the rooms it USES, and its VENDOR
-# libraries stay private: a forbidden include does not compile.
+# beside the bodies. A room sees only the public headers of the rooms that src/rooms.txt lets it use, and of
+# those that these use; its VENDOR libraries stay private: a forbidden include does not compile.
 #
 # Of twins, a build with CUDA compiles those of CUDA and links its runtime; another one their absent
 # counterparts of the same names.
 #
 # Rooms where no time is spent per sample are COLD: compiled for a fast build.
 function(tally_room name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;USES;VENDOR;CUDA;ABSENT" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;VENDOR;CUDA;ABSENT" ${ARGN})
   set(twins ${ARG_ABSENT})
   if(TALLY_HAS_CUDA AND ARG_CUDA)
     set(twins ${ARG_CUDA})
@@ -33,8 +46,8 @@ function(tally_room name)
   target_include_directories(tally_${name}
     PUBLIC ${PROJECT_SOURCE_DIR}/include/${name}
     PRIVATE ${PROJECT_SOURCE_DIR}/src/${name})
-  list(TRANSFORM ARG_USES PREPEND tally::)
-  target_link_libraries(tally_${name} PUBLIC ${ARG_USES} PRIVATE tally_build_flags ${ARG_VENDOR})
+  list(TRANSFORM TALLY_ROOM_${name}_USES PREPEND tally:: OUTPUT_VARIABLE uses)
+  target_link_libraries(tally_${name} PUBLIC ${uses} PRIVATE tally_build_flags ${ARG_VENDOR})
   target_precompile_headers(tally_${name} REUSE_FROM tally_headers)
   if(ARG_COLD)
     tally_compile_cold(tally_${name})

@@ -32,9 +32,7 @@ def links(root: Path, house: House) -> Iterator[str]:
             yield f"{file}: missing"
         else:
             text = _without_comments((root / file).read_text())
-            uses = re.search(r"\bUSES\b([\w\s]*?)(?:\bVENDOR\b|\bSOURCES\b|\))", text)
-            named = set(uses[1].split()) if uses else set()
-            named |= set(re.findall(r"\btally(?:::|_)(\w+)", text)) & house.rooms.keys()
+            named = set(re.findall(r"\btally(?:::|_)(\w+)", text)) & house.rooms.keys()
             for other in sorted(named - {room, *house.rooms[room]}):
                 yield f"{file}: uses '{other}', {room} may use {', '.join(house.rooms[room]) or 'no room'}"
 
@@ -50,6 +48,17 @@ def room_includes(root: Path, house: House) -> Iterator[str]:
                     yield f'{file}:{include.line}: "{include.header}" is no public header; write <tally/room/x.hpp>'
             elif parts[0] == "tally" and parts[1] not in {room, *house.rooms.get(room, ())}:
                 yield f"{file}:{include.line}: <{include.header}> is of a room that {room} may not use"
+
+
+def unused_permissions(root: Path, house: House) -> Iterator[str]:
+    """What the table allows is made use of: an arrow that nobody needs is none."""
+    used = {(room_of(file), include.header.split("/")[1])
+            for file, text in sources(root, "include", "src")
+            for include in includes(text) if include.header.startswith("tally/")}  # fmt: skip
+    for room, allowed in house.rooms.items():
+        for other in allowed if (root / "src" / room).is_dir() else ():
+            if (room, other) not in used:
+                yield f"src/rooms.txt: {room} may use {other}, and includes nothing of it"
 
 
 def vendor_includes(root: Path, house: House) -> Iterator[str]:
@@ -125,7 +134,43 @@ def machine_paths(root: Path, house: House) -> Iterator[str]:
             yield f"{file}:{_at(text, match.start())}: '{match[0]}' is a path of one machine"
 
 
+LINK = re.compile(r"\]\(([^)\s:]*?)(?:#([^)\s]*))?\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def _anchors(text: str) -> set[str]:
+    """Of the headings, as the usual hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def document_links(root: Path, house: House) -> Iterator[str]:
+    """Links between documents lead to files, and to headings that these have."""
+    for file, text in texts(root):
+        for match in LINK.finditer(text) if file.endswith(".md") else ():
+            target = (root / file).parent / match[1] if match[1] else root / file
+            if not target.exists():
+                yield f"{file}:{_at(text, match.start())}: there is no '{match[1]}'"
+            elif match[2] and target.suffix == ".md" and match[2] not in _anchors(target.read_text()):
+                yield f"{file}:{_at(text, match.start())}: no heading of {target.name} makes '#{match[2]}'"
+
+
+def document_tables(root: Path, house: House) -> Iterator[str]:
+    """The table of rooms in docs/architecture.md, and the lists of documents and of decisions, are whole."""
+    page = root / "docs" / "architecture.md"
+    rows = re.findall(r"^\| (\w+) \|[^|]*\| ([\w, –]+) \|", page.read_text(), re.MULTILINE) if page.is_file() else []
+    shown = {room: tuple(re.findall(r"\w+", used)) for room, used in rows if room != "room"}
+    for room in sorted(house.rooms.keys() | shown.keys()) if page.is_file() else ():
+        if shown.get(room) != house.rooms.get(room):
+            yield f"docs/architecture.md: {room} may use {', '.join(shown.get(room, ())) or 'nothing'}, not as in src/rooms.txt"
+    for index in (root / "docs" / "README.md", root / "docs" / "decisions" / "README.md"):
+        for path in sorted(index.parent.glob("*.md")) if index.is_file() else ():
+            if path != index and f"({path.name})" not in index.read_text():
+                yield f"{index.relative_to(root)}: does not list {path.name}"
+
+
 Check = Callable[[Path, House], Iterator[str]]
 CHECKS: tuple[Check, ...] = (
-    links, room_includes, vendor_includes, directives, lengths, dead_files, unfinished, machine_paths,
+    links, room_includes, unused_permissions, vendor_includes, directives, lengths, dead_files, unfinished, machine_paths,
+    document_links, document_tables,
 )  # fmt: skip
