@@ -6,7 +6,7 @@
 #   --print         say nothing on stdout but the settings of TALLY_BIN (the program) and TALLY_PYTHON
 #                   (an interpreter with torch), for:  eval "$(jobs/setup.sh --print)"
 #                   (after a failure it prints 'false', so that eval fails too)
-#   --tests         build the tests too
+#   --tests         build the tests too, and install what they need
 #   --preset NAME   build this preset of CMakePresets.json: release (default), debug, asan
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
@@ -15,13 +15,15 @@
 #                   12: for GPUs with drivers that are too old for CUDA 13, by a site's nvcc of CUDA 12
 #                   and PyTorch's wheels for it, in an environment of their own
 #   --with-cuda     the same as --cuda 13
+#   --with-dashboards  also install the packages that data_tools/publish.py publishes to
 #   --with-lint     also install the linters that .ci/run uses
 #   --with-slurm    also install Slurm and modules, for the tests that play a cluster on this machine
 #   --help          this text
 #
 # System packages are those of jobs/packages-debian.txt; they are installed with apt-get, as root or
 # through sudo, and only if missing. Elsewhere a message says how to get them on a cluster.
-# Python packages (pinned in data_tools/requirements.txt) go to ${TALLY_ENV:-$HOME/.cache/tally/env}.
+# Python packages (pinned in data_tools/requirements*.txt, tests/requirements.txt) go to
+# ${TALLY_ENV:-$HOME/.cache/tally/env}.
 # Exit codes: 0 ok, 2 wrong usage, 5 something is missing or a step failed.
 set -euo pipefail
 
@@ -37,7 +39,10 @@ parse_options() {
   while (($# > 0)); do
     case $1 in
       --print) print=yes ;;
-      --tests) target=all ;;
+      --tests)
+        target=all
+        wanted_packages+=(dashboards tests)
+        ;;
       --preset)
         preset=${2:-}
         shift
@@ -52,6 +57,7 @@ parse_options() {
         shift
         [[ $cuda =~ ^(auto|12|13|none)$ ]] || die 2 "--cuda is '$cuda', expected auto, 12, 13 or none."
         ;;
+      --with-dashboards) wanted_packages+=(dashboards) ;;
       --with-lint) groups+=(lint) ;;
       --with-slurm) groups+=(slurm) ;;
       --help)

@@ -225,4 +225,5 @@ TARGETS = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases, "mlflow": MLfl
 def check_installed(name: str) -> None:
     """Raises EnvironmentFault that names what installs it."""
     if find_spec(name) is None:
-        raise EnvironmentFault(f"{name} is not installed; run: pip install {TARGETS[name].package}")
+        package = TARGETS[name].package
+        raise EnvironmentFault(f"{name} is not installed; run: pip install {package} (or jobs/setup.sh --with-dashboards)")

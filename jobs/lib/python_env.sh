@@ -1,11 +1,17 @@
 # shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
 # The Python environment with torch, whose wheel is also the LibTorch we link. Sourced after common.sh.
 #
-# In the environment's folder, tally-requirements.sha256 says which requirements are installed and is
-# written last; tally-made says that set-up made the folder. Both lacking: somebody else's environment,
-# which is completed with pip but never deleted. The first lacking alone: an interrupted set-up, done afresh.
+# Packages come in sets. In the environment's folder tally-<set>.sha256 says which requirements of a set are installed and
+# is written last; tally-made says that set-up made the folder. tally-requirements.sha256 and tally-made lacking: somebody
+# else's environment, which is completed with pip but never deleted. The first lacking alone: an interrupted set-up, done
+# afresh.
 
-requirements=$tally_root/data_tools/requirements.txt
+declare -A requirements=(
+  [requirements]=$tally_root/data_tools/requirements.txt
+  [dashboards]=$tally_root/data_tools/requirements-dashboards.txt
+  [tests]=$tally_root/tests/requirements.txt
+)
+wanted_packages=(requirements)
 
 # A Python that can make virtual environments.
 base_python() {
@@ -20,15 +26,22 @@ base_python() {
   return 1
 }
 
-requirements_hash() { sha256sum <"$requirements" | cut -d' ' -f1; }
+requirements_hash() { sha256sum <"${requirements[$1]}" | cut -d' ' -f1; }
+
+# missing_sets DIR: the sets that are wanted, and not there as their files say now.
+missing_sets() {
+  local set
+  for set in $(printf '%s\n' "${wanted_packages[@]}" | sort -u); do
+    [[ -r $1/tally-$set.sha256 && $(<"$1/tally-$set.sha256") == "$(requirements_hash "$set")" ]] || echo "$set"
+  done
+}
 
 environment_runs() { "$1/bin/python" -I -c '' 2>/dev/null; }
 
 environment_is_ready() {
   local dir
   dir=$(environment_dir)
-  [[ -r $dir/tally-requirements.sha256 ]] &&
-    [[ $(<"$dir/tally-requirements.sha256") == "$(requirements_hash)" ]] && environment_runs "$dir"
+  [[ -z $(missing_sets "$dir") ]] && environment_runs "$dir"
 }
 
 # ensure_environment POLICY: makes or completes the environment. POLICY: install or check.
@@ -37,7 +50,7 @@ ensure_environment() {
   dir=$(environment_dir)
   if environment_is_ready; then return 0; fi
   [[ $1 == install ]] ||
-    die 5 "the Python environment '$dir' does not hold what data_tools/requirements.txt asks for, and --no-install was given."
+    die 5 "the Python environment '$dir' does not hold what data_tools/requirements.txt asks for (and, for --tests, tests/requirements.txt), and --no-install was given."
   mkdir -p "$(dirname "$dir")" || die 5 "cannot make '$dir'. Set TALLY_ENV to a folder you may write."
   lock "$dir.lock"
   if environment_is_ready; then return 0; fi # another set-up made it while we waited
@@ -64,16 +77,21 @@ make_environment() {
 }
 
 fill_environment() {
-  local dir=$1
-  local -a pip=("$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check
-    --requirement "$requirements")
-  say "installing the packages of data_tools/requirements.txt into '$dir'"
-  rm -f "$dir/tally-requirements.sha256"
+  local dir=$1 set
+  local -a sets pip=("$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check)
+  mapfile -t sets < <(missing_sets "$dir")
+  for set in "${sets[@]}"; do pip+=(--requirement "${requirements[$set]}"); done
+  # What is there already stays at its versions.
+  [[ " ${sets[*]} " == *' requirements '* ]] || pip+=(--constraint "${requirements[requirements]}")
+  say "installing the Python packages of ${sets[*]} into '$dir'"
+  for set in "${sets[@]}"; do rm -f "$dir/tally-$set.sha256"; done
   if [[ -t 2 ]]; then # somebody watches: show pip's progress bars
     "${pip[@]}" >&2 || die 5 "pip install failed; its message stands above."
   else
     quietly "pip install" "${pip[@]}"
   fi
-  requirements_hash >"$dir/tally-requirements.sha256" ||
-    say "'$dir' cannot be written, so its packages are looked through again next time"
+  for set in "${sets[@]}"; do
+    requirements_hash "$set" >"$dir/tally-$set.sha256" ||
+      say "'$dir' cannot be written, so its packages are looked through again next time"
+  done
 }

@@ -6,9 +6,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # A project of its own, so that no test touches the real build; its only requirement is always met.
 copy=$scratch/"a project"
-mkdir -p "$copy/data_tools"
+mkdir -p "$copy/data_tools" "$copy/tests"
 cp -r "$project/jobs" "$copy"
-echo 'pip' >"$copy/data_tools/requirements.txt"
+for file in data_tools/requirements.txt data_tools/requirements-dashboards.txt tests/requirements.txt; do
+  echo 'pip' >"$copy/$file"
+done
 export TALLY_ENV=$scratch/"my env" TMPDIR=$scratch
 unset CONDA_PREFIX CMAKE_PREFIX_PATH HDF5_ROOT HDF5_DIR
 
@@ -164,6 +166,21 @@ starts_an_interrupted_environment_afresh() {
   [[ ! -s $scratch/out ]] || fail "a finished environment was not left alone: $(<"$scratch/out")"
 }
 
+# What the tests need comes with --tests, and stays.
+installs_more_packages_when_asked() {
+  expect_exit 0 setup --no-build --with-dashboards
+  expect_line "$scratch/out" "installing the Python packages of dashboards into"
+  expect_exit 0 setup --no-build --tests
+  expect_line "$scratch/out" "installing the Python packages of tests into"
+  expect_exit 0 setup --no-build --tests
+  [[ ! -s $scratch/out ]] || fail "packages that are there were installed again: $(<"$scratch/out")"
+  echo 'setuptools' >>"$copy/tests/requirements.txt"
+  expect_exit 0 setup --no-build
+  [[ ! -s $scratch/out ]] || fail "what nobody asked for was installed: $(<"$scratch/out")"
+  expect_exit 0 setup --no-build --tests
+  expect_line "$scratch/out" "installing the Python packages of tests into"
+}
+
 never_deletes_a_stranger_folder() {
   local stranger=$scratch/stranger
   mkdir "$stranger"
@@ -245,6 +262,7 @@ knows_which_cuda_is_meant
 tells_eval_of_wrong_usage
 makes_one_environment_for_two
 starts_an_interrupted_environment_afresh
+installs_more_packages_when_asked
 never_deletes_a_stranger_folder
 installs_nothing_when_told_so
 refuses_unknown_words
