@@ -1,4 +1,4 @@
-// Whose definition counts where the world has two; DESIGN's `--definitions`.
+// Which package's definition a metric follows where packages differ: the values of `--definitions`.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What a model returns; DESIGN's `--outputs`.
+// What a model returns: the values of `--outputs`.
 #pragma once
 
 #include <string_view>

@@ -151,7 +151,7 @@ struct RunReport {
 // True when the evidence is that of every sample exactly once.
 bool exactly_once(const RunReport& report);
 
-// The text of report.json (DESIGN section 5).
+// The text of report.json, as docs/formats.md says.
 std::string to_json(const RunReport& report);
 
 // The table that a person reads at the end of a run; `folder` is where the results are.
