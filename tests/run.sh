@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Sets Tally up and runs its tests: tests/run.sh [--all] [argument of ctest…]
+# Sets Tally up and runs its tests: tests/run.sh [--all [NAME…] [--record] | --heavy-seconds S] [argument of ctest…]
 #
-#   --all   also the long ones, which carry CTest's label 'heavy': trainers, hostile folders, saved units, the
-#           whole suite for GPUs on the simulated one
+# Without arguments it runs the gate: what each change must pass. The other tests carry CTest's label 'heavy'.
 #
-# With arguments of ctest, which come after --all, nothing is left out: tests/run.sh -R exact runs some,
-# tests/run.sh -N lists all. Real data sets are found in TALLY_DATA_DIR;
-# tests that need one are skipped where it is absent.
+#   --all [NAME…]       every test, or those named
+#   --record            keeps in tests/heavy.txt which heavy tests passed, and at which revision
+#   --heavy-seconds S   the gate, and as many heavy tests as fit into that time: those about changed parts first
+#
+# Other arguments go to ctest, and nothing is left out then: tests/run.sh -R exact runs some, tests/run.sh -N lists
+# all. Real data sets are found in TALLY_DATA_DIR; tests that need one are skipped where it is absent.
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/../jobs/lib/common.sh"
@@ -15,11 +17,36 @@ if [[ ${1:-} == --help ]]; then
   show_help
   exit 0
 fi
-choice=()
+choice=() names=() record='' seconds=''
 case ${1:-} in
-  --all) shift ;;
+  --all)
+    shift
+    while [[ $# -gt 0 && ($1 == --record || $1 != -*) ]]; do
+      if [[ $1 == --record ]]; then record=yes; else names+=("$1"); fi
+      shift
+    done
+    ;;
+  --heavy-seconds)
+    seconds=${2:-}
+    [[ $seconds =~ ^[0-9]+$ ]] || die 2 "--heavy-seconds is '$seconds', expected a number of seconds."
+    shift 2
+    ;;
   '') choice=(--label-exclude heavy) ;;
 esac
 settings=$("$tally_root/jobs/setup.sh" --print --tests)
 eval "$settings"
-exec ctest --test-dir "$(dirname "$TALLY_BIN")" --output-on-failure --no-tests=error --parallel "$(nproc)" "${choice[@]}" "$@"
+build=$(dirname "$TALLY_BIN")
+if [[ -n $seconds ]]; then
+  "$TALLY_PYTHON" "$tally_root/tests/heavy.py" stale "$build"
+  choice=(--tests-regex "$("$TALLY_PYTHON" "$tally_root/tests/heavy.py" choose "$build" "$seconds")")
+elif ((${#names[@]} > 0)); then
+  choice=(--tests-regex "^($(
+    IFS='|'
+    echo "${names[*]//./[.]}"
+  ))\$")
+fi
+code=0
+ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$(nproc)" --output-junit "$build/tests.xml" \
+  "${choice[@]}" "$@" || code=$?
+if [[ -n $record ]]; then "$TALLY_PYTHON" "$tally_root/tests/heavy.py" record "$build" "$build/tests.xml"; fi
+exit "$code"

@@ -15,9 +15,10 @@ from pathlib import Path
 import amx
 
 LINE_LIMIT_S = 60
-# Open MPI's own lines about a job that failed: blocks between dashes, and counts of such blocks.
+# Open MPI's own lines about a job that failed: blocks between dashes, counts of such blocks, and what its libevent warns
+# of while a job ends.
 _DASHES = re.compile(r"^-{20,}$")
-_LAUNCHER_LINE = re.compile(r"^\[[\w.-]+:\d+\] ")
+_LAUNCHER_LINE = re.compile(r"^\[([\w.-]+:\d+|warn|err)\] ")
 
 
 @dataclass(frozen=True)

@@ -50,10 +50,8 @@ def targets_of(task: str, scores: np.ndarray, random: np.random.Generator) -> np
     return (noisy > 0.5).astype(np.uint8) if task == "multilabel" else noisy.astype(np.float32)
 
 
-@pytest.fixture(scope="module", params=METRICS)
-def case(request: pytest.FixtureRequest, evaluate: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    task = request.param
-    folder = tmp_path_factory.mktemp(task)
+def write_case(task: str, folder: Path) -> tuple[Path, Path, np.ndarray]:
+    """A model, a data set that it is right about for the most part, and the groups of the samples."""
     random = np.random.default_rng(5)
     outputs = {"multiclass": 6, "binary": 1, "multilabel": 4, "regression": 2}[task]
     features = random.normal(size=(SAMPLES, FEATURES)).astype(np.float32)
@@ -64,13 +62,19 @@ def case(request: pytest.FixtureRequest, evaluate: Evaluate, tmp_path_factory: p
         out.add_input("x", dtype="float32", shape=(FEATURES,)).append(features)
         out.add_target("label").append(targets_of(task, features @ weights, random))
         out.add_group("site", groups)
-    model = linear_model(weights, folder / "model.pt")
-    save = SAVED.get(task, "labels,probabilities")
-    results = {
-        ranks: evaluate(model, folder / "set.h5", *OPTIONS, "--metrics", METRICS[task], "--save", save, ranks=ranks)
-        for ranks in (1, 2, 3, 5)
-    }
+    return linear_model(weights, folder / "model.pt"), folder / "set.h5", groups
+
+
+def evaluate_case(task: str, folder: Path, evaluate: Evaluate, all_ranks: tuple[int, ...]) -> Case:
+    model, data, groups = write_case(task, folder)
+    options = [*OPTIONS, "--metrics", METRICS[task], "--save", SAVED.get(task, "labels,probabilities")]
+    results = {ranks: evaluate(model, data, *options, ranks=ranks) for ranks in all_ranks}
     return Case(task, results, small.columns(results[1].folder / "predictions.h5"), groups)
+
+
+@pytest.fixture(scope="module", params=METRICS)
+def case(request: pytest.FixtureRequest, evaluate: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    return evaluate_case(request.param, tmp_path_factory.mktemp(request.param), evaluate, (1, 2, 3, 5))
 
 
 def test_any_number_of_ranks_gives_the_same_report(case: Case) -> None:
