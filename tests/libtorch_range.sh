@@ -28,7 +28,7 @@ make_environment() {
   [[ -e $1/whole ]] && return
   rm -rf "$1"
   python3 -m venv "$1"
-  grep -vE '^torch(vision)?==' "$tally_root/data_tools/requirements.txt" >"$1/others.txt"
+  cat "$tally_root"/data_tools/requirements*.txt "$tally_root/tests/requirements.txt" | grep -vE '^torch(vision)?==' >"$1/others.txt"
   "$1/bin/python" -m pip install --quiet "torch==$2"
   "$1/bin/python" -m pip install --quiet "torch==$2" "torchvision${3:+==$3}" -r "$1/others.txt" || {
     grep -v '^timm==' "$1/others.txt" >"$1/without_timm.txt" # it asks for torchvision
