@@ -90,6 +90,17 @@ void end_capture(cudaStream_t stream) {
   C10_CUDA_CHECK(cudaGraphDestroy(part));
 }
 
+// LibTorch 2.10 has no pools of the host's memory.
+template <class HostAllocator>
+void leave_pool(HostAllocator& host, c10::MempoolId_t pool) {
+  if constexpr (requires { host.end_allocate_to_pool(pool); }) host.end_allocate_to_pool(pool);
+}
+
+template <class HostAllocator>
+void release_pool(HostAllocator& host, c10::MempoolId_t pool) {
+  if constexpr (requires { host.release_pool(pool); }) host.release_pool(pool);
+}
+
 // CUDAGraph::capture_end() of LibTorch 2.11 leaves its allocators as they are when a capture has
 // failed: they would ask a graph that is gone where to allocate, and keep the pool.
 struct Graph {
@@ -98,7 +109,7 @@ struct Graph {
     is_done([&] {
       if (allocator::getPoolUseCount(device, pool) == 0) return;
       allocator::releasePool(device, pool);
-      at::getHostAllocator(at::kCUDA)->release_pool(pool);
+      release_pool(*at::getHostAllocator(at::kCUDA), pool);
     });
   }
 
@@ -109,7 +120,7 @@ struct Graph {
   void leave_capture() noexcept {
     is_done([] { end_capture(c10::cuda::getCurrentCUDAStream()); });
     is_done([&] { allocator::endAllocateToPool(device, pool); });
-    is_done([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool); });
+    is_done([&] { leave_pool(*at::getHostAllocator(at::kCUDA), pool); });
   }
 
   c10::DeviceIndex device = c10::cuda::current_device();

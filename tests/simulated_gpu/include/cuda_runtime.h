@@ -75,9 +75,10 @@ inline unsigned long long atomicMax(unsigned long long* place, unsigned long lon
                                       [value](auto old) { return old < value ? value : old; });
 }
 
+namespace simulated_gpu {
 template <class... Arguments>
-cudaError_t cudaLaunchKernel(void (*kernel)(Arguments...), dim3 grid, dim3 block, void** arguments,
-                             std::size_t /*shared_bytes*/, cudaStream_t stream) {
+cudaError_t launch_of(void (*kernel)(Arguments...), dim3 grid, dim3 block, void** arguments,
+                      cudaStream_t stream) {
   const auto copied = [&]<std::size_t... kAt>(std::index_sequence<kAt...>) {
     return std::make_shared<std::tuple<Arguments...>>(*static_cast<Arguments*>(arguments[kAt])...);
   }
@@ -91,4 +92,11 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Arguments...), dim3 grid, dim3 block
   };
   return simulated_gpu::launch(
       {grid, block, thread, &typeid(*copied), copied.get(), sizeof *copied}, stream);
+}
+}  // namespace simulated_gpu
+
+template <class Function>
+cudaError_t cudaLaunchKernel(Function* kernel, dim3 grid, dim3 block, void** arguments,
+                             std::size_t /*shared_bytes*/, cudaStream_t stream) {
+  return simulated_gpu::launch_of(kernel, grid, block, arguments, stream);
 }

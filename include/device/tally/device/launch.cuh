@@ -19,10 +19,10 @@ template <class... Arguments>
 void launch(std::string_view name, void (*kernel)(Arguments...), std::int64_t blocks, int threads,
             void* stream, std::type_identity_t<Arguments>... arguments) {
   void* addresses[] = {&arguments...};
-  // What it returns is also what check_launch() finds.
-  static_cast<void>(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)),
-                                     dim3(static_cast<unsigned>(threads)), addresses, 0,
-                                     static_cast<cudaStream_t>(stream)));
+  // What it returns is also what check_launch() finds. CUDA 12 does not deduce a function's type.
+  static_cast<void>(cudaLaunchKernel<void(Arguments...)>(
+      kernel, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), addresses,
+      0, static_cast<cudaStream_t>(stream)));
   check_launch(name);
 }
 
