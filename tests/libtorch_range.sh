@@ -7,6 +7,7 @@
 # as most files do not see LibTorch, and lines in FOLDER/results.txt. A version that stands there is not tried again, so that
 # what was stopped goes on. Without TORCHVISION pip chooses one, or the newest is taken as it is where none is made for that
 # torch.
+# It builds for GPUs, too, where the wheel is of CUDA 13, or CUDACXX names a compiler.
 # Exit codes: 0 all passed, 1 one failed, 2 wrong usage.
 set -euo pipefail
 
@@ -35,7 +36,18 @@ make_environment() {
     "$1/bin/python" -m pip install --quiet "torch==$2" -r "$1/without_timm.txt" huggingface_hub pyyaml
     "$1/bin/python" -m pip install --quiet --no-deps torchvision "$(grep '^timm==' "$1/others.txt")"
   }
+  add_cuda_compiler "$1"
   touch "$1/whole"
+}
+
+# add_cuda_compiler DIR: beside a wheel of CUDA 13, as set-up does.
+add_cuda_compiler() {
+  local toolkit
+  toolkit=$(echo "$1"/lib/python3*/site-packages/nvidia/cu13)
+  [[ -d $toolkit ]] || return 0
+  "$1/bin/python" -m pip install --quiet --no-deps --requirement "$tally_root/jobs/requirements-cuda.txt"
+  ln -sfn lib "$toolkit/lib64"
+  ln -sfn libcudart.so.13 "$toolkit/lib/libcudart.so"
 }
 
 # try TORCH TORCHVISION: in a shell of its own, which the first failure ends.
@@ -46,7 +58,8 @@ try() (
   python=$home/env/bin/python
   # Models that the version before exported, and what CMake keeps of where it lay.
   rm -rf "$folder/build/test-cache"
-  cmake -G Ninja -U 'LibTorch_*' -S "$tally_root" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release -DTALLY_CUDA=OFF "-DTALLY_PYTHON=$python" \
+  cmake -G Ninja -U 'LibTorch_*' -U 'CMAKE_CUDA*' -U 'CUDAToolkit*' -S "$tally_root" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release \
+    -DTALLY_CUDA=AUTO "-DTALLY_PYTHON=$python" \
     "-DLibTorch_ROOT=$("$python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])')"
   cmake --build "$folder/build"
   ctest --test-dir "$folder/build" --output-on-failure --parallel "$(nproc)" --no-tests=error --label-regex 'unit|mpi' --label-exclude heavy
