@@ -1,6 +1,7 @@
 // Torch's work on a stream of ours.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -36,7 +37,7 @@ class StreamScope {
 inline void* current_stream(c10::Device gpu) {
   const auto number = c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(gpu).id();
   TORCH_CHECK(number % 2 == 0, "LibTorch's current stream is none that Tally made");
-  return reinterpret_cast<void*>(static_cast<std::intptr_t>(number));
+  return std::bit_cast<void*>(number);
 }
 
 }  // namespace tally::model

@@ -49,7 +49,7 @@ struct Attention {
 const std::string kWhole = "oneDNN Graph";
 const std::string kWithoutProducts = "oneDNN Graph without products";
 // The oneDNN of LibTorch 2.11 and later refuses in bf16 what that of 2.10 takes.
-const std::string& kRefused = TORCH_VERSION_MINOR < 11 ? kWhole : kWithoutProducts;
+const std::string kRefused = TORCH_VERSION_MINOR < 11 ? kWhole : kWithoutProducts;
 const std::vector<Attention> kScalesAndShifts{
     {{"", "/ 8.0"}, kWhole, kWhole},
     {{"* self.scale", "+ self.mask"}, kWhole, kRefused},

@@ -2,6 +2,8 @@
 // own, since the fake takes the place of LibTorch's CUDA half.
 #include "stream_scope.hpp"
 
+#include <bit>
+
 #include <c10/core/impl/FakeGuardImpl.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +16,7 @@ C10_REGISTER_GUARD_IMPL(CUDA, FakeGpus)
 const device::Device kGpu{.kind = DeviceKind::cuda, .index = 1, .model = "fake"};
 const c10::Device kTorchGpu{c10::kCUDA, 1};
 
-void* handle(std::intptr_t number) { return reinterpret_cast<void*>(number); }
+void* handle(std::intptr_t number) { return std::bit_cast<void*>(number); }
 
 TEST(StreamScopeTest, TheInnermostIsCurrentOnItsGpu) {
   EXPECT_EQ(current_stream(kTorchGpu), nullptr);
