@@ -33,6 +33,7 @@ case ${1:-} in
     ;;
   '') choice=(--label-exclude heavy) ;;
 esac
+if [[ -n $record ]]; then export TALLY_REQUIRE_DATA=1; fi # what was skipped has not passed
 settings=$("$tally_root/jobs/setup.sh" --print --tests)
 eval "$settings"
 build=$(dirname "$TALLY_BIN")
@@ -40,6 +41,10 @@ if [[ -n $seconds ]]; then
   "$TALLY_PYTHON" "$tally_root/tests/heavy.py" stale "$build"
   choice=(--tests-regex "$("$TALLY_PYTHON" "$tally_root/tests/heavy.py" choose "$build" "$seconds")")
 elif ((${#names[@]} > 0)); then
+  known=$(ctest --test-dir "$build" -N | sed -n 's/^ *Test *#[0-9]*: //p')
+  for name in "${names[@]}"; do
+    grep -qxF "$name" <<<"$known" || die 2 "there is no test '$name'. See tests/run.sh -N."
+  done
   choice=(--tests-regex "^($(
     IFS='|'
     echo "${names[*]//./[.]}"

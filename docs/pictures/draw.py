@@ -36,8 +36,10 @@ def arrows(table: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 
 def rooms_as_dot() -> str:
-    drawn = {room for band in BANDS.values() for room in band}
-    table = {room: [one for one in used if one in drawn] for room, used in allowed().items() if room in drawn}
+    table = allowed()
+    unknown = table.keys() ^ {room for band in BANDS.values() for room in band}
+    if unknown:
+        raise SystemExit(f"BANDS and {ROOMS.name} differ: {', '.join(sorted(unknown))}")
     lines = ['digraph rooms {', '  rankdir=TB; ranksep=0.5; nodesep=0.25; bgcolor=white;',
              '  node [shape=box, style="filled,rounded", fontname="Helvetica", fontsize=12, color="#666666"];',
              '  edge [color="#888888", arrowsize=0.6];']  # fmt: skip

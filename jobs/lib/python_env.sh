@@ -50,7 +50,7 @@ ensure_environment() {
   dir=$(environment_dir)
   if environment_is_ready; then return 0; fi
   [[ $1 == install ]] ||
-    die 5 "the Python environment '$dir' does not hold what data_tools/requirements.txt asks for (and, for --tests, tests/requirements.txt), and --no-install was given."
+    die 5 "the Python environment '$dir' lacks packages of: $(missing_sets "$dir" | paste -sd ' ') (data_tools/requirements*.txt, tests/requirements.txt), and --no-install was given."
   mkdir -p "$(dirname "$dir")" || die 5 "cannot make '$dir'. Set TALLY_ENV to a folder you may write."
   lock "$dir.lock"
   if environment_is_ready; then return 0; fi # another set-up made it while we waited
@@ -78,12 +78,13 @@ make_environment() {
 
 fill_environment() {
   local dir=$1 set
-  local -a sets pip=("$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check)
-  mapfile -t sets < <(missing_sets "$dir")
+  local -a sets=() pip=("$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check)
+  # All sets that are wanted or there already, so that none breaks another.
+  for set in "${!requirements[@]}"; do
+    if [[ -e $dir/tally-$set.sha256 || " ${wanted_packages[*]} " == *" $set "* ]]; then sets+=("$set"); fi
+  done
   for set in "${sets[@]}"; do pip+=(--requirement "${requirements[$set]}"); done
-  # What is there already stays at its versions.
-  [[ " ${sets[*]} " == *' requirements '* ]] || pip+=(--constraint "${requirements[requirements]}")
-  say "installing the Python packages of ${sets[*]} into '$dir'"
+  say "installing the Python packages of $(printf '%s\n' "${sets[@]}" | sort | paste -sd ' ') into '$dir'"
   for set in "${sets[@]}"; do rm -f "$dir/tally-$set.sha256"; done
   if [[ -t 2 ]]; then # somebody watches: show pip's progress bars
     "${pip[@]}" >&2 || die 5 "pip install failed; its message stands above."

@@ -1,4 +1,4 @@
-// Metrics that need the scores of all ranks in order: AUROC and its kin.
+// Metrics that need the scores of all ranks in order: AUROC and related ones.
 #pragma once
 
 #include <vector>

@@ -94,7 +94,7 @@ std::string general_help() {
       "  tally --version                                              versions of program and "
       "libraries\n\n"
       "On several ranks:  mpirun -n 4 tally evaluate --model model.pt --data val.h5\n\n"
-      "A model file is a program of whoever made it: evaluate only models that you trust.\n{}",
+      "A model file is a program of its author: evaluate only models that you trust.\n{}",
       build_info().version, kExitCodes);
 }
 

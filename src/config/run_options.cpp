@@ -82,7 +82,7 @@ OptionTable all_options(RunConfig& run, std::string& config_file) {
       {kWhat, "calibration-bins", "N", "bins of confidence for the calibration errors", "",
        whole_number(run.calibration_bins, std::int64_t{1}, kMaxBins)},
       {kWhat, "curves", "HOW",
-       "AUROC and its kin: exact; bf16: of scores rounded to 16 bits, in less memory", "",
+       "AUROC and related: exact; bf16: of scores rounded to 16 bits, in less memory", "",
        one_of(run.curves, {"exact", "bf16"})},
       {kWhat, "max-answer-length", "N", "question answering: longest answer, in tokens", "",
        whole_number(run.max_answer_length, std::int64_t{1}, kMaxAnswer)},

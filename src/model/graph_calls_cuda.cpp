@@ -17,6 +17,7 @@
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
+#include <torch/headeronly/version.h>
 
 namespace tally::model {
 namespace {
@@ -90,15 +91,22 @@ void end_capture(cudaStream_t stream) {
   C10_CUDA_CHECK(cudaGraphDestroy(part));
 }
 
-// LibTorch 2.10 has no pools of the host's memory.
+// LibTorch 2.10 has no pools of the host's memory; those after it have.
+template <class HostAllocator>
+constexpr bool kHasPools = requires(HostAllocator& host, c10::MempoolId_t pool) {
+  host.end_allocate_to_pool(pool);
+  host.release_pool(pool);
+};
+static_assert(kHasPools<at::HostAllocator> || TORCH_VERSION_MINOR < 11);
+
 template <class HostAllocator>
 void leave_pool(HostAllocator& host, c10::MempoolId_t pool) {
-  if constexpr (requires { host.end_allocate_to_pool(pool); }) host.end_allocate_to_pool(pool);
+  if constexpr (kHasPools<HostAllocator>) host.end_allocate_to_pool(pool);
 }
 
 template <class HostAllocator>
 void release_pool(HostAllocator& host, c10::MempoolId_t pool) {
-  if constexpr (requires { host.release_pool(pool); }) host.release_pool(pool);
+  if constexpr (kHasPools<HostAllocator>) host.release_pool(pool);
 }
 
 // CUDAGraph::capture_end() of LibTorch 2.11 leaves its allocators as they are when a capture has

@@ -36,7 +36,7 @@ class StreamScope {
 // c10::Error if it is one of LibTorch's own streams, whose numbers are odd.
 inline void* current_stream(c10::Device gpu) {
   const auto number = c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(gpu).id();
-  TORCH_CHECK(number % 2 == 0, "LibTorch's current stream is none that Tally made");
+  TORCH_CHECK(number % 2 == 0, "LibTorch's current stream is not one that Tally made");
   return std::bit_cast<void*>(number);
 }
 

@@ -35,6 +35,8 @@ def data_folder() -> Path:
     """The real data and weights; tests that need them are skipped where they are absent."""
     folder = Path(os.environ.get("TALLY_DATA_DIR") or ROOT / ".." / "shared" / "data-candidates")
     if not (folder / "mnist").is_dir():
+        if "TALLY_REQUIRE_DATA" in os.environ:
+            pytest.fail(f"no data: '{folder}' is absent, see TALLY_DATA_DIR")
         pytest.skip(f"no data: '{folder}' is absent, see TALLY_DATA_DIR")
     return folder
 

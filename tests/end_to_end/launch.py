@@ -18,7 +18,7 @@ LINE_LIMIT_S = 60
 # Open MPI's own lines about a job that failed: blocks between dashes, counts of such blocks, and what its libevent warns
 # of while a job ends.
 _DASHES = re.compile(r"^-{20,}$")
-_LAUNCHER_LINE = re.compile(r"^\[([\w.-]+:\d+|warn|err)\] ")
+_LAUNCHER_LINE = re.compile(r"^\[([\w.-]+:\d+\]|warn\] Epoll) ")
 
 
 @dataclass(frozen=True)

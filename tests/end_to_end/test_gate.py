@@ -21,7 +21,7 @@ from test_bad_input import (
     test_output_holds_a_result,
 )
 from test_reduction import arguments, test_a_wrong_sum_is_found
-from test_watch import test_time_limit_and_stop_after
+from watch_runs import model_and_data
 
 ALONE_AND_ON_THREE = pytest.mark.parametrize("ranks", [None, 3], ids=["alone", "3ranks"])
 
@@ -73,6 +73,12 @@ def test_exit_4_model(name: str, ranks: int | None, fail: Callable, tmp_path: Pa
 def test_exit_7_non_finite(ranks: int | None, fail: Callable, bright: Callable, small_case: Small, tmp_path: Path) -> None:
     model = small.save_model(odd_models.Marking(float("nan")), tmp_path / "marking.pt")
     fail(7, ("holds NaN or Inf for 1 sample: 77.",), model=model, data=bright(77), ranks=ranks)
+
+
+@ALONE_AND_ON_THREE
+def test_exit_75_stopped(ranks: int | None, folder: Path, small_case: Small, tally: Program, tmp_path: Path) -> None:
+    waiting = ("--poll", 3600, "--time-limit", 1, "--output", tmp_path / "out")
+    assert tally("watch", "--checkpoints", folder, *model_and_data(small_case), *waiting, ranks=ranks).code == 75
 
 
 def test_check_and_inspect(small_case: Small, tally: Program) -> None:

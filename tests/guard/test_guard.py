@@ -1,5 +1,7 @@
 """The house is kept; and each guard fails on a planted breach, so that its silence means something."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,14 @@ def test_table_has_no_cycle_and_no_unknown_room(house: House) -> None:
     for room, uses in house.rooms.items():
         for other in uses:
             assert order.index(other) < order.index(room), f"{room} uses {other}, which stands below it"
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_table() -> None:
+    sys.path.insert(0, str(ROOT / "docs" / "pictures"))
+    import draw
+
+    drawn = re.findall(r"<title>(\w+)&#45;&gt;(\w+)</title>", (ROOT / "docs" / "pictures" / "rooms.svg").read_text())
+    assert sorted(drawn) == sorted(draw.arrows(draw.allowed())), "run docs/pictures/draw.py"
 
 
 GOOD_TREE = {

@@ -169,16 +169,18 @@ starts_an_interrupted_environment_afresh() {
 # What the tests need comes with --tests, and stays.
 installs_more_packages_when_asked() {
   expect_exit 0 setup --no-build --with-dashboards
-  expect_line "$scratch/out" "installing the Python packages of dashboards into"
+  expect_line "$scratch/out" "installing the Python packages of dashboards requirements into"
   expect_exit 0 setup --no-build --tests
-  expect_line "$scratch/out" "installing the Python packages of tests into"
+  expect_line "$scratch/out" "installing the Python packages of dashboards requirements tests into"
   expect_exit 0 setup --no-build --tests
   [[ ! -s $scratch/out ]] || fail "packages that are there were installed again: $(<"$scratch/out")"
   echo 'setuptools' >>"$copy/tests/requirements.txt"
   expect_exit 0 setup --no-build
   [[ ! -s $scratch/out ]] || fail "what nobody asked for was installed: $(<"$scratch/out")"
+  expect_exit 5 setup --no-build --tests --no-install
+  expect_line "$scratch/err" "lacks packages of: tests (data_tools/"
   expect_exit 0 setup --no-build --tests
-  expect_line "$scratch/out" "installing the Python packages of tests into"
+  expect_line "$scratch/out" "installing the Python packages of dashboards requirements tests into"
 }
 
 never_deletes_a_stranger_folder() {

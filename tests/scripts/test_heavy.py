@@ -41,6 +41,8 @@ def test_the_table_is_read_as_it_is_written() -> None:
         ("end_to_end.test_watch", "tests/end_to_end/test_watch.py", True),
         ("end_to_end.test_watch", "tests/end_to_end/test_weights.py", False),
         ("end_to_end.test_watch", "README.md", False),
+        ("guard.headers_alone", "include/base/tally/base/error.hpp", True),
+        ("guard.headers_alone", "src/base/error.cpp", False),
     ],
 )
 def test_what_a_test_is_about(test: str, path: str, is_about: bool) -> None:
@@ -59,7 +61,8 @@ def test_unknown_and_changed_ones_come_first() -> None:
 def test_what_does_not_fit_is_passed_over() -> None:
     assert heavy.fitting([*TABLE], TABLE, 130) == ["end_to_end.test_packages", "end_to_end.test_watch"]
     assert heavy.fitting([*TABLE, "new"], TABLE, 95) == ["end_to_end.test_watch", "scripts.contact_rehearsal"]
-    assert heavy.fitting(["new"], TABLE, heavy.UNKNOWN_SECONDS) == ["new"]
+    unknown = ["new", "newer", "newest"]
+    assert heavy.fitting([*unknown, *TABLE], TABLE, 4 * heavy.UNKNOWN_SECONDS) == [*unknown[:2], *TABLE]
 
 
 @pytest.fixture
@@ -75,6 +78,7 @@ def test_the_regular_expression_runs_the_gate_and_what_fits(
     table = {f"long.{name}": heavy.Passed("none", "2026-11-01", 1000) for name in ("passes", "breaks", "waits")}
     monkeypatch.setattr(heavy, "TABLE", build / "heavy.txt")
     heavy.TABLE.write_text(heavy.as_text(table))
+    monkeypatch.setattr(heavy.os, "sched_getaffinity", lambda _: {0, 1})
     wanted = heavy.choose(build, heavy.UNKNOWN_SECONDS)
     assert "1 of 4 run; left out: long.breaks long.passes long.waits" in capsys.readouterr().err
     ran = subprocess.run(["ctest", "--test-dir", build, "-R", wanted], capture_output=True, text=True, check=True).stdout

@@ -22,5 +22,5 @@ def test_lines_of_the_launcher_are_no_noise() -> None:
 
 
 def test_everything_else_is() -> None:
-    lines = ["[W ProcessGroup.cpp:1] a library speaks", "warn: so does another", "terminate called"]
+    lines = ["[W ProcessGroup.cpp:1] a library speaks", "[warn] so does another", "terminate called"]
     assert Run(3, "", OF_TALLY + "\n".join(lines)).noise == lines
