@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -110,14 +111,18 @@ def _laid_out(tensor: torch.Tensor, device: str) -> torch.Tensor:
 
 def _run_here(command: list[str], **_: Any) -> None:
     """Inductor loads a library for each instruction set in a new Python, which takes 2 s to load PyTorch first."""
-    exec(command[-1], {})
+    try:
+        exec(command[-1], {})
+    except Exception as error:
+        raise subprocess.CalledProcessError(1, command) from error
 
 
 @contextmanager
 def _instruction_set(options: PackageOptions) -> Iterator[list[str]]:
     """Compiles for a stated instruction set; yields the processor features that it needs."""
     width = CPU_ISAS[options.cpu_isa]
-    here = SimpleNamespace(check_call=_run_here, DEVNULL=None)
+    # PyTorch 2.15 calls run() instead.
+    here = SimpleNamespace(**vars(subprocess) | {"check_call": _run_here, "run": _run_here})
     with inductor.patch({"cpp.simdlen": width}), mock.patch.object(cpu_vec_isa, "subprocess", here):
         isa = cpu_vec_isa.pick_vec_isa()
     if width is not None and isa.bit_width() != width:
