@@ -12,6 +12,7 @@
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/../jobs/lib/common.sh"
+source "$tally_root/jobs/lib/cuda.sh"
 
 if [[ ${1:-} == --help || $# -lt 2 ]]; then
   show_help
@@ -36,18 +37,10 @@ make_environment() {
     "$1/bin/python" -m pip install --quiet "torch==$2" -r "$1/without_timm.txt" huggingface_hub pyyaml
     "$1/bin/python" -m pip install --quiet --no-deps torchvision "$(grep '^timm==' "$1/others.txt")"
   }
-  add_cuda_compiler "$1"
+  if [[ -d $(echo "$1"/lib/python3*/site-packages/nvidia/cu13) ]]; then
+    add_cuda_compiler "$1/bin/python" "$(echo "$1"/lib/python3*/site-packages/nvidia/cu13)"
+  fi
   touch "$1/whole"
-}
-
-# add_cuda_compiler DIR: beside a wheel of CUDA 13, as set-up does.
-add_cuda_compiler() {
-  local toolkit
-  toolkit=$(echo "$1"/lib/python3*/site-packages/nvidia/cu13)
-  [[ -d $toolkit ]] || return 0
-  "$1/bin/python" -m pip install --quiet --no-deps --requirement "$tally_root/jobs/requirements-cuda.txt"
-  ln -sfn lib "$toolkit/lib64"
-  ln -sfn libcudart.so.13 "$toolkit/lib/libcudart.so"
 }
 
 # try TORCH TORCHVISION: in a shell of its own, which the first failure ends.

@@ -33,6 +33,15 @@ say_gpu() {
   say "GPU: $text"
 }
 
+# add_cuda_compiler PYTHON TOOLKIT: to a wheel of CUDA 13, whose folder nvidia/cu13 is TOOLKIT.
+add_cuda_compiler() {
+  quietly "pip install" "$1" -I -m pip install --no-input --disable-pip-version-check \
+    --no-deps --requirement "$tally_root/jobs/requirements-cuda.txt"
+  # What CMake looks for in a toolkit.
+  ln -sfn lib "$2/lib64"
+  ln -sfn libcudart.so.13 "$2/lib/libcudart.so"
+}
+
 # ensure_cuda_compiler POLICY PRESET: POLICY is install or check; that preset is then configured anew.
 ensure_cuda_compiler() {
   local dir toolkit
@@ -43,10 +52,6 @@ ensure_cuda_compiler() {
   if [[ -x $toolkit/bin/nvcc ]]; then return 0; fi
   [[ $1 == install ]] || die 5 "there is no nvcc, and --no-install was given."
   say "installing the CUDA compiler into '$dir'"
-  quietly "pip install" "$dir/bin/python" -I -m pip install --no-input --disable-pip-version-check \
-    --no-deps --requirement "$tally_root/jobs/requirements-cuda.txt"
-  # What CMake looks for in a toolkit.
-  ln -sfn lib "$toolkit/lib64"
-  ln -sfn libcudart.so.13 "$toolkit/lib/libcudart.so"
+  add_cuda_compiler "$dir/bin/python" "$toolkit"
   rm -f "$(build_dir "$2")/build.ninja"
 }
