@@ -1,6 +1,6 @@
-"""Tally beside PyTorch on one GPU: ResNet-18 and ResNet-50 over random images from an HDF5 file in the page cache.
+"""Tally beside PyTorch on one GPU: image networks and GPT-2 with random weights over random HDF5 files in the page cache.
 
-Rates are images per second without the first batch. With --packages of models that are compiled for this GPU.
+Rates are images, or rows of TOKENS tokens, per second without the first batch. With --packages of models that are compiled for this GPU.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from recording import Figures
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = 1000
 SMALL_PER_IMAGE = 2  # images of 32 x 32 for each one of 224 x 224
+TEXT_ROWS, TOKENS = 8192, 128
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 # File name -> words of the exporter.
@@ -61,21 +62,39 @@ def num_samples_in(path: Path) -> int:
         return len(file["/targets/label"])
 
 
-def export(name: str, words_of_form: list[str], folder: Path) -> None:
-    if (folder / name).exists():
+def make(path: Path, tool: str, *words: object) -> None:
+    """By a program of data_tools. Where it fails there is no figure."""
+    if path.exists():
         return
-    words = ["--model", name.split("-")[0].removesuffix(".pt"), "--output", folder / name, "--input-shape", "3,224,224"]
-    words += ["--mean", ",".join(map(str, MEAN)), "--std", ",".join(map(str, STD)), *words_of_form]
-    command = [sys.executable, ROOT / "data_tools" / "export_model.py", *words]
+    command = [sys.executable, ROOT / "data_tools" / tool, *words, "--output", path]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    if done.returncode != 0:  # then it has no figure
-        print(f"{name} cannot be exported:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
+    if done.returncode != 0:
+        print(f"{path.name} cannot be made:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
+
+
+def export(name: str, words_of_form: list[str], folder: Path) -> None:
+    words = ["--model", name.split("-")[0].removesuffix(".pt"), "--input-shape", "3,224,224"]
+    words += ["--mean", ",".join(map(str, MEAN)), "--std", ",".join(map(str, STD)), *words_of_form]
+    make(folder / name, "export_model.py", *words)
+
+
+def prepare_language_model(folder: Path) -> None:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    text = folder / "text.txt"
+    letters = np.random.default_rng(0).integers(ord("a"), ord("z") + 1, TEXT_ROWS * TOKENS, "u1")
+    text.write_bytes(letters.tobytes())
+    make(folder / "text.h5", "prepare_text.py", "--input", text, "--tokenizer", "bytes", "--max-length", TOKENS)
+    GPT2LMHeadModel(GPT2Config()).save_pretrained(folder / "gpt2")
+    make(folder / "gpt2.pt", "export_model.py", "--model", f"hf:{folder / 'gpt2'}", "--precision", "bf16")
 
 
 def prepare(folder: Path, models: dict[str, list[str]], num_images: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(len(models)) as pool:
+    with ThreadPoolExecutor(len(models) + 1) as pool:
         exports = [pool.submit(export, name, words, folder) for name, words in models.items()]
+        if models is SCRIPTS:
+            exports.append(pool.submit(prepare_language_model, folder))
         sets = (("images.h5", num_images, 224), ("small.h5", SMALL_PER_IMAGE * num_images, 32))
         for name, num_samples, side in sets:
             if num_samples_in(folder / name) != num_samples:
@@ -104,7 +123,9 @@ class Rates:
             print(notes, flush=True)
         return json.loads((output / "report.json").read_text())
 
-    def tally(self, what: str, model: str, batch: int, *options: object, data: str = "images.h5") -> None:
+    def tally(
+        self, what: str, model: str, batch: int, *options: object, data: str = "images.h5", unit: str = "images/s"
+    ) -> None:
         name = f"tally, {what}, batches of {batch}"
         if not self._figures.wants(name):
             return
@@ -112,7 +133,7 @@ class Rates:
             report = self.run(model, batch, *options, data=data)
             timing, environment = report["timing"], report["environment"]
             self._figures.add(
-                name, float(timing["steady_samples_per_s"]), "images/s", startup_s=round(timing["startup_s"], 2),
+                name, float(timing["steady_samples_per_s"]), unit, startup_s=round(timing["startup_s"], 2),
                 wall_s=round(timing["wall_s"], 2), graph=environment.get("cuda_graph"),
                 form=environment.get("model_form"), state=report["digests"]["state"][:12],
             )  # fmt: skip
@@ -189,6 +210,9 @@ def of_tally(rates: Rates) -> None:
     rates.tally("ViT-B/16 bf16", "vit_b_16.pt", 256, "--precision", "bf16", "--limit", 16384)
     for graphs in ("off", "auto"):
         rates.tally(f"ResNet-18 of 32 x 32 fp32, graphs {graphs}", "resnet18-32.pt", 64, "--cuda-graphs", graphs, data="small.h5")
+        for batch in (16, 64):
+            rates.tally(f"GPT-2 bf16, graphs {graphs}", "gpt2.pt", batch, "--precision", "bf16", "--cuda-graphs", graphs,
+                        data="text.h5", unit="rows/s")  # fmt: skip
 
 
 def of_packages(rates: Rates) -> None:
