@@ -64,6 +64,11 @@ at::Tensor to_channels_last(const at::Tensor& tensor) {
   return tensor.dim() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
 }
 
+const char* precision_word(c10::ScalarType type) {
+  if (type == at::kBFloat16) return "bf16";
+  return type == at::kHalf ? "fp16" : "fp32";
+}
+
 std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
   std::vector<std::string> names;
   for (const auto& spec : specs) names.push_back(spec.name);
@@ -111,6 +116,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
 ScriptModule::ScriptModule(const ScriptModule& other)
     : name_(other.name_),
       device_(other.device_),
+      hint_(other.hint_),
       card_(other.card_),
       impl_(std::make_unique<Impl>(other.impl_->module)) {
   impl_->arguments = other.impl_->arguments;
@@ -179,6 +185,9 @@ void ScriptModule::cast(c10::ScalarType type) {
   replace_tensors(impl_->module, [type](const at::Tensor& tensor) {
     return tensor.is_floating_point() ? tensor.to(type) : tensor;
   });
+  hint_ =
+      format("Export it with --precision {}: a trace keeps the types that it was recorded with.",
+             precision_word(type));
 }
 
 void ScriptModule::use_names(const ModelCard& card) {
@@ -261,8 +270,7 @@ Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
     return tensors_in(forward(), impl_->outputs, name_);
   } catch (...) {
-    throw torch_error(format("model '{}' failed", name_),
-                      "Check that the data set's inputs are what the model takes.");
+    throw torch_error(format("model '{}' failed", name_), hint_);
   }
 }
 

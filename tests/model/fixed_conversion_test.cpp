@@ -1,0 +1,41 @@
+// Conversions to a type that a trace recorded, in a model whose weights are cast.
+#include <span>
+#include <sstream>
+#include <vector>
+
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/jit/api/module.h>
+
+#include <tally/base/error.hpp>
+#include <tally/model/master.hpp>
+#include <tally/model/predictor.hpp>
+
+namespace tally::model {
+namespace {
+
+// As in models of transformers: `tensor.to(device)` is recorded with the type that it had.
+TEST(FixedConversionTest, NeedsAnExportInThePrecisionOfTheRun) {
+  torch::jit::Module module("Net");
+  module.register_parameter("weight", at::ones({2, 2}), /*is_buffer=*/false);
+  module.define("def forward(self, x):\n  return torch.matmul(x.to(6), self.weight)\n");
+  std::ostringstream file;
+  module.save(file);
+  const std::string bytes = file.str();
+  PredictorOptions options;
+  options.precision = Precision::bf16;
+  const auto predictor = load_predictor({"net.pt", std::as_bytes(std::span(bytes))}, options);
+  std::vector<float> numbers(4, 1.0F);
+  const auto input = contiguous_view(numbers.data(), DType::f32, {2, 2});
+  try {
+    predictor->rehearse({&input, 1});
+    FAIL() << "float32 was multiplied with bfloat16";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::model);
+    EXPECT_THAT(error.what(), testing::HasSubstr("Export it with --precision bf16"));
+  }
+}
+
+}  // namespace
+}  // namespace tally::model
