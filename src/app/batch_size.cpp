@@ -27,13 +27,13 @@ constexpr std::int64_t kLeastBatchesToTry = 64;
 
 // Halved from `most` on until memory and every rank's share allow it, but for even shares not so
 // far that threads could not share batches any more.
-std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
-  const auto samples = num_samples(job);
-  const auto& card = job.model.predictor->card();
+std::int64_t largest_size(const EvaluationSession& session, std::int64_t most, int world_size) {
+  const auto samples = num_samples(session);
+  const auto& card = session.model.predictor->card();
   const auto is_too_large = [&](std::int64_t size) {
     if (card && !card->takes_batches_of(size)) return true;
-    if (data::slot_bytes(job.data.set->info(), size) > kMostBatchBytes) return true;
-    if (threads_share(job, size) && !threads_share(job, size / 2)) return false;
+    if (data::slot_bytes(session.data.set->info(), size) > kMostBatchBytes) return true;
+    if (threads_share(session, size) && !threads_share(session, size / 2)) return false;
     const plan::BatchGrid grid(samples, size);
     return grid.num_batches() < world_size * kBatchesPerRank || grid.balance(world_size) < 0.9;
   };
@@ -41,63 +41,68 @@ std::int64_t largest_size(const Job& job, std::int64_t most, int world_size) {
   return most;
 }
 
-std::int64_t smallest_size(const Job& job) { return job.device.kind == DeviceKind::cpu ? 16 : 64; }
+std::int64_t smallest_size(const EvaluationSession& session) {
+  return session.hardware.device.kind == DeviceKind::cpu ? 16 : 64;
+}
 
-evaluate::BatchSizes sizes_for(const Job& job, int world_size) {
-  const bool on_cpu = job.device.kind == DeviceKind::cpu;
-  const auto largest = largest_size(job, on_cpu ? 512 : 4096, world_size);
-  return {std::min(smallest_size(job), largest), largest, on_cpu ? 0.5 : 1.0};
+evaluate::BatchSizes sizes_for(const EvaluationSession& session, int world_size) {
+  const bool on_cpu = session.hardware.device.kind == DeviceKind::cpu;
+  const auto largest = largest_size(session, on_cpu ? 512 : 4096, world_size);
+  return {std::min(smallest_size(session), largest), largest, on_cpu ? 0.5 : 1.0};
 }
 
 // A size that needs no trying: the only one that the model takes, or the usual one for a set so
 // small that trying would take longer than what it saves.
-std::optional<std::int64_t> settled_size(const Job& job, int world_size) {
-  const auto& card = job.model.predictor->card();
+std::optional<std::int64_t> settled_size(const EvaluationSession& session, int world_size) {
+  const auto& card = session.model.predictor->card();
   if (card && card->fixed_batch) return card->fixed_batch;
-  const auto share = num_samples(job) / world_size;
-  if (share >= kLeastBatchesToTry * smallest_size(job)) return std::nullopt;
-  return largest_size(job, config::RunConfig{}.batch_size, world_size);
+  const auto share = num_samples(session) / world_size;
+  if (share >= kLeastBatchesToTry * smallest_size(session)) return std::nullopt;
+  return largest_size(session, config::RunConfig{}.batch_size, world_size);
 }
 
-double seconds_of_batch(Job& job, std::int64_t size) {
-  const auto& info = job.data.set->info();
-  auto& predictor = *job.model.predictor;
+double seconds_of_batch(EvaluationSession& session, std::int64_t size) {
+  const auto& info = session.data.set->info();
+  auto& predictor = *session.model.predictor;
   try {
-    auto routes =
-        evaluate::make_routes(info, predictor, size, job.device, job.config.threads).routes;
-    evaluate::rehearse(info, size, routes, predictor, *job.task, *job.stream);
-    return evaluate::seconds_of_batch(info, size, routes, predictor, *job.stream);
+    auto routes = evaluate::make_routes(info, predictor, size, session.hardware.device,
+                                        session.config.threads)
+                      .routes;
+    evaluate::rehearse(info, size, routes, predictor, *session.scoring.task,
+                       *session.hardware.stream);
+    return evaluate::seconds_of_batch(info, size, routes, predictor, *session.hardware.stream);
   } catch (const Error&) {
     predictor.free_unused_memory();  // the run needs it for a smaller size
     throw;
   }
 }
 
-std::int64_t find_batch_size(Job& job, int world_size) {
-  return evaluate::fastest_batch_size(
-      sizes_for(job, world_size), [&](std::int64_t size) { return seconds_of_batch(job, size); });
+std::int64_t find_batch_size(EvaluationSession& session, int world_size) {
+  return evaluate::fastest_batch_size(sizes_for(session, world_size), [&](std::int64_t size) {
+    return seconds_of_batch(session, size);
+  });
 }
 
 }  // namespace
 
-bool threads_share(const Job& job, std::int64_t size) {
-  const int threads = job.device.kind == DeviceKind::cpu ? job.config.threads : 1;
+bool threads_share(const EvaluationSession& session, std::int64_t size) {
+  const int threads = session.hardware.device.kind == DeviceKind::cpu ? session.config.threads : 1;
   return threads == 1 || size >= model::kLeastOfPiece * threads;
 }
 
-void settle_batch_size(const comm::Communicator& comm, Job& job) {
-  if (job.config.batch_size != config::kAutoBatchSize) return;
-  const auto settled = settled_size(job, comm.world_size());
+void settle_batch_size(const comm::Communicator& comm, EvaluationSession& session) {
+  if (session.config.batch_size != config::kAutoBatchSize) return;
+  const auto settled = settled_size(session, comm.world_size());
   std::int64_t chosen = 0;
   comm::agree_on(comm, [&] {
-    naming_model(job, [&] {
-      if (comm.is_root()) chosen = settled ? *settled : find_batch_size(job, comm.world_size());
+    naming_model(session, [&] {
+      if (comm.is_root()) chosen = settled ? *settled : find_batch_size(session, comm.world_size());
     });
   });
-  job.config.batch_size = comm.max(chosen);
-  job.notes.push_back(
+  session.config.batch_size = comm.max(chosen);
+  session.notes.push_back(
       format("--batch-size auto chose {}{}: with this number the digests come again",
-             job.config.batch_size, settled ? " without trying others" : ""));
+             session.config.batch_size, settled ? " without trying others" : ""));
 }
 
 }  // namespace tally::app

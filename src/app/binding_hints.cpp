@@ -21,13 +21,14 @@ std::set<int> cores_of_launcher() {
 }
 
 // Ranks use --threads cores each; the rest of those that they may run on stand idle.
-void note_idle_cores(const comm::Communicator& comm, Job& job, std::int64_t cores) {
-  const auto threads = job.config.threads;
+void note_idle_cores(const comm::Communicator& comm, EvaluationSession& session,
+                     std::int64_t cores) {
+  const auto threads = session.config.threads;
   const auto used = std::int64_t{comm.local_world_size()} * threads;
-  if (job.device.kind != DeviceKind::cpu || used >= cores) return;
-  if (job.is_watch()) return;  // the others may be the training's
+  if (session.hardware.device.kind != DeviceKind::cpu || used >= cores) return;
+  if (session.is_watch()) return;  // the others may be the training's
   const auto launch = format("mpirun -n {}", cores / threads);
-  job.notes.push_back(
+  session.notes.push_back(
       threads == 1
           ? format("{} of {} cores are used; a rank per core ({}) is faster", used, cores, launch)
           : format("{} of {} cores are used; ranks for all ({} --map-by slot:pe={}) are faster",
@@ -35,48 +36,52 @@ void note_idle_cores(const comm::Communicator& comm, Job& job, std::int64_t core
 }
 
 // Open MPI binds the ranks of a small job to a core each, whatever --threads says.
-void note_crowded_threads(Job& job, std::int64_t cores) {
-  const std::string counts = format("{} threads of a rank share {} core{}", job.config.threads,
+void note_crowded_threads(EvaluationSession& session, std::int64_t cores) {
+  const std::string counts = format("{} threads of a rank share {} core{}", session.config.threads,
                                     cores, cores == 1 ? "" : "s");
   const bool is_bound = cores < sysconf(_SC_NPROCESSORS_ONLN);
-  job.notes.push_back(is_bound
-                          ? format("{}, to which it is bound; mpirun --map-by slot:pe={} (srun "
-                                   "--cpus-per-task={}) gives each rank its own",
-                                   counts, job.config.threads, job.config.threads)
-                          : counts + ", which is slower than a thread for each");
+  session.notes.push_back(is_bound
+                              ? format("{}, to which it is bound; mpirun --map-by slot:pe={} (srun "
+                                       "--cpus-per-task={}) gives each rank its own",
+                                       counts, session.config.threads, session.config.threads)
+                              : counts + ", which is slower than a thread for each");
 }
 
-void note_cores(const comm::Communicator& comm, Job& job, const std::set<int>& cores) {
+void note_cores(const comm::Communicator& comm, EvaluationSession& session,
+                const std::set<int>& cores) {
   const bool is_crowded =
-      job.device.kind == DeviceKind::cpu && job.config.threads > std::ssize(cores);
-  if (comm.max(std::int64_t{is_crowded}) != 0) return note_crowded_threads(job, std::ssize(cores));
+      session.hardware.device.kind == DeviceKind::cpu && session.config.threads > std::ssize(cores);
+  if (comm.max(std::int64_t{is_crowded}) != 0)
+    return note_crowded_threads(session, std::ssize(cores));
   auto cores_of_job = cores_of_launcher();
   cores_of_job.insert(cores.begin(), cores.end());
-  note_idle_cores(comm, job, std::ssize(device::physical_cores(cores_of_job)));
+  note_idle_cores(comm, session, std::ssize(device::physical_cores(cores_of_job)));
 }
 
-bool is_far_from_gpu(const Job& job, const std::set<int>& nodes) {
-  const auto gpu = std::ranges::find(job.gpus.gpus, job.device.uuid, &device::Gpu::uuid);
-  if (job.device.kind == DeviceKind::cpu || gpu == job.gpus.gpus.end()) return false;
+bool is_far_from_gpu(const EvaluationSession& session, const std::set<int>& nodes) {
+  const auto gpu = std::ranges::find(session.hardware.gpus.gpus, session.hardware.device.uuid,
+                                     &device::Gpu::uuid);
+  if (session.hardware.device.kind == DeviceKind::cpu || gpu == session.hardware.gpus.gpus.end())
+    return false;
   const auto of_gpu = device::numa_node_of_pci(gpu->pci_bus_id);
   return of_gpu && !nodes.empty() && !nodes.contains(*of_gpu);
 }
 
 }  // namespace
 
-void note_binding(const comm::Communicator& comm, Job& job) {
+void note_binding(const comm::Communicator& comm, EvaluationSession& session) {
   const auto cores = device::usable_cores();
-  note_cores(comm, job, cores);
+  note_cores(comm, session, cores);
   const auto nodes = device::numa_nodes_of(cores);
-  const bool wanders =
-      job.device.kind == DeviceKind::cpu && comm.local_world_size() > 1 && nodes.size() > 1;
+  const bool wanders = session.hardware.device.kind == DeviceKind::cpu &&
+                       comm.local_world_size() > 1 && nodes.size() > 1;
   if (comm.max(std::int64_t{wanders}) != 0) {
-    job.notes.emplace_back(
+    session.notes.emplace_back(
         "ranks may move between NUMA nodes, away from their memory; mpirun --bind-to numa (srun "
         "--cpu-bind=ldoms) keeps them");
   }
-  if (comm.max(std::int64_t{is_far_from_gpu(job, nodes)}) != 0) {
-    job.notes.emplace_back(
+  if (comm.max(std::int64_t{is_far_from_gpu(session, nodes)}) != 0) {
+    session.notes.emplace_back(
         "ranks run on another NUMA node than their GPU, so that copies go across; nvidia-smi topo "
         "-m shows which cores are near");
   }

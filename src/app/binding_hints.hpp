@@ -3,12 +3,12 @@
 
 #include <tally/comm/communicator.hpp>
 
-#include "job.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // Collective. Adds notes: cores that no rank uses; ranks that may run on another NUMA node than
 // their memory, or than their GPU.
-void note_binding(const comm::Communicator& comm, Job& job);
+void note_binding(const comm::Communicator& comm, EvaluationSession& session);
 
 }  // namespace tally::app

@@ -8,7 +8,8 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/metrics/results.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
@@ -16,11 +17,12 @@ namespace tally::app {
 using Replicates = std::map<std::string, std::vector<double>>;
 
 // Not collective. Gives metrics that have none the interval of their replicates' percentiles.
-void add_intervals(const Job& job, const Replicates& replicates, metrics::Results& results);
+void add_intervals(const EvaluationSession& session, const Replicates& replicates,
+                   metrics::Results& results);
 
 // Collective. The same for every metric that is made of counts, on rank 0. Throws what must end the
 // job.
-void add_bootstrap(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-                   metrics::Results& results);
+void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& session,
+                   const LocalResult& local, metrics::Results& results);
 
 }  // namespace tally::app

@@ -59,7 +59,7 @@ Records ChoiceQuestions::unpack(std::span<const std::byte> bytes) {
 
 void ChoiceQuestions::score(std::span<const UnitPart<Records>> parts, std::int64_t cut,
                             predictions::PredictionLog& log, predictions::PredictionLog& kept) {
-  auto& set = *job_.data.set;
+  auto& set = *session_.data.set;
   const std::int64_t first = parts.front().unit;
   const auto ids = data::read_ragged(set, "/units/id", first, std::ssize(parts));
   const auto choices = data::read_choices(set, first, std::ssize(parts));
@@ -81,7 +81,7 @@ void ChoiceQuestions::score(std::span<const UnitPart<Records>> parts, std::int64
     }
     const tasks::Chosen chosen = choose(question, found);
     const metrics::ChoiceRow row = row_of(question, chosen);
-    task_.count({&row, 1}, mine_.state);
+    task_.count({&row, 1}, local_.state);
     task_.keep(row, rows);
     if (!log.columns().empty()) append_choice(question, chosen, records);
   }

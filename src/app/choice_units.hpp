@@ -9,7 +9,8 @@
 #include <tally/predictions/log.hpp>
 #include <tally/tasks/choices.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 #include "unit_join.hpp"
 
 namespace tally::app {
@@ -20,8 +21,10 @@ class ChoiceQuestions {
   using Found = std::vector<tasks::SequenceRecord>;  // a choice each
   static constexpr std::string_view kOne = "question", kMany = "questions";
 
-  ChoiceQuestions(Job& job, LoopResult& mine)
-      : job_(job), task_(*std::get<const tasks::ChoiceTask*>(job.task->units())), mine_(mine) {}
+  ChoiceQuestions(EvaluationSession& session, LocalResult& local)
+      : session_(session),
+        task_(*std::get<const tasks::ChoiceTask*>(session.scoring.task->units())),
+        local_(local) {}
 
   const tasks::ChoiceTask& task() const { return task_; }
   static std::vector<UnitSample<Found>> samples_in(const predictions::RecordBatch& window);
@@ -34,9 +37,9 @@ class ChoiceQuestions {
   static void finish() {}
 
  private:
-  Job& job_;
+  EvaluationSession& session_;
   const tasks::ChoiceTask& task_;
-  LoopResult& mine_;
+  LocalResult& local_;
 };
 
 }  // namespace tally::app

@@ -6,18 +6,19 @@
 
 #include <tally/comm/communicator.hpp>
 
-#include "job.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // Collective. Runs a model whose operators are not all known twice over the same samples, and
-// settles job.varies. Throws AgreedFailure(model) on all ranks where the scores differ: on a CPU
-// without --allow-training-mode, on a GPU where in addition nothing in the model explains it.
-void check_repeats(const comm::Communicator& comm, Job& job);
+// settles session.execution.varies. Throws AgreedFailure(model) on all ranks where the scores
+// differ: on a CPU without --allow-training-mode, on a GPU where in addition nothing in the model
+// explains it.
+void check_repeats(const comm::Communicator& comm, EvaluationSession& session);
 
 // A sentence for each reason why the digests are not comparable with those of another run; none
 // where they are. The mode of a model is a note of its predictor already.
-std::vector<std::string> comparability_notes(const Job& job);
-bool is_comparable(const Job& job);
+std::vector<std::string> comparability_notes(const EvaluationSession& session);
+bool is_comparable(const EvaluationSession& session);
 
 }  // namespace tally::app

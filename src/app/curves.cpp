@@ -10,24 +10,25 @@
 namespace tally::app {
 namespace {
 
-exchange::ScoreKeys keys_of(const Job& job) {
-  return job.config.curves == "bf16" ? exchange::ScoreKeys::bfloat16 : exchange::ScoreKeys::float32;
+exchange::ScoreKeys keys_of(const EvaluationSession& session) {
+  return session.config.curves == "bf16" ? exchange::ScoreKeys::bfloat16
+                                         : exchange::ScoreKeys::float32;
 }
 
-exchange::CurveRules rules_of(const Job& job) {
-  const bool one_class_each = job.task_name == "multiclass";
+exchange::CurveRules rules_of(const EvaluationSession& session) {
+  const bool one_class_each = session.scoring.task_name == "multiclass";
   return {one_class_each ? exchange::Targets::multiclass : exchange::Targets::labels,
-          metrics::definitions_from_name(job.config.definitions)};
+          metrics::definitions_from_name(session.config.definitions)};
 }
 
-std::vector<std::string> names_of(const Job& job) {
-  return exchange::curve_metric_names(job.task->metrics());
+std::vector<std::string> names_of(const EvaluationSession& session) {
+  return exchange::curve_metric_names(session.scoring.task->metrics());
 }
 
-exchange::ScoreRows rows_of(const Job& job, const LoopResult& mine) {
-  const evaluate::KeptSamples kept = kept_samples(job, mine);
+exchange::ScoreRows rows_of(const EvaluationSession& session, const LocalResult& local) {
+  const evaluate::KeptSamples kept = kept_samples(session, local);
   return {.num_rows = kept.log.num_rows(),
-          .num_classes = job.task->num_score_classes(),
+          .num_classes = session.scoring.task->num_score_classes(),
           .first_index = kept.first_index,
           .read = [kept](std::int64_t first, std::int64_t count, std::span<float> scores,
                          std::span<std::uint8_t> targets) {
@@ -39,56 +40,59 @@ exchange::ScoreRows rows_of(const Job& job, const LoopResult& mine) {
 
 }  // namespace
 
-std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm, const Job& job,
-                                                    const LoopResult& mine) {
-  if (names_of(job).empty()) return {};
-  return exchange::count_curves(comm, rows_of(job, mine), keys_of(job));
+std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm,
+                                                    const EvaluationSession& session,
+                                                    const LocalResult& local) {
+  if (names_of(session).empty()) return {};
+  return exchange::count_curves(comm, rows_of(session, local), keys_of(session));
 }
 
-std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& comm, const Job& job,
-                                                   const LoopResult& mine,
+std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& comm,
+                                                   const EvaluationSession& session,
+                                                   const LocalResult& local,
                                                    const std::vector<std::int32_t>& codes,
                                                    std::int32_t code) {
-  exchange::ScoreRows rows = rows_of(job, mine);
+  exchange::ScoreRows rows = rows_of(session, local);
   count_only(codes, code, exchange::kNotCounted, rows);
-  return exchange::count_curves(comm, rows, keys_of(job));
+  return exchange::count_curves(comm, rows, keys_of(session));
 }
 
-void add_curve_metrics(const Job& job, const std::vector<exchange::CurveCounts>& curves,
+void add_curve_metrics(const EvaluationSession& session,
+                       const std::vector<exchange::CurveCounts>& curves,
                        metrics::Results& results) {
   if (curves.empty()) return;
-  auto values = exchange::curve_metrics(curves, names_of(job), rules_of(job));
+  auto values = exchange::curve_metrics(curves, names_of(session), rules_of(session));
   for (auto& value : values) {
     if (results.scored == 0) value.value.reset();
     results.metrics.push_back(std::move(value));
   }
   // A binary task's figures are the metrics themselves.
-  if (job.task_name != "binary")
-    exchange::add_class_figures(curves, names_of(job), results.per_class);
+  if (session.scoring.task_name != "binary")
+    exchange::add_class_figures(curves, names_of(session), results.per_class);
 }
 
-void add_curve_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-                         const std::vector<exchange::CurveCounts>& whole,
+void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession& session,
+                         const LocalResult& local, const std::vector<exchange::CurveCounts>& whole,
                          metrics::Results& results) {
-  const auto names = names_of(job);
+  const auto names = names_of(session);
   if (names.empty()) return;
   const exchange::CurveFigures figures{
       std::ssize(names),
       [&](std::span<const exchange::CurveCounts> curves, std::span<std::optional<double>> values) {
-        const auto made = exchange::replicate_metrics(curves, whole, names, rules_of(job));
+        const auto made = exchange::replicate_metrics(curves, whole, names, rules_of(session));
         for (std::size_t i = 0; i < made.size(); ++i) values[i] = made[i].value;
       }};
-  const exchange::CurveBootstrap options{.seed = static_cast<std::uint64_t>(job.config.seed),
-                                         .num_replicates = job.config.bootstrap_replicas,
-                                         .keys = keys_of(job)};
+  const exchange::CurveBootstrap options{.seed = static_cast<std::uint64_t>(session.config.seed),
+                                         .num_replicates = session.config.bootstrap_replicas,
+                                         .keys = keys_of(session)};
   Replicates replicates;
   for (const auto& of_replicate :
-       exchange::bootstrap_curves(comm, rows_of(job, mine), options, figures)) {
+       exchange::bootstrap_curves(comm, rows_of(session, local), options, figures)) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (of_replicate[i]) replicates[names[i]].push_back(*of_replicate[i]);
     }
   }
-  add_intervals(job, replicates, results);
+  add_intervals(session, replicates, results);
 }
 
 std::vector<report::Curve> points_of(const std::vector<exchange::CurveCounts>& curves) {

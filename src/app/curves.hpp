@@ -8,28 +8,31 @@
 #include <tally/metrics/results.hpp>
 #include <tally/report/run_report.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // Collective. The curves of the whole run, on every rank; none where no metric that is wanted is
 // made of them. What it throws must end the job.
-std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm, const Job& job,
-                                                    const LoopResult& mine);
+std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm,
+                                                    const EvaluationSession& session,
+                                                    const LocalResult& local);
 // Collective. The same of the samples of one subgroup: `codes` says for each of this rank's samples
 // to which it belongs.
-std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& comm, const Job& job,
-                                                   const LoopResult& mine,
+std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& comm,
+                                                   const EvaluationSession& session,
+                                                   const LocalResult& local,
                                                    const std::vector<std::int32_t>& codes,
                                                    std::int32_t code);
 
 // Not collective. Adds the metrics that are made of these curves, and the figures of classes.
-void add_curve_metrics(const Job& job, const std::vector<exchange::CurveCounts>& curves,
-                       metrics::Results& results);
+void add_curve_metrics(const EvaluationSession& session,
+                       const std::vector<exchange::CurveCounts>& curves, metrics::Results& results);
 
 // Collective. Intervals for the same, on rank 0; `whole`: the curves of all samples.
-void add_curve_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-                         const std::vector<exchange::CurveCounts>& whole,
+void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession& session,
+                         const LocalResult& local, const std::vector<exchange::CurveCounts>& whole,
                          metrics::Results& results);
 
 // The points of the curves, for metrics.h5.

@@ -13,7 +13,7 @@
 #include <tally/metrics/names.hpp>
 #include <tally/tasks/detections.hpp>
 
-#include "run_loop.hpp"
+#include "local_result.hpp"
 
 namespace tally::app {
 namespace {
@@ -104,43 +104,43 @@ class SavedWindow {
 class ImageMatcher {
  public:
   // first_in_results: no rank before this one has a detection.
-  ImageMatcher(Job& job, LoopResult& mine, std::span<const SavedDetection> saved,
-               bool first_in_results)
-      : job_(job),
-        task_(*job.task->detections()),
-        mine_(mine),
+  ImageMatcher(EvaluationSession& session, LocalResult& local,
+               std::span<const SavedDetection> saved, bool first_in_results)
+      : session_(session),
+        task_(*session.scoring.task->detections()),
+        local_(local),
         saved_(saved),
-        log_(job.task->columns(), spill_folder(job.config), kLogMemoryBytes),
-        rows_({{"detection", DType::u8, {sizeof(DetectionRow)}}}, spill_folder(job.config),
+        log_(session.scoring.task->columns(), spill_folder(session.config), kLogMemoryBytes),
+        rows_({{"detection", DType::u8, {sizeof(DetectionRow)}}}, spill_folder(session.config),
               kLogMemoryBytes),
-        texts_(text_columns(job), spill_folder(job.config), kLogMemoryBytes),
-        class_ids_(data::read_class_ids(*job.data.set)),
+        texts_(text_columns(session), spill_folder(session.config), kLogMemoryBytes),
+        class_ids_(data::read_class_ids(*session.data.set)),
         separator_(first_in_results ? "\n" : ",\n") {}
 
   void run() {
-    const auto samples = job_.grid->samples_of(job_.slice);
+    const auto samples = session_.plan.grid->samples_of(session_.plan.slice);
     for (std::int64_t first = samples.first; first < samples.end(); first += kImagesAtATime) {
       take({first, std::min(kImagesAtATime, samples.end() - first)});
     }
     // Of no use any more, and large.
-    mine_.kept = PredictionLog({}, spill_folder(job_.config), 0);
-    mine_.log = std::move(log_);
-    mine_.detections.emplace(std::move(rows_));
-    mine_.texts.emplace(std::move(texts_));
+    local_.kept = PredictionLog({}, spill_folder(session_.config), 0);
+    local_.log = std::move(log_);
+    local_.detections.emplace(std::move(rows_));
+    local_.texts.emplace(std::move(texts_));
   }
 
  private:
-  static std::vector<predictions::ColumnSpec> text_columns(const Job& job) {
-    if (job.task->columns().empty()) return {};
+  static std::vector<predictions::ColumnSpec> text_columns(const EvaluationSession& session) {
+    if (session.scoring.task->columns().empty()) return {};
     return {{kResultsFile, DType::u8, {}, true}};
   }
 
   void take(plan::SampleRange samples) {
-    const auto images = data::read_images(*job_.data.set, samples.first, samples.count);
-    const auto objects = data::read_objects(*job_.data.set, samples.first, samples.count);
+    const auto images = data::read_images(*session_.data.set, samples.first, samples.count);
+    const auto objects = data::read_objects(*session_.data.set, samples.first, samples.count);
     std::optional<KeptWindow> kept;
-    if (!job_.saved_detections) {
-      kept.emplace(mine_.kept, samples.first - mine_.first_index, samples.count, kept_elements_);
+    if (!session_.saved.detections) {
+      kept.emplace(local_.kept, samples.first - local_.first_index, samples.count, kept_elements_);
       kept_elements_ += kept->num_elements();
     }
     for (std::int64_t i = 0; i < samples.count; ++i) {
@@ -148,7 +148,7 @@ class ImageMatcher {
                               : saved_.of_image(samples.first + i);
       require_finite(found, samples.first + i);
       const auto matched = tasks::match(samples.first + i, objects_of(objects, i), found);
-      task_.count(matched, mine_.state);
+      task_.count(matched, local_.state);
       keep(matched);
       record({samples.first + i, images.id[to_size(i)]}, found, matched);
     }
@@ -192,9 +192,9 @@ class ImageMatcher {
     texts_.append(lines);
   }
 
-  Job& job_;
+  EvaluationSession& session_;
   const tasks::DetectionTask& task_;
-  LoopResult& mine_;
+  LocalResult& local_;
   SavedWindow saved_;
   PredictionLog log_, rows_, texts_;
   std::vector<std::int64_t> class_ids_;
@@ -202,8 +202,8 @@ class ImageMatcher {
   std::int64_t kept_elements_ = 0;
 };
 
-exchange::DetectionRows rows_of(const LoopResult& mine) {
-  const PredictionLog& log = *mine.detections;
+exchange::DetectionRows rows_of(const LocalResult& local) {
+  const PredictionLog& log = *local.detections;
   return {.num_rows = log.num_rows(),
           .read = [&log](std::int64_t first, std::int64_t count, std::span<DetectionRow> rows) {
             log.read(0, first, count, std::as_writable_bytes(rows));
@@ -218,42 +218,44 @@ void put_first(std::vector<metrics::MetricValue> values,
 
 }  // namespace
 
-LoopResult pass_over_images(Job& job, evaluate::Observer& observer) {
-  LoopResult result = fresh_result(job, {}, {});
-  for (std::int64_t batch = job.slice.first; batch < job.slice.end(); ++batch) {
-    const plan::SampleRange images = job.grid->samples_of(batch);
+LocalResult pass_over_images(EvaluationSession& session, evaluate::Observer& observer) {
+  LocalResult result = empty_result(session, {}, {});
+  for (std::int64_t batch = session.plan.slice.first; batch < session.plan.slice.end(); ++batch) {
+    const plan::SampleRange images = session.plan.grid->samples_of(batch);
     for (std::int64_t image = images.first; image < images.end(); ++image) {
       const metrics::SampleRow row{static_cast<std::uint64_t>(image)};
-      job.task->detections()->count(std::span(&row, 1), result.state);
+      session.scoring.task->detections()->count(std::span(&row, 1), result.state);
     }
-    result.findings.samples += images.count;
-    observer.batch_done(result.findings.samples, result.state);
+    result.loop.findings.samples += images.count;
+    observer.batch_done(result.loop.findings.samples, result.state);
   }
   return result;
 }
 
-void match_detections(const comm::Communicator& comm, Job& job, LoopResult& mine) {
-  if (job.task->detections() == nullptr) return;
+void match_detections(const comm::Communicator& comm, EvaluationSession& session,
+                      LocalResult& local) {
+  if (session.scoring.task->detections() == nullptr) return;
   std::vector<SavedDetection> saved;
-  if (job.saved_detections) saved = share_detections(comm, job);
+  if (session.saved.detections) saved = share_detections(comm, session);
   const auto counts = comm.all_gather(
-      job.saved_detections ? std::ssize(saved) : mine.kept.num_elements(tasks::kKeptScores));
+      session.saved.detections ? std::ssize(saved) : local.kept.num_elements(tasks::kKeptScores));
   const auto before = std::span(counts).first(to_size(comm.rank()));
   const bool is_first = std::ranges::all_of(before, [](std::int64_t n) { return n == 0; });
-  comm::agree_on(comm, [&] { ImageMatcher(job, mine, saved, is_first).run(); });
+  comm::agree_on(comm, [&] { ImageMatcher(session, local, saved, is_first).run(); });
 }
 
-void add_average_precisions(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-                            metrics::Results& results, digest::Sha256& digest) {
-  const auto& names = job.task->metrics();
+void add_average_precisions(const comm::Communicator& comm, const EvaluationSession& session,
+                            const LocalResult& local, metrics::Results& results,
+                            digest::Sha256& digest) {
+  const auto& names = session.scoring.task->metrics();
   const bool wants_any =
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("ap"); });
-  if (job.task->detections() == nullptr || !wants_any) return;
-  const auto& task = *job.task->detections();
-  const auto& layout = mine.state.layout();
+  if (session.scoring.task->detections() == nullptr || !wants_any) return;
+  const auto& task = *session.scoring.task->detections();
+  const auto& layout = local.state.layout();
   const auto found = exchange::average_precisions(
-      comm, rows_of(mine),
-      {mine.state.of(task.objects(layout)), mine.state.of(task.predicted(layout))});
+      comm, rows_of(local),
+      {local.state.of(task.objects(layout)), local.state.of(task.predicted(layout))});
   digest.update(std::as_bytes(std::span(found.evidence)));
   std::vector<metrics::MetricValue> values{{"ap", found.ap},
                                            {"ap50", found.ap50},

@@ -18,7 +18,7 @@ std::vector<UnitSample<tasks::DocumentSums>> Documents::samples_in(const RecordB
 
 void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
                       predictions::PredictionLog& log, predictions::PredictionLog& kept) {
-  auto& set = *job_.data.set;
+  auto& set = *session_.data.set;
   const std::int64_t first = parts.front().unit;
   const auto ids = data::read_ragged(set, "/units/id", first, std::ssize(parts));
   const auto read = [&](std::string_view table) {
@@ -34,7 +34,7 @@ void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
                                    .words = words[i],
                                    .whole = unit != cut};
     const metrics::DocumentRow row = row_of(document, sums);
-    task_.count({&row, 1}, mine_.state);
+    task_.count({&row, 1}, local_.state);
     task_.keep(row, rows);
     if (!log.columns().empty()) append_document(document, sums, records);
   }

@@ -9,7 +9,8 @@
 #include <tally/predictions/log.hpp>
 #include <tally/tasks/documents.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 #include "unit_join.hpp"
 
 namespace tally::app {
@@ -20,8 +21,10 @@ class Documents {
   using Found = tasks::DocumentSums;
   static constexpr std::string_view kOne = "document", kMany = "documents";
 
-  Documents(Job& job, LoopResult& mine)
-      : job_(job), task_(*std::get<const tasks::DocumentTask*>(job.task->units())), mine_(mine) {}
+  Documents(EvaluationSession& session, LocalResult& local)
+      : session_(session),
+        task_(*std::get<const tasks::DocumentTask*>(session.scoring.task->units())),
+        local_(local) {}
 
   const tasks::DocumentTask& task() const { return task_; }
   static std::vector<UnitSample<Found>> samples_in(const predictions::RecordBatch& window);
@@ -33,9 +36,9 @@ class Documents {
   static void finish() {}
 
  private:
-  Job& job_;
+  EvaluationSession& session_;
   const tasks::DocumentTask& task_;
-  LoopResult& mine_;
+  LocalResult& local_;
 };
 
 }  // namespace tally::app

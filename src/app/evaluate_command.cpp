@@ -8,18 +8,18 @@
 
 #include "commands.hpp"
 #include "evaluation.hpp"
-#include "job.hpp"
+#include "session.hpp"
 #include "staging.hpp"
 #include "tracing.hpp"
 
 namespace tally::app {
 namespace {
 
-void print_result(const report::RunReport& report, const Job& job) {
-  std::fputs(report::to_table(report, job.output).c_str(), stdout);
+void print_result(const report::RunReport& report, const EvaluationSession& session) {
+  std::fputs(report::to_table(report, session.output.folder).c_str(), stdout);
   std::error_code ignored;  // a trace that could not be written cost no result
-  if (job.tracing && std::filesystem::exists(job.config.trace, ignored)) {
-    std::fputs(format("Trace     {}\n", printable(job.config.trace)).c_str(), stdout);
+  if (session.output.tracing && std::filesystem::exists(session.config.trace, ignored)) {
+    std::fputs(format("Trace     {}\n", printable(session.config.trace)).c_str(), stdout);
   }
 }
 
@@ -32,19 +32,19 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   phases.add("launch", process_age_s());
   const auto kind =
       mode == EvaluateMode::score ? config::RunKind::predictions : config::RunKind::model;
-  Job job = prepare_job(comm, kind, arguments, phases);
-  for (const auto& note : job.notes) log::note(note);
+  EvaluationSession session = open_session(comm, kind, arguments, phases);
+  for (const auto& note : session.notes) log::note(note);
   if (mode == EvaluateMode::check) {
-    require_unchanged_data(comm, job);
-    if (comm.is_root()) std::fputs(plan_text(job, comm.world_size()).c_str(), stdout);
+    require_unchanged_data(comm, session);
+    if (comm.is_root()) std::fputs(plan_text(session, comm.world_size()).c_str(), stdout);
     return 0;
   }
-  if (!job.config.stage.empty()) {
-    stage_data(comm, job);
+  if (!session.config.stage.empty()) {
+    stage_data(comm, session);
     phases.done("stage");
   }
-  const auto report = evaluate_job(comm, job, phases);
-  if (report) print_result(*report, job);
+  const auto report = evaluate_session(comm, session, phases);
+  if (report) print_result(*report, session);
   return 0;
 }
 

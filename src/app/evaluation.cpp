@@ -17,12 +17,13 @@
 
 #include "detections.hpp"
 #include "interrupt.hpp"
-#include "job.hpp"
+#include "local_result.hpp"
 #include "naming_model.hpp"
 #include "output_folder.hpp"
 #include "results.hpp"
 #include "score_texts.hpp"
 #include "score_units.hpp"
+#include "session.hpp"
 #include "tracing.hpp"
 #include "units.hpp"
 #include "watcher.hpp"
@@ -49,11 +50,12 @@ struct RootSide {
   std::optional<report::EventLog> events;
   std::optional<trace::TraceFile> trace;
 
-  explicit RootSide(const Job& job)
-      : folder(job.output, job.config.overwrite, job.config.trace, inputs_of(job.config)) {
+  explicit RootSide(const EvaluationSession& session)
+      : folder(session.output.folder, session.config.overwrite, session.config.trace,
+               inputs_of(session.config)) {
     folder.create();
     events.emplace(folder.events());
-    if (job.tracing) trace.emplace(folder.trace());
+    if (session.output.tracing) trace.emplace(folder.trace());
   }
 
   // After the loop a trace that cannot be written costs no result.
@@ -65,38 +67,39 @@ struct RootSide {
   }
 };
 
-LoopResult run(Job& job, evaluate::Observer& observer, IdsFound& ids) {
-  if (job.saved_texts) return score_texts(job, observer, ids);
-  if (job.saved_units) return score_units(job, observer);
-  if (job.saved_detections) return pass_over_images(job, observer);
-  std::optional<LoopResult> result;
-  naming_model(job, [&] { result.emplace(run_loop(job, observer)); });
+LocalResult run(EvaluationSession& session, evaluate::Observer& observer, IdsFound& ids) {
+  if (session.saved.texts) return score_texts(session, observer, ids);
+  if (session.saved.units) return score_units(session, observer);
+  if (session.saved.detections) return pass_over_images(session, observer);
+  std::optional<LocalResult> result;
+  naming_model(session, [&] { result.emplace(run_loop(session, observer)); });
   return std::move(*result);
 }
 
-LoopResult loop_with_progress(Job& job, RootSide* root, IdsFound& ids) {
+LocalResult loop_with_progress(EvaluationSession& session, RootSide* root, IdsFound& ids) {
   if (root == nullptr) {
     SilentObserver silent;
     StoppableObserver stoppable(silent);
-    return run(job, stoppable, ids);
+    return run(session, stoppable, ids);
   }
-  const auto own_samples = job.grid->samples_of(job.slice).count;
-  Watcher watcher(report::progress_style_from_name(job.config.progress), *root->events, *job.task,
-                  own_samples, job.grid->num_samples());
+  const auto own_samples = session.plan.grid->samples_of(session.plan.slice).count;
+  Watcher watcher(report::progress_style_from_name(session.config.progress), *root->events,
+                  *session.scoring.task, own_samples, session.plan.grid->num_samples());
   StoppableObserver stoppable(watcher);
-  auto result = run(job, stoppable, ids);
+  auto result = run(session, stoppable, ids);
   watcher.finish();
   return result;
 }
 
 // Collective. The loop of every rank. A watch outlives what ends in it: StopRequested on all ranks,
 // or AgreedFailure where outputs are not finite.
-LoopResult loop_on_all(const comm::Communicator& comm, Job& job, RootSide* root, IdsFound& ids) {
-  if (!job.is_watch()) return loop_with_progress(job, root, ids);
-  std::optional<LoopResult> result;
+LocalResult loop_on_all(const comm::Communicator& comm, EvaluationSession& session, RootSide* root,
+                        IdsFound& ids) {
+  if (!session.is_watch()) return loop_with_progress(session, root, ids);
+  std::optional<LocalResult> result;
   std::optional<Error> failure;
   try {
-    result.emplace(loop_with_progress(job, root, ids));
+    result.emplace(loop_with_progress(session, root, ids));
   } catch (const StopRequested&) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
@@ -109,16 +112,16 @@ LoopResult loop_on_all(const comm::Communicator& comm, Job& job, RootSide* root,
 }
 
 // Collective. What happened until now goes to rank 0.
-void gather_trace(const comm::Communicator& comm, Job& job, Phases& phases, RootSide* root,
-                  report::RunReport& report) {
+void gather_trace(const comm::Communicator& comm, EvaluationSession& session, Phases& phases,
+                  RootSide* root, report::RunReport& report) {
   phases.done("report");
-  const auto failure = job.tracing->gather(comm, phases, job.config.gather_window_bytes,
-                                           root != nullptr ? &*root->trace : nullptr);
+  const auto failure = session.output.tracing->gather(
+      comm, phases, session.config.gather_window_bytes, root != nullptr ? &*root->trace : nullptr);
   if (failure) root->drop_trace(*failure, report);
   if (failure) return;
-  if (job.tracing->num_dropped() == 0) return;
-  report.notes.push_back(
-      format("the trace lacks {} spans, for which there was no room", job.tracing->num_dropped()));
+  if (session.output.tracing->num_dropped() == 0) return;
+  report.notes.push_back(format("the trace lacks {} spans, for which there was no room",
+                                session.output.tracing->num_dropped()));
   log::note(report.notes.back());
 }
 
@@ -132,14 +135,15 @@ void try_for_trace(RootSide& root, report::RunReport& report, const std::functio
 }
 
 // Everything but the report, synced at its partial_path().
-std::vector<std::filesystem::path> write_files(Job& job, report::RunReport& report,
+std::vector<std::filesystem::path> write_files(EvaluationSession& session,
+                                               report::RunReport& report,
                                                std::optional<SavedPredictions> predictions,
                                                const OutputFolder& folder) {
   std::vector<std::filesystem::path> files;
   if (predictions) {
     const trace::Span span(trace::Kind::step, "write_predictions");
     report.predictions_digest = predictions->digest;
-    predictions->writer.finish(prediction_attributes(job, predictions->digest));
+    predictions->writer.finish(prediction_attributes(session, predictions->digest));
     files = predictions->texts;
     for (const auto& text : files) report.text_files.push_back(text.filename().string());
     files.push_back(folder.predictions());
@@ -160,15 +164,16 @@ void publish_trace(RootSide& root) {
 }
 
 // Nothing gets its name, and nothing of an earlier result goes, before all of it is on the disk.
-void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions> predictions,
-             Phases& phases, const Stopwatch& publishing, RootSide& root) {
-  auto files = write_files(job, report, std::move(predictions), root.folder);
+void publish(EvaluationSession& session, report::RunReport& report,
+             std::optional<SavedPredictions> predictions, Phases& phases,
+             const Stopwatch& publishing, RootSide& root) {
+  auto files = write_files(session, report, std::move(predictions), root.folder);
   phases.done("publish");
   try_for_trace(root, report, [&] {
     root.folder.check_trace();
-    job.tracing->finish(phases, *root.trace);
+    session.output.tracing->finish(phases, *root.trace);
   });
-  report.wall_s = process_age_s() - job.began_s;
+  report.wall_s = process_age_s() - session.output.began_s;
   report.publish_s = publishing.elapsed_s();
   PartialFile text(root.folder.report());
   text.append(report::to_json(report));
@@ -180,54 +185,55 @@ void publish(Job& job, report::RunReport& report, std::optional<SavedPredictions
 
 }  // namespace
 
-void require_unchanged_data(const comm::Communicator& comm, const Job& job) {
+void require_unchanged_data(const comm::Communicator& comm, const EvaluationSession& session) {
   comm::agree_on(comm, [&] {
-    job.data.set->require_unchanged();
-    if (job.saved_units) job.saved_units->reader().require_unchanged();
+    session.data.set->require_unchanged();
+    if (session.saved.units) session.saved.units->reader().require_unchanged();
   });
 }
 
-std::optional<report::RunReport> evaluate_job(const comm::Communicator& comm, Job& job,
-                                              Phases& phases) {
+std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm,
+                                                  EvaluationSession& session, Phases& phases) {
   std::optional<RootSide> root;
   if (!comm.is_root()) wait_on_interrupt();
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) root.emplace(job);
+    if (comm.is_root()) root.emplace(session);
   });
-  RootSide* const mine = root ? &*root : nullptr;
-  const device::EnergyMeter energy(job.device);
-  const double startup_s = process_age_s() - job.began_s;
+  RootSide* const local = root ? &*root : nullptr;
+  const device::EnergyMeter energy(session.hardware.device);
+  const double startup_s = process_age_s() - session.output.began_s;
   phases.done("create_output");
-  if (mine != nullptr) mine->events->phase("evaluate");
+  if (local != nullptr) local->events->phase("evaluate");
   IdsFound ids;
-  auto loop = loop_on_all(comm, job, mine, ids);
+  auto loop = loop_on_all(comm, session, local, ids);
   phases.done("evaluate");
   comm.barrier();
   // Others may compute on the same GPU until here.
-  loop.energy_j = energy.joules();
+  loop.loop.energy_j = energy.joules();
   phases.done("wait_for_ranks");
-  join_units(comm, job, loop);
-  match_detections(comm, job, loop);
-  if (job.task->has_units() || job.task->detections() != nullptr) phases.done("match");
-  auto figures = merge_results(comm, job, loop);
+  join_units(comm, session, loop);
+  match_detections(comm, session, loop);
+  if (session.scoring.task->has_units() || session.scoring.task->detections() != nullptr)
+    phases.done("match");
+  auto figures = merge_results(comm, session, loop);
   phases.done("reduce");
-  add_figures_of_kept(comm, job, loop, figures);
+  add_figures_of_kept(comm, session, loop, figures);
   phases.done("count_again");
-  if (mine != nullptr) mine->events->phase("gather");
+  if (local != nullptr) local->events->phase("gather");
   auto predictions =
-      gather_predictions(comm, job, loop, mine != nullptr ? mine->folder.predictions() : "");
+      gather_predictions(comm, session, loop, local != nullptr ? local->folder.predictions() : "");
   phases.done("gather");
   std::optional<report::IdMatch> ids_matched;
-  if (job.saved_texts) ids_matched = match_ids(comm, job, ids);
-  if (job.saved_detections) ids_matched = job.saved_detections->ids;
-  require_unchanged_data(comm, job);
+  if (session.saved.texts) ids_matched = match_ids(comm, session, ids);
+  if (session.saved.detections) ids_matched = session.saved.detections->ids;
+  require_unchanged_data(comm, session);
   const Stopwatch publishing;
-  auto report = make_report(comm, job, loop, figures, phases);
+  auto report = make_report(comm, session, loop, figures, phases);
   report.startup_s = startup_s;
   report.ids = std::move(ids_matched);
-  if (job.tracing) gather_trace(comm, job, phases, mine, report);
-  if (mine == nullptr) return std::nullopt;
-  publish(job, report, std::move(predictions), phases, publishing, *mine);
+  if (session.output.tracing) gather_trace(comm, session, phases, local, report);
+  if (local == nullptr) return std::nullopt;
+  publish(session, report, std::move(predictions), phases, publishing, *local);
   return report;
 }
 

@@ -4,16 +4,16 @@
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/names.hpp>
 
-#include "job.hpp"
 #include "questions.hpp"
 #include "saved_predictions.hpp"
+#include "session.hpp"
 #include "tune.hpp"
 
 namespace tally::app {
 namespace {
 
-bool is_wanted(const Job& job, const auto& is_meant) {
-  return std::ranges::any_of(job.task->metrics(), is_meant);
+bool is_wanted(const EvaluationSession& session, const auto& is_meant) {
+  return std::ranges::any_of(session.scoring.task->metrics(), is_meant);
 }
 
 bool has_bins(const std::string& metric) {
@@ -22,48 +22,51 @@ bool has_bins(const std::string& metric) {
 
 }  // namespace
 
-void note_idle_options(Job& job) {
+void note_idle_options(EvaluationSession& session) {
   const config::RunConfig defaults;
   const auto note = [&](bool is_given, bool has_use, std::string_view option,
                         std::string_view use) {
     if (!is_given || has_use) return;
-    job.notes.push_back(format("--{} changes nothing: no {}", option, use));
+    session.notes.push_back(format("--{} changes nothing: no {}", option, use));
   };
-  const config::RunConfig& given = job.config;
-  const bool has_losses =
-      metrics::contains(job.task->metrics(), "loss") || metrics::contains(given.save, "labels");
+  const config::RunConfig& given = session.config;
+  const bool has_losses = metrics::contains(session.scoring.task->metrics(), "loss") ||
+                          metrics::contains(given.save, "labels");
   const bool has_curves =
-      job.task->num_score_classes() > 0 && is_wanted(job, [&](const std::string& metric) {
-        return metrics::description_of(job.task_name, metric).value().needs_order;
+      session.scoring.task->num_score_classes() > 0 &&
+      is_wanted(session, [&](const std::string& metric) {
+        return metrics::description_of(session.scoring.task_name, metric).value().needs_order;
       });
   note(given.curves != defaults.curves, has_curves, "curves",
        "metric of --metrics is made of curves");
-  note(given.calibration_bins != defaults.calibration_bins, is_wanted(job, has_bins),
+  note(given.calibration_bins != defaults.calibration_bins, is_wanted(session, has_bins),
        "calibration-bins", "metric of --metrics has bins");
   note(given.label_smoothing > 0, has_losses, "label-smoothing", "loss is asked for or saved");
-  const bool takes_any_kind = job.task_name == "segmentation" || job.task_name == "detection" ||
-                              job.task_name == "predict" || scores_units(job);
+  const bool takes_any_kind = session.scoring.task_name == "segmentation" ||
+                              session.scoring.task_name == "detection" ||
+                              session.scoring.task_name == "predict" || scores_units(session);
   note(!given.outputs.empty(), !takes_any_kind, "outputs",
        "figure depends on what kind of scores there is");
   note(!given.class_weights.empty(), has_losses, "class-weights", "loss is asked for or saved");
   note(given.confusion_max_classes != defaults.confusion_max_classes,
-       job.task_name == "multiclass" || job.task_name == "segmentation", "confusion-max-classes",
-       format("matrix of many classes in the task {}", job.task_name));
-  const bool has_answers = answers_of(job) != nullptr;
+       session.scoring.task_name == "multiclass" || session.scoring.task_name == "segmentation",
+       "confusion-max-classes",
+       format("matrix of many classes in the task {}", session.scoring.task_name));
+  const bool has_answers = answers_of(session) != nullptr;
   note(given.max_answer_length != defaults.max_answer_length, has_answers, "max-answer-length",
        "questions are answered");
   note(given.n_best != defaults.n_best, has_answers, "n-best", "questions are answered");
   note(given.no_answer_threshold != defaults.no_answer_threshold,
-       has_answers && job.data.set->info().no_answer, "no-answer-threshold",
+       has_answers && session.data.set->info().no_answer, "no-answer-threshold",
        "question may be without an answer");
   note(given.bucket_batches != defaults.bucket_batches && given.predictions.empty(),
-       job.grid->batches_per_block() > 1 || given.bucket_batches == 1, "bucket-batches",
+       session.plan.grid->batches_per_block() > 1 || given.bucket_batches == 1, "bucket-batches",
        "samples are sorted by length");
-  note(given.tune, job.device.kind == DeviceKind::cuda || has_several_ways(job), "tune",
-       "GPU computes, and no TorchScript model runs on a CPU with --cpu-kernels auto");
-  note(given.cuda_graphs != defaults.cuda_graphs, job.device.kind == DeviceKind::cuda,
+  note(given.tune, session.hardware.device.kind == DeviceKind::cuda || has_several_ways(session),
+       "tune", "GPU computes, and no TorchScript model runs on a CPU with --cpu-kernels auto");
+  note(given.cuda_graphs != defaults.cuda_graphs, session.hardware.device.kind == DeviceKind::cuda,
        "cuda-graphs", "GPU computes");
-  note(given.cpu_kernels != defaults.cpu_kernels, runs_script_on_cpu(job), "cpu-kernels",
+  note(given.cpu_kernels != defaults.cpu_kernels, runs_script_on_cpu(session), "cpu-kernels",
        "TorchScript model runs on a CPU");
   const bool has_weights = !given.weights.empty() || !given.watch.checkpoints.empty();
   note(!given.weights_key.empty(), has_weights, "weights-key", "weights are given (--weights)");

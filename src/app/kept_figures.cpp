@@ -27,23 +27,23 @@ struct Ordered {
 };
 
 // Collective. The figures of one dataset of subgroups, on rank 0.
-void add_group(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-               const Subgroups& groups, const Ordered& ordered, RunFigures& figures,
-               digest::Sha256& digest) {
-  const auto codes = group_codes(job, mine, groups);
-  const auto states = count_subgroups(comm, job, mine, groups, codes);
+void add_group(const comm::Communicator& comm, const EvaluationSession& session,
+               const LocalResult& local, const Subgroups& groups, const Ordered& ordered,
+               RunFigures& figures, digest::Sha256& digest) {
+  const auto codes = group_codes(session, local, groups);
+  const auto states = count_subgroups(comm, session, local, groups, codes);
   for (const exact::State& state : states) digest.update(state.bytes());
   report::GroupFigures made;
-  if (comm.is_root()) made = figures_of(job, groups, states);
+  if (comm.is_root()) made = figures_of(session, groups, states);
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto code = checked_cast<std::int32_t>(i);
     if (ordered.curves) {
-      const auto curves = count_curves_of(comm, job, mine, codes, code);
+      const auto curves = count_curves_of(comm, session, local, codes, code);
       add_to_digest(curves, digest);
-      if (comm.is_root()) add_curve_metrics(job, curves, made.values[i].results);
+      if (comm.is_root()) add_curve_metrics(session, curves, made.values[i].results);
     }
     if (ordered.ranks) {
-      const auto sums = sum_ranks_of(comm, job, mine, codes, code);
+      const auto sums = sum_ranks_of(comm, session, local, codes, code);
       add_to_digest(sums, digest);
       if (comm.is_root()) add_rank_metrics(sums, made.values[i].results);
     }
@@ -67,32 +67,32 @@ void remove_intervals(RunFigures& figures) {
 
 }  // namespace
 
-void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopResult& mine,
-                         RunFigures& figures) {
+void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
+                         LocalResult& local, RunFigures& figures) {
   digest::Sha256 digest;
-  digest.update(mine.state.bytes());
-  const auto curves = count_all_curves(comm, job, mine);
-  const auto rank_sums = sum_all_ranks(comm, job, mine);
+  digest.update(local.state.bytes());
+  const auto curves = count_all_curves(comm, session, local);
+  const auto rank_sums = sum_all_ranks(comm, session, local);
   add_to_digest(curves, digest);
   add_to_digest(rank_sums, digest);
   if (comm.is_root()) {
-    add_curve_metrics(job, curves, figures.results);
+    add_curve_metrics(session, curves, figures.results);
     add_rank_metrics(rank_sums, figures.results);
     figures.curves = points_of(curves);
   }
-  add_best_answers(comm, job, mine, figures.results, digest);
-  add_average_precisions(comm, job, mine, figures.results, digest);
+  add_best_answers(comm, session, local, figures.results, digest);
+  add_average_precisions(comm, session, local, figures.results, digest);
   const Ordered ordered{!curves.empty(), !rank_sums.empty()};
-  for (const Subgroups& groups : job.subgroups) {
-    add_group(comm, job, mine, groups, ordered, figures, digest);
+  for (const Subgroups& groups : session.scoring.subgroups) {
+    add_group(comm, session, local, groups, ordered, figures, digest);
   }
   figures.state_digest = digest.hex();
-  if (job.config.intervals == "bootstrap") {
-    add_bootstrap(comm, job, mine, figures.results);
-    add_curve_intervals(comm, job, mine, curves, figures.results);
-    add_rank_intervals(comm, job, mine, figures.results);
+  if (session.config.intervals == "bootstrap") {
+    add_bootstrap(comm, session, local, figures.results);
+    add_curve_intervals(comm, session, local, curves, figures.results);
+    add_rank_intervals(comm, session, local, figures.results);
   }
-  if (job.config.intervals == "off") remove_intervals(figures);
+  if (session.config.intervals == "off") remove_intervals(figures);
 }
 
 }  // namespace tally::app

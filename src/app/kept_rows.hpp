@@ -10,13 +10,15 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/evaluate/again.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // Both outlive it.
-inline evaluate::KeptSamples kept_samples(const Job& job, const LoopResult& mine) {
-  return {*job.task, mine.kept, mine.first_index};
+inline evaluate::KeptSamples kept_samples(const EvaluationSession& session,
+                                          const LocalResult& local) {
+  return {*session.scoring.task, local.kept, local.first_index};
 }
 
 // Of `rows`, exchange::ScoreRows or PairRows, only one subgroup shall count: the targets of the

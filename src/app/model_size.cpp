@@ -26,44 +26,45 @@ std::int64_t least_bytes(std::int64_t file_bytes, const std::string& precision) 
   return precision == "bf16" || precision == "fp16" ? file_bytes / 2 : file_bytes;
 }
 
-void check_host(const Job& job, std::int64_t file_bytes, int local_ranks) {
+void check_host(const EvaluationSession& session, std::int64_t file_bytes, int local_ranks) {
   const auto available = available_memory_bytes();
   const auto wanted = file_bytes * local_ranks;
   if (!available || wanted <= *available) return;
   const auto of_ranks = local_ranks == 1
                             ? std::string()
                             : format(", {} with {} ranks", gigabytes(wanted), local_ranks);
-  throw Error(
-      ErrorKind::environment,
-      format("model '{}' has {}{}; this node has {} of free memory", printable(job.config.model),
-             gigabytes(file_bytes), of_ranks, gigabytes(*available)),
-      local_ranks > 1 ? "Use fewer ranks on a node, of more --threads each." : kOneDevice);
+  throw Error(ErrorKind::environment,
+              format("model '{}' has {}{}; this node has {} of free memory",
+                     printable(session.config.model), gigabytes(file_bytes), of_ranks,
+                     gigabytes(*available)),
+              local_ranks > 1 ? "Use fewer ranks on a node, of more --threads each." : kOneDevice);
 }
 
-void check_gpu(const Job& job, std::int64_t file_bytes) {
-  const auto wanted = least_bytes(file_bytes, job.config.precision);
-  const auto free_bytes = device::free_bytes(job.device);
+void check_gpu(const EvaluationSession& session, std::int64_t file_bytes) {
+  const auto wanted = least_bytes(file_bytes, session.config.precision);
+  const auto free_bytes = device::free_bytes(session.hardware.device);
   if (wanted <= free_bytes) return;
-  throw Error(ErrorKind::environment,
-              format("model '{}' takes at least {}, GPU {} ({}) has {} of free memory",
-                     printable(job.config.model), gigabytes(wanted), job.device.index,
-                     job.device.model, gigabytes(free_bytes)),
-              kOneDevice);
+  throw Error(
+      ErrorKind::environment,
+      format("model '{}' takes at least {}, GPU {} ({}) has {} of free memory",
+             printable(session.config.model), gigabytes(wanted), session.hardware.device.index,
+             session.hardware.device.model, gigabytes(free_bytes)),
+      kOneDevice);
 }
 
 }  // namespace
 
-void check_model_fits(const comm::Communicator& comm, const Job& job) {
+void check_model_fits(const comm::Communicator& comm, const EvaluationSession& session) {
   std::error_code failure;
   std::int64_t file_bytes = 0;
   if (comm.is_root()) {
-    const auto found = std::filesystem::file_size(job.config.model, failure);
+    const auto found = std::filesystem::file_size(session.config.model, failure);
     if (!failure) file_bytes = checked_cast<std::int64_t>(found);
   }
   file_bytes = comm.max(file_bytes);
   comm::agree_on(comm, [&] {
-    check_host(job, file_bytes, comm.local_world_size());
-    if (job.device.kind == DeviceKind::cuda) check_gpu(job, file_bytes);
+    check_host(session, file_bytes, comm.local_world_size());
+    if (session.hardware.device.kind == DeviceKind::cuda) check_gpu(session, file_bytes);
   });
 }
 

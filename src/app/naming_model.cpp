@@ -28,24 +28,24 @@ bool wants_number(const model::Predictor& predictor) {
 
 }  // namespace
 
-void naming_model(const Job& job, const std::function<void()>& step) {
+void naming_model(const EvaluationSession& session, const std::function<void()>& step) {
   try {
     step();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model) throw;
-    if (const auto& predictions = job.config.predictions; !predictions.empty()) {
+    if (const auto& predictions = session.config.predictions; !predictions.empty()) {
       throw Error(ErrorKind::dataset,
                   format("predictions file '{}': {}", printable(predictions), error.what()));
     }
-    const auto& info = job.data.set->info();
-    if (has_numbers_alone(info) && !wants_number(*job.model.predictor)) {
+    const auto& info = session.data.set->info();
+    if (has_numbers_alone(info) && !wants_number(*session.model.predictor)) {
       throw Error(ErrorKind::dataset,
                   format("data set '{}' has no inputs for a model, only a number for each sample "
                          "(/inputs/index)",
                          info.path.string()),
                   "Score saved results with 'tally score', or prepare it with --images.");
     }
-    const std::string model = format("model '{}'", job.config.model), what = error.what();
+    const std::string model = format("model '{}'", session.config.model), what = error.what();
     if (what.starts_with(model)) throw;  // by the predictor, which knows it
     throw Error(ErrorKind::model, format("{}: {}", model, what));
   }

@@ -2,8 +2,8 @@
 
 #include <tally/base/format.hpp>
 
-#include "job.hpp"
 #include "provenance.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 namespace {
@@ -30,12 +30,12 @@ std::string threads_text(int threads) {
   return format("{} thread{} per rank", threads, threads == 1 ? "" : "s");
 }
 
-std::string task_text(const Job& job) {
-  const auto& info = job.data.set->info();
-  const std::string& task = job.task_name;
-  if (job.task->has_units()) {
+std::string task_text(const EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  const std::string& task = session.scoring.task_name;
+  if (session.scoring.task->has_units()) {
     const bool has_documents =
-        std::holds_alternative<const tasks::DocumentTask*>(job.task->units());
+        std::holds_alternative<const tasks::DocumentTask*>(session.scoring.task->units());
     return format("{}, {} {}", task, info.num_units, has_documents ? "documents" : "questions");
   }
   if (info.num_classes == 0) return format("{}, nothing is scored", task);
@@ -58,23 +58,25 @@ std::string_view ragged_text(const std::vector<predictions::ColumnSpec>& columns
   return has_ragged ? ", and rows of any length" : "";
 }
 
-std::string predictions_text(const Job& job) {
-  const auto columns = job.task->columns();
-  return format("{}: {} in all{}", column_names(*job.task),
-                human_bytes(row_bytes_of(columns) * job.num_units), ragged_text(columns));
+std::string predictions_text(const EvaluationSession& session) {
+  const auto columns = session.scoring.task->columns();
+  return format("{}: {} in all{}", column_names(*session.scoring.task),
+                human_bytes(row_bytes_of(columns) * session.scoring.num_units),
+                ragged_text(columns));
 }
 
 // A folder that is named after the time is not this one when the run comes.
-std::string output_text(const Job& job) {
-  return job.config.output.empty() ? format("a folder of its own, such as {}", job.output)
-                                   : job.output;
+std::string output_text(const EvaluationSession& session) {
+  return session.config.output.empty()
+             ? format("a folder of its own, such as {}", session.output.folder)
+             : session.output.folder;
 }
 
 }  // namespace
 
-std::string plan_text(const Job& job, int world_size) {
-  const auto& info = job.data.set->info();
-  const auto& grid = *job.grid;
+std::string plan_text(const EvaluationSession& session, int world_size) {
+  const auto& info = session.data.set->info();
+  const auto& grid = *session.plan.grid;
   const auto line = [](std::string_view name, const std::string& value) {
     return format("  {:<14} {}\n", name, value);
   };
@@ -83,15 +85,15 @@ std::string plan_text(const Job& job, int world_size) {
   const auto share = first == last ? format("{} batch{}", first, first == 1 ? "" : "es")
                                    : format("{} to {} batches", last, first);
   std::string text = "Plan (nothing was evaluated or written)\n";
-  text +=
-      line("model", format("{} ({})", job.model.model.path, human_bytes(job.model.model.bytes)));
-  if (job.model.weights) text += line("weights", job.model.weights->path);
+  text += line("model",
+               format("{} ({})", session.model.model.path, human_bytes(session.model.model.bytes)));
+  if (session.model.weights) text += line("weights", session.model.weights->path);
   text += line("data", format("{} ({}, {})", info.path.string(), human_bytes(info.file_bytes),
                               info.integrity()));
-  text += line("task", task_text(job));
-  const auto& metrics = job.task->metrics();
+  text += line("task", task_text(session));
+  const auto& metrics = session.scoring.task->metrics();
   text += line("metrics", metrics.empty() ? "none" : format("{}", fmt::join(metrics, ", ")));
-  for (const auto& groups : job.subgroups) {
+  for (const auto& groups : session.scoring.subgroups) {
     text += line("groups",
                  format("{}: {} values", info.groups.at(groups.column).name, groups.values.size()));
   }
@@ -103,26 +105,28 @@ std::string plan_text(const Job& job, int world_size) {
   }
   text += line("ranks",
                format("{}, {} each, balance {:.3f}", world_size, share, grid.balance(world_size)));
-  text += line("device", format("{} ({}), {}", name(job.device.kind), job.device.model,
-                                threads_text(job.config.threads)));
-  text += line("precision", job.config.precision);
-  text += line("form", form_of(job));
-  for (const auto& place : device::placement_lines(job.placement.table)) {
+  text +=
+      line("device", format("{} ({}), {}", name(session.hardware.device.kind),
+                            session.hardware.device.model, threads_text(session.config.threads)));
+  text += line("precision", session.config.precision);
+  text += line("form", form_of(session));
+  for (const auto& place : device::placement_lines(session.hardware.placement.table)) {
     text += line("placement", place);
   }
-  const auto staged = job.config.stage.empty() ? "" : ", from a copy in " + job.config.stage;
-  text += line("reading", threads_text(job.read_threads) + staged);
-  text += line("reduction", format("{}{}, state {} per rank", job.reducer->description(),
-                                   job.config.check_reduction ? ", checked" : "",
-                                   human_bytes(job.task->layout()->num_bytes())));
-  text += line("predictions", predictions_text(job));
-  if (const auto kept = job.task->sample_columns(); !kept.empty()) {
-    const std::int64_t bytes = row_bytes_of(kept) * grid.samples_of(job.slice).count;
+  const auto staged =
+      session.config.stage.empty() ? "" : ", from a copy in " + session.config.stage;
+  text += line("reading", threads_text(session.plan.read_threads) + staged);
+  text += line("reduction", format("{}{}, state {} per rank", session.reducer->description(),
+                                   session.config.check_reduction ? ", checked" : "",
+                                   human_bytes(session.scoring.task->layout()->num_bytes())));
+  text += line("predictions", predictions_text(session));
+  if (const auto kept = session.scoring.task->sample_columns(); !kept.empty()) {
+    const std::int64_t bytes = row_bytes_of(kept) * grid.samples_of(session.plan.slice).count;
     text += line("kept", format("{}{} per rank until the end, beyond 64 MiB on disk",
                                 human_bytes(bytes), ragged_text(kept)));
   }
-  text += line("output", output_text(job));
-  if (!job.config.trace.empty()) text += line("trace", job.config.trace);
+  text += line("output", output_text(session));
+  if (!session.config.trace.empty()) text += line("trace", session.config.trace);
   return text;
 }
 

@@ -43,40 +43,40 @@ std::string command_line() {
 
 }  // namespace
 
-std::string digest_class(const Job& job) {
+std::string digest_class(const EvaluationSession& session) {
   std::string text;
   const auto line = [&text](std::string_view name, const auto& value) {
     text += format("{}: {}\n", name, value);
   };
-  line("device", job.device.model);
+  line("device", session.hardware.device.model);
   line("backend", model::backend_description());
-  line("precision", job.config.precision);
-  line("batch size", job.config.batch_size);
-  line("threads", job.config.threads);
-  line("batches sorted by length", job.grid->batches_per_block());
-  if (answers_of(job) != nullptr) {
-    line("longest answer", job.config.max_answer_length);
-    line("answers kept", job.config.n_best);
-    line("no answer threshold", job.config.no_answer_threshold);
+  line("precision", session.config.precision);
+  line("batch size", session.config.batch_size);
+  line("threads", session.config.threads);
+  line("batches sorted by length", session.plan.grid->batches_per_block());
+  if (answers_of(session) != nullptr) {
+    line("longest answer", session.config.max_answer_length);
+    line("answers kept", session.config.n_best);
+    line("no answer threshold", session.config.no_answer_threshold);
   }
-  line("form", form_of(job));
-  line("model", job.model.model.digest);
-  line("weights", job.model.weights ? job.model.weights->tensors_sha256 : "");
-  line("data", job.data.file.digest);
-  line("samples", job.grid->num_samples());
-  line("weights key", job.config.weights_key);
-  line("outputs", name(job.outputs));
-  line("definitions", job.config.definitions);
-  line("threshold", job.config.threshold);
-  line("label smoothing", job.config.label_smoothing);
-  line("class weights", job.class_weights_digest);
-  line("curves", job.config.curves);
-  for (const auto& note : job.routes.notes) line("normalisation", note);
-  line("card", job.model.card_digest);
-  if (job.device.kind == DeviceKind::cuda) {
-    line("driver", job.gpus.driver_version);
-    line("cuda", job.gpu_versions.cuda_runtime);
-    line("cudnn", job.gpu_versions.cudnn);
+  line("form", form_of(session));
+  line("model", session.model.model.digest);
+  line("weights", session.model.weights ? session.model.weights->tensors_sha256 : "");
+  line("data", session.data.file.digest);
+  line("samples", session.plan.grid->num_samples());
+  line("weights key", session.config.weights_key);
+  line("outputs", name(session.scoring.outputs));
+  line("definitions", session.config.definitions);
+  line("threshold", session.config.threshold);
+  line("label smoothing", session.config.label_smoothing);
+  line("class weights", session.scoring.class_weights_digest);
+  line("curves", session.config.curves);
+  for (const auto& note : session.execution.routes.notes) line("normalisation", note);
+  line("card", session.model.card_digest);
+  if (session.hardware.device.kind == DeviceKind::cuda) {
+    line("driver", session.hardware.gpus.driver_version);
+    line("cuda", session.hardware.gpu_versions.cuda_runtime);
+    line("cudnn", session.hardware.gpu_versions.cudnn);
     const char* tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
     line("tf32 override", tf32 == nullptr ? "" : tf32);
   }
@@ -84,18 +84,18 @@ std::string digest_class(const Job& job) {
     const char* value = std::getenv(variable);
     line(variable, value == nullptr ? "" : value);
   }
-  line("state", job.task->layout()->description());
+  line("state", session.scoring.task->layout()->description());
   // Those that need an order of scores have no part in the State.
-  for (const auto& metric : job.task->metrics()) line("metric", metric);
-  for (const auto& column : job.task->columns()) line("column", column.name);
+  for (const auto& metric : session.scoring.task->metrics()) line("metric", metric);
+  for (const auto& column : session.scoring.task->columns()) line("column", column.name);
   return digest::sha256_hex(text);
 }
 
-std::string form_of(const Job& job) {
-  const auto& card = job.model.predictor->card();
-  if (!job.config.predictions.empty()) return "saved predictions";
+std::string form_of(const EvaluationSession& session) {
+  const auto& card = session.model.predictor->card();
+  if (!session.config.predictions.empty()) return "saved predictions";
   if (card && card->package) return format("compiled package, {}", card->package->precision);
-  const std::string form = job.model.predictor->form();
+  const std::string form = session.model.predictor->form();
   return form.empty() ? "TorchScript" : "TorchScript, " + form;
 }
 

@@ -7,18 +7,18 @@
 
 #include <tally/comm/communicator.hpp>
 
-#include "job.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // What equal digests are promised for, as a hash: processor and instruction set, LibTorch, batch
 // size, threads per rank, model, data, and everything that decides what is counted and saved.
-std::string digest_class(const Job& job);
+std::string digest_class(const EvaluationSession& session);
 
 // Versions, launcher, host, command: (name, value) for the report.
 std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm);
 
 // "TorchScript, oneDNN Graph", or "compiled package, bf16".
-std::string form_of(const Job& job);
+std::string form_of(const EvaluationSession& session);
 
 }  // namespace tally::app

@@ -14,29 +14,29 @@ namespace {
 using predictions::RecordBatch;
 using tasks::AnswerCandidates;
 
-std::vector<predictions::ColumnSpec> text_columns(const Job& job) {
-  if (job.task->columns().empty()) return {};
+std::vector<predictions::ColumnSpec> text_columns(const EvaluationSession& session) {
+  if (session.scoring.task->columns().empty()) return {};
   return {{"predictions.json", DType::u8, {}, true}, {"nbest.json", DType::u8, {}, true}};
 }
 
-bool wants_best(const Job& job) {
-  return std::ranges::any_of(job.task->metrics(),
+bool wants_best(const EvaluationSession& session) {
+  return std::ranges::any_of(session.scoring.task->metrics(),
                              [](const std::string& name) { return name.starts_with("best_"); });
 }
 
 }  // namespace
 
-const tasks::AnswerTask* answers_of(const Job& job) {
-  const tasks::UnitTask units = job.task->units();
+const tasks::AnswerTask* answers_of(const EvaluationSession& session) {
+  const tasks::UnitTask units = session.scoring.task->units();
   const auto* const found = std::get_if<const tasks::AnswerTask*>(&units);
   return found == nullptr ? nullptr : *found;
 }
 
-Questions::Questions(Job& job, LoopResult& mine)
-    : job_(job),
-      task_(*answers_of(job)),
-      mine_(mine),
-      texts_(text_columns(job), spill_folder(job.config), kLogMemoryBytes) {}
+Questions::Questions(EvaluationSession& session, LocalResult& local)
+    : session_(session),
+      task_(*answers_of(session)),
+      local_(local),
+      texts_(text_columns(session), spill_folder(session.config), kLogMemoryBytes) {}
 
 std::vector<UnitSample<AnswerCandidates>> Questions::samples_in(const RecordBatch& window) const {
   std::vector<UnitSample<AnswerCandidates>> samples;
@@ -61,11 +61,11 @@ AnswerCandidates Questions::unpack(std::span<const std::byte> bytes) const {
 
 void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::int64_t /*cut*/,
                       predictions::PredictionLog& log, predictions::PredictionLog& kept) {
-  const QuestionTexts texts(*job_.data.set, parts.front().unit, std::ssize(parts));
+  const QuestionTexts texts(*session_.data.set, parts.front().unit, std::ssize(parts));
   for (const auto& [unit, candidates] : parts) {
     const tasks::Question question = texts.question(unit);
     const tasks::Answer answer = answer_of(candidates, question, task_.policy());
-    task_.count({&answer.row, 1}, mine_.state);
+    task_.count({&answer.row, 1}, local_.state);
     keep_margin(answer);
     // One by one: texts may be long, and the logs know where to put them.
     RecordBatch record, row, lines;
@@ -79,14 +79,14 @@ void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::in
   }
 }
 
-void Questions::finish() { mine_.texts.emplace(std::move(texts_)); }
+void Questions::finish() { local_.texts.emplace(std::move(texts_)); }
 
 void Questions::keep_margin(const tasks::Answer& answer) {
-  if (!wants_best(job_)) return;
+  if (!wants_best(session_)) return;
   // Without scores it is wrong at every threshold: so is one that has an answer and gets none.
   const bool can_only_be_wrong = answer.row.has_answer || !answer.row.finite;
-  mine_.margins.push_back({answer.no_answer_margin, answer.span_f1, answer.span_exact ? 1 : 0,
-                           can_only_be_wrong ? 1 : 0});
+  local_.margins.push_back({answer.no_answer_margin, answer.span_f1, answer.span_exact ? 1 : 0,
+                            can_only_be_wrong ? 1 : 0});
 }
 
 void Questions::append_lines(const tasks::Question& question, const tasks::Answer& answer,
@@ -106,15 +106,15 @@ void Questions::append_lines(const tasks::Question& question, const tasks::Answe
   ++lines.num_rows;
 }
 
-void add_best_answers(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-                      metrics::Results& results, digest::Sha256& digest) {
-  if (answers_of(job) == nullptr || !wants_best(job)) return;
-  auto margins = exchange::gather_margins(comm, mine.margins);
+void add_best_answers(const comm::Communicator& comm, const EvaluationSession& session,
+                      const LocalResult& local, metrics::Results& results, digest::Sha256& digest) {
+  if (answers_of(session) == nullptr || !wants_best(session)) return;
+  auto margins = exchange::gather_margins(comm, local.margins);
   if (!comm.is_root()) return;
   digest.update(std::as_bytes(std::span(margins)));
   const auto best = exchange::best_thresholds(std::move(margins));
   const auto add = [&](const char* name, const exchange::BestThreshold& found) {
-    if (!metrics::contains(job.task->metrics(), name)) return;
+    if (!metrics::contains(session.scoring.task->metrics(), name)) return;
     metrics::MetricValue value{.name = name, .value = found.value};
     value.threshold = {.score = std::nullopt, .margin = found.threshold};
     results.metrics.push_back(std::move(value));

@@ -11,15 +11,16 @@
 #include <tally/predictions/log.hpp>
 #include <tally/tasks/answers.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 #include "unit_join.hpp"
 
 namespace tally::app {
 
 // Of a task whose units are questions to be answered; null for another.
-const tasks::AnswerTask* answers_of(const Job& job);
+const tasks::AnswerTask* answers_of(const EvaluationSession& session);
 
-// Columns of LoopResult::texts, each a JSON file of the result: its lines, without the brackets.
+// Columns of LocalResult::texts, each a JSON file of the result: its lines, without the brackets.
 inline constexpr std::int64_t kPredictionsText = 0;
 inline constexpr std::int64_t kNbestText = 1;
 
@@ -29,7 +30,7 @@ class Questions {
   using Found = tasks::AnswerCandidates;
   static constexpr std::string_view kOne = "question", kMany = "questions";
 
-  Questions(Job& job, LoopResult& mine);
+  Questions(EvaluationSession& session, LocalResult& local);
 
   const tasks::AnswerTask& task() const { return task_; }
   std::vector<UnitSample<Found>> samples_in(const predictions::RecordBatch& window) const;
@@ -46,15 +47,15 @@ class Questions {
   void append_lines(const tasks::Question& question, const tasks::Answer& answer,
                     const Found& candidates, predictions::RecordBatch& lines) const;
 
-  Job& job_;
+  EvaluationSession& session_;
   const tasks::AnswerTask& task_;
-  LoopResult& mine_;
+  LocalResult& local_;
   predictions::PredictionLog texts_;
 };
 
 // Collective. The figures at the best threshold for no answer, where they are wanted, on rank 0;
 // what they are made of goes into the digest there.
-void add_best_answers(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-                      metrics::Results& results, digest::Sha256& digest);
+void add_best_answers(const comm::Communicator& comm, const EvaluationSession& session,
+                      const LocalResult& local, metrics::Results& results, digest::Sha256& digest);
 
 }  // namespace tally::app

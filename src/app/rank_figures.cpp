@@ -33,12 +33,13 @@ std::int64_t sample_bytes(const data::DataSetInfo& info) {
   return bytes;
 }
 
-Figures figures_of(const Job& job, const LoopResult& mine, const Phases& phases) {
-  const auto& found = mine.findings;
+Figures figures_of(const EvaluationSession& session, const LocalResult& local,
+                   const Phases& phases) {
+  const auto& found = local.loop.findings;
   return {.samples = found.samples,
           .first_batch_samples = found.first_batch_samples,
-          .bytes_read = mine.bytes_read,
-          .bytes_needed = found.samples * sample_bytes(job.data.set->info()),
+          .bytes_read = local.loop.bytes_read,
+          .bytes_needed = found.samples * sample_bytes(session.data.set->info()),
           .loop = {.total_s = found.total_s,
                    .wait_s = found.wait_s,
                    .prepare_s = found.prepare_s,
@@ -46,17 +47,17 @@ Figures figures_of(const Job& job, const LoopResult& mine, const Phases& phases)
                    .metrics_s = found.score_s,
                    .device_wait_s = found.device_wait_s},
           .first_batch_s = found.first_batch_s,
-          .read_s = mine.read_s,
+          .read_s = local.loop.read_s,
           .wait_s = found.wait_s,
           .compute_s = found.prepare_s + found.predict_s + found.score_s + found.device_wait_s,
           .wait_for_ranks_s = phases.seconds_of("wait_for_ranks"),
-          .energy_j = mine.energy_j.value_or(std::numeric_limits<double>::quiet_NaN())};
+          .energy_j = local.loop.energy_j.value_or(std::numeric_limits<double>::quiet_NaN())};
 }
 
-std::vector<Figures> gather_figures(const comm::Communicator& comm, const Figures& mine) {
+std::vector<Figures> gather_figures(const comm::Communicator& comm, const Figures& local) {
   const std::vector<std::int64_t> one_each(to_size(comm.world_size()), 1);
   std::vector<Figures> all(comm.is_root() ? one_each.size() : 0);
-  comm.gather_rows(std::as_bytes(std::span(&mine, 1)), sizeof(Figures), one_each,
+  comm.gather_rows(std::as_bytes(std::span(&local, 1)), sizeof(Figures), one_each,
                    std::as_writable_bytes(std::span(all)));
   return all;
 }
@@ -75,15 +76,16 @@ std::optional<double> steady_rate(const std::vector<Figures>& ranks) {
 
 }  // namespace
 
-void add_ranks(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-               const Phases& phases, report::RunReport& report) {
-  const auto all = gather_figures(comm, figures_of(job, mine, phases));
+void add_ranks(const comm::Communicator& comm, const EvaluationSession& session,
+               const LocalResult& local, const Phases& phases, report::RunReport& report) {
+  const auto all = gather_figures(comm, figures_of(session, local, phases));
   const auto hosts = comm.gather(host_name());
-  const auto devices = comm.gather(format("{}: {}", name(job.device.kind), job.device.model));
+  const auto devices = comm.gather(
+      format("{}: {}", name(session.hardware.device.kind), session.hardware.device.model));
   std::set<std::string> counted;  // GPUs whose energy a rank has already
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const Figures& from = all[rank];
-    const std::string& gpu = job.placement.table[rank].choice.device.uuid;
+    const std::string& gpu = session.hardware.placement.table[rank].choice.device.uuid;
     const bool is_known = !std::isnan(from.energy_j) && counted.insert(gpu).second;
     report.ranks.push_back({.rank = static_cast<int>(rank),
                             .host = hosts[rank],

@@ -6,14 +6,15 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/report/run_report.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
 #include "phases.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // Collective. Fills `ranks` and the steady rate of the report, and names slow ranks in a note; on
 // rank 0.
-void add_ranks(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-               const Phases& phases, report::RunReport& report);
+void add_ranks(const comm::Communicator& comm, const EvaluationSession& session,
+               const LocalResult& local, const Phases& phases, report::RunReport& report);
 
 }  // namespace tally::app

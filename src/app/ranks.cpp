@@ -13,12 +13,14 @@ namespace {
 
 constexpr const char* kSpearman = "spearman";
 
-bool is_wanted(const Job& job) { return metrics::contains(job.task->metrics(), kSpearman); }
+bool is_wanted(const EvaluationSession& session) {
+  return metrics::contains(session.scoring.task->metrics(), kSpearman);
+}
 
-exchange::PairRows rows_of(const Job& job, const LoopResult& mine) {
-  const evaluate::KeptSamples kept = kept_samples(job, mine);
+exchange::PairRows rows_of(const EvaluationSession& session, const LocalResult& local) {
+  const evaluate::KeptSamples kept = kept_samples(session, local);
   return {.num_rows = kept.log.num_rows(),
-          .num_outputs = job.task->num_pair_outputs(),
+          .num_outputs = session.scoring.task->num_pair_outputs(),
           .first_index = kept.first_index,
           .read = [kept](std::int64_t first, std::int64_t count, std::span<float> predictions,
                          std::span<float> targets) {
@@ -30,17 +32,19 @@ exchange::PairRows rows_of(const Job& job, const LoopResult& mine) {
 
 }  // namespace
 
-std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm, const Job& job,
-                                              const LoopResult& mine) {
-  if (!is_wanted(job)) return {};
-  return exchange::sum_ranks(comm, rows_of(job, mine));
+std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm,
+                                              const EvaluationSession& session,
+                                              const LocalResult& local) {
+  if (!is_wanted(session)) return {};
+  return exchange::sum_ranks(comm, rows_of(session, local));
 }
 
-std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm, const Job& job,
-                                             const LoopResult& mine,
+std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm,
+                                             const EvaluationSession& session,
+                                             const LocalResult& local,
                                              const std::vector<std::int32_t>& codes,
                                              std::int32_t code) {
-  exchange::PairRows rows = rows_of(job, mine);
+  exchange::PairRows rows = rows_of(session, local);
   count_only(codes, code, std::numeric_limits<float>::quiet_NaN(), rows);
   return exchange::sum_ranks(comm, rows);
 }
@@ -53,17 +57,17 @@ void add_rank_metrics(const std::vector<exchange::RankSums>& sums, metrics::Resu
   }
 }
 
-void add_rank_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-                        metrics::Results& results) {
-  if (!is_wanted(job)) return;
+void add_rank_intervals(const comm::Communicator& comm, const EvaluationSession& session,
+                        const LocalResult& local, metrics::Results& results) {
+  if (!is_wanted(session)) return;
   Replicates replicates;
   for (const auto& of_replicate : exchange::bootstrap_ranks(
-           comm, rows_of(job, mine), static_cast<std::uint64_t>(job.config.seed),
-           job.config.bootstrap_replicas)) {
+           comm, rows_of(session, local), static_cast<std::uint64_t>(session.config.seed),
+           session.config.bootstrap_replicas)) {
     if (const auto value = exchange::mean_spearman(of_replicate))
       replicates[kSpearman].push_back(*value);
   }
-  add_intervals(job, replicates, results);
+  add_intervals(session, replicates, results);
 }
 
 }  // namespace tally::app

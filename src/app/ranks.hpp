@@ -8,17 +8,20 @@
 #include <tally/exchange/rank_correlation.hpp>
 #include <tally/metrics/results.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // Collective. The sums of ranks of the whole run, one per output, on every rank; none where the
 // metric is not wanted. With `codes` and a `code`: of the samples of one subgroup. What it throws
 // must end the job.
-std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm, const Job& job,
-                                              const LoopResult& mine);
-std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm, const Job& job,
-                                             const LoopResult& mine,
+std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm,
+                                              const EvaluationSession& session,
+                                              const LocalResult& local);
+std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm,
+                                             const EvaluationSession& session,
+                                             const LocalResult& local,
                                              const std::vector<std::int32_t>& codes,
                                              std::int32_t code);
 
@@ -26,7 +29,7 @@ std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm, con
 void add_rank_metrics(const std::vector<exchange::RankSums>& sums, metrics::Results& results);
 
 // Collective. An interval for it, on rank 0.
-void add_rank_intervals(const comm::Communicator& comm, const Job& job, const LoopResult& mine,
-                        metrics::Results& results);
+void add_rank_intervals(const comm::Communicator& comm, const EvaluationSession& session,
+                        const LocalResult& local, metrics::Results& results);
 
 }  // namespace tally::app

@@ -15,12 +15,14 @@ int read_threads_for(const config::RunConfig& config, const device::Device& devi
       std::clamp<std::int64_t>(std::ssize(device::usable_cores()) / local_world_size, 1, kMost));
 }
 
-std::int64_t batches_per_block(Job& job) {
-  const auto& info = job.data.set->info();
-  if (!info.lengths || !job.task->takes_any_order() || job.config.bucket_batches == 1) return 1;
-  const auto& card = job.model.predictor->card();
+std::int64_t batches_per_block(EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  if (!info.lengths || !session.scoring.task->takes_any_order() ||
+      session.config.bucket_batches == 1)
+    return 1;
+  const auto& card = session.model.predictor->card();
   if (!card) {
-    job.notes.emplace_back(
+    session.notes.emplace_back(
         "padding is computed: the model has no card that says it takes sequences of any length");
     return 1;
   }
@@ -30,8 +32,8 @@ std::int64_t batches_per_block(Job& job) {
            (wanted->shape.size() > 1 && wanted->shape[1] < 0);
   });
   if (!takes_any_length) return 1;
-  const plan::BatchGrid all(num_samples(job), job.config.batch_size);
-  return std::clamp<std::int64_t>(job.config.bucket_batches, 1,
+  const plan::BatchGrid all(num_samples(session), session.config.batch_size);
+  return std::clamp<std::int64_t>(session.config.bucket_batches, 1,
                                   std::max<std::int64_t>(all.num_batches(), 1));
 }
 

@@ -56,53 +56,55 @@ void sum_together(comm::Reducer& reducer, std::vector<exact::State>& states) {
 
 }  // namespace
 
-void place_ranks(const comm::Communicator& comm, Job& job) {
-  const auto request = device_request(job.config.device);
+void place_ranks(const comm::Communicator& comm, EvaluationSession& session) {
+  const auto request = device_request(session.config.device);
   device::Choice mine;
   comm::agree_on(comm, [&] {
-    if (request != device::DeviceRequest::cpu) job.gpus = device::list_gpus();
-    mine = device::choose(request, comm.local_rank(), job.gpus);
+    if (request != device::DeviceRequest::cpu) session.hardware.gpus = device::list_gpus();
+    mine = device::choose(request, comm.local_rank(), session.hardware.gpus);
   });
-  job.placement = comm::agree_on_placement(comm, request, mine);
-  job.device = mine.device;
-  if (const auto note = device::expected_gpu_note(mine, variable)) job.notes.push_back(*note);
+  session.hardware.placement = comm::agree_on_placement(comm, request, mine);
+  session.hardware.device = mine.device;
+  if (const auto note = device::expected_gpu_note(mine, variable)) session.notes.push_back(*note);
 }
 
-void choose_reducer(const comm::Communicator& comm, Job& job) {
-  auto request = reduce_request(job.config.reduce);
-  if (request == comm::ReduceRequest::automatic && job.placement.shares_a_gpu) {
+void choose_reducer(const comm::Communicator& comm, EvaluationSession& session) {
+  auto request = reduce_request(session.config.reduce);
+  if (request == comm::ReduceRequest::automatic && session.hardware.placement.shares_a_gpu) {
     request = comm::ReduceRequest::mpi;
-    job.notes.emplace_back("ranks share a GPU, where NCCL does not work: MPI adds up the results");
+    session.notes.emplace_back(
+        "ranks share a GPU, where NCCL does not work: MPI adds up the results");
   }
-  job.reducer = comm::make_reducer(request, job.device, comm);
+  session.reducer = comm::make_reducer(request, session.hardware.device, comm);
 }
 
-void reduce(const comm::Communicator& comm, const Job& job, exact::State& state) {
-  if (job.config.check_reduction) {
-    comm::sum_checked(*job.reducer, comm, state);
+void reduce(const comm::Communicator& comm, const EvaluationSession& session, exact::State& state) {
+  if (session.config.check_reduction) {
+    comm::sum_checked(*session.reducer, comm, state);
   } else {
-    job.reducer->sum(state.values());
+    session.reducer->sum(state.values());
   }
 }
 
-void reduce_all(const comm::Communicator& comm, const Job& job, std::vector<exact::State>& states) {
-  if (job.config.check_reduction) {
-    for (exact::State& state : states) comm::sum_checked(*job.reducer, comm, state);
+void reduce_all(const comm::Communicator& comm, const EvaluationSession& session,
+                std::vector<exact::State>& states) {
+  if (session.config.check_reduction) {
+    for (exact::State& state : states) comm::sum_checked(*session.reducer, comm, state);
   } else {
-    sum_together(*job.reducer, states);
+    sum_together(*session.reducer, states);
   }
   for (exact::State& state : states) state.canonicalise();
 }
 
-std::vector<std::pair<std::string, std::string>> device_facts(const Job& job) {
-  if (job.device.kind != DeviceKind::cuda) return {};
+std::vector<std::pair<std::string, std::string>> device_facts(const EvaluationSession& session) {
+  if (session.hardware.device.kind != DeviceKind::cuda) return {};
   std::vector<std::pair<std::string, std::string>> facts{
-      {"cuda_driver", device::cuda_version_text(job.gpus.driver_version)},
-      {"cuda_runtime", device::cuda_version_text(job.gpus.runtime_version)},
-      {"cudnn", std::to_string(job.gpu_versions.cudnn)},
-      {"reducer", job.reducer->description()},
-      {"cuda_graph", job.model.predictor->is_replayed() ? "replayed" : "not used"}};
-  if (job.reducer->name() == "nccl") {
+      {"cuda_driver", device::cuda_version_text(session.hardware.gpus.driver_version)},
+      {"cuda_runtime", device::cuda_version_text(session.hardware.gpus.runtime_version)},
+      {"cudnn", std::to_string(session.hardware.gpu_versions.cudnn)},
+      {"reducer", session.reducer->description()},
+      {"cuda_graph", session.model.predictor->is_replayed() ? "replayed" : "not used"}};
+  if (session.reducer->name() == "nccl") {
     const auto variables = nccl_variables();
     facts.insert(facts.end(), variables.begin(), variables.end());
   }

@@ -8,26 +8,27 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/exact/state.hpp>
 
-#include "job.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // Collective. Fills device, gpus and placement of `job` by --device; throws comm::AgreedFailure
 // (environment) in seconds where the ranks' devices do not go together.
-void place_ranks(const comm::Communicator& comm, Job& job);
+void place_ranks(const comm::Communicator& comm, EvaluationSession& session);
 
 // Collective. The reducer of --reduce for a job that is placed. Throws comm::AgreedFailure
 // (environment).
-void choose_reducer(const comm::Communicator& comm, Job& job);
+void choose_reducer(const comm::Communicator& comm, EvaluationSession& session);
 
 // Collective. `state` becomes that of the whole run, on every rank; with --check-reduction added up
 // twice and compared. Throws comm::AgreedFailure.
-void reduce(const comm::Communicator& comm, const Job& job, exact::State& state);
+void reduce(const comm::Communicator& comm, const EvaluationSession& session, exact::State& state);
 // Collective. The same for several states of one layout, which are canonical then; as many on every
 // rank.
-void reduce_all(const comm::Communicator& comm, const Job& job, std::vector<exact::State>& states);
+void reduce_all(const comm::Communicator& comm, const EvaluationSession& session,
+                std::vector<exact::State>& states);
 
 // Versions and settings of what adds up, and of what computes on a GPU: for the report.
-std::vector<std::pair<std::string, std::string>> device_facts(const Job& job);
+std::vector<std::pair<std::string, std::string>> device_facts(const EvaluationSession& session);
 
 }  // namespace tally::app

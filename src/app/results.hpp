@@ -11,8 +11,9 @@
 #include <tally/predictions/writer.hpp>
 #include <tally/report/run_report.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
 #include "phases.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
@@ -28,12 +29,13 @@ struct RunFigures {
 // Collective. Adds up what the ranks counted. Throws comm::AgreedFailure on all ranks: numeric
 // where outputs were not finite and --on-nan does not allow it, internal when the evidence is not
 // that of every sample exactly once.
-RunFigures merge_results(const comm::Communicator& comm, const Job& job, LoopResult& mine);
+RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession& session,
+                         LocalResult& local);
 
 // Collective. What is computed of kept samples: figures by subgroup, intervals. What it throws must
 // end the job.
-void add_figures_of_kept(const comm::Communicator& comm, const Job& job, LoopResult& mine,
-                         RunFigures& figures);
+void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
+                         LocalResult& local, RunFigures& figures);
 
 // predictions.h5 under its temporary name, complete but for its attributes; JSON files under
 // theirs.
@@ -45,16 +47,18 @@ struct SavedPredictions {
 
 // Collective. Brings all ranks' records to rank 0, which writes them to disk; none on other ranks
 // and where nothing is saved. What it throws must end the whole job.
-std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm, const Job& job,
-                                                   const LoopResult& mine,
+std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm,
+                                                   const EvaluationSession& session,
+                                                   const LocalResult& local,
                                                    const std::filesystem::path& path);
 
 // The attributes of predictions.h5: what it was made from, and how its rows were scored.
-std::map<std::string, std::string> prediction_attributes(const Job& job, const std::string& digest);
+std::map<std::string, std::string> prediction_attributes(const EvaluationSession& session,
+                                                         const std::string& digest);
 
 // Collective. Everything the report says, complete on rank 0.
-report::RunReport make_report(const comm::Communicator& comm, const Job& job,
-                              const LoopResult& mine, const RunFigures& figures,
+report::RunReport make_report(const comm::Communicator& comm, const EvaluationSession& session,
+                              const LocalResult& local, const RunFigures& figures,
                               const Phases& phases);
 
 }  // namespace tally::app

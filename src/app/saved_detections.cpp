@@ -17,9 +17,9 @@
 #include <tally/predictions/open_predictions.hpp>
 
 #include "coco_results.hpp"
-#include "job.hpp"
 #include "listed_ids.hpp"
 #include "saved_scores.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 namespace {
@@ -205,13 +205,15 @@ SavedDetections read_detections(const std::string& path, data::DataSet& data_set
   return saved;
 }
 
-std::vector<SavedDetection> share_detections(const comm::Communicator& comm, Job& job) {
-  const std::vector<SavedDetection> held = std::exchange(job.saved_detections->all, {});
+std::vector<SavedDetection> share_detections(const comm::Communicator& comm,
+                                             EvaluationSession& session) {
+  const std::vector<SavedDetection> held = std::exchange(session.saved.detections->all, {});
   const std::span<const SavedDetection> all(held);
   std::vector<std::int64_t> counts;
   std::size_t num_sent = 0;
   for (int rank = 0; rank < comm.world_size(); ++rank) {
-    const auto samples = job.grid->samples_of(job.grid->slice_of(rank, comm.world_size()));
+    const auto samples =
+        session.plan.grid->samples_of(session.plan.grid->slice_of(rank, comm.world_size()));
     const auto end = std::ranges::lower_bound(all, samples.end(), {}, &SavedDetection::image);
     const auto until = std::max(num_sent, to_size(end - all.begin()));
     counts.push_back(std::ssize(all.subspan(num_sent, until - num_sent)));

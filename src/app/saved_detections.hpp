@@ -12,7 +12,7 @@
 
 namespace tally::app {
 
-struct Job;
+struct EvaluationSession;
 
 struct SavedDetection {
   std::int64_t image = 0;  // index of its sample
@@ -35,6 +35,7 @@ SavedDetections read_detections(const std::string& path, data::DataSet& data_set
 
 // Collective. Those of this rank's images, of what rank 0 has read and holds no longer. Throws
 // comm::AgreedFailure.
-std::vector<SavedDetection> share_detections(const comm::Communicator& comm, Job& job);
+std::vector<SavedDetection> share_detections(const comm::Communicator& comm,
+                                             EvaluationSession& session);
 
 }  // namespace tally::app

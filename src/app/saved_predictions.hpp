@@ -7,14 +7,14 @@
 
 namespace tally::app {
 
-struct Job;
+struct EvaluationSession;
 
 // Collective. In place of load_model(): what --predictions names becomes the job's model and input,
 // or its texts, detections or units. Throws comm::AgreedFailure.
-void take_predictions(const comm::Communicator& comm, Job& job);
+void take_predictions(const comm::Communicator& comm, EvaluationSession& session);
 
 // Whether the job scores units that were saved: then its samples are units.
-bool scores_units(const Job& job);
+bool scores_units(const EvaluationSession& session);
 
 // "documents" or "questions".
 std::string_view unit_word(std::string_view task);

@@ -12,9 +12,9 @@
 #include <tally/data/ragged.hpp>
 
 #include "listed_ids.hpp"
+#include "local_result.hpp"
 #include "question_texts.hpp"
 #include "questions.hpp"
-#include "run_loop.hpp"
 #include "saved_scores.hpp"
 
 namespace tally::app {
@@ -24,21 +24,21 @@ std::string listed_of(const std::vector<std::string>& ids, std::int64_t count) {
   return listed(ids, std::ssize(ids) == count);
 }
 
-void add_note(Job& job, std::string note) {
+void add_note(EvaluationSession& session, std::string note) {
   log::note(note);
-  job.notes.push_back(std::move(note));
+  session.notes.push_back(std::move(note));
 }
 
 // One rank's questions.
 class TextScorer {
  public:
-  TextScorer(Job& job, LoopResult& result, IdsFound& ids)
-      : job_(job), task_(*answers_of(job)), result_(result), ids_(ids) {
-    ids_.is_asked.assign(job.saved_texts->size(), 0);
+  TextScorer(EvaluationSession& session, LocalResult& result, IdsFound& ids)
+      : session_(session), task_(*answers_of(session)), result_(result), ids_(ids) {
+    ids_.is_asked.assign(session.saved.texts->size(), 0);
   }
 
   void score(plan::SampleRange units) {
-    const QuestionTexts texts(*job_.data.set, units.first, units.count);
+    const QuestionTexts texts(*session_.data.set, units.first, units.count);
     predictions::RecordBatch records, kept;
     for (std::int64_t unit = units.first; unit < units.end(); ++unit) {
       const tasks::Question question = texts.question(unit);
@@ -58,9 +58,9 @@ class TextScorer {
  private:
   // A question without a text counts as wrong, also one that has no answer: nobody said so.
   tasks::Answer answer_to(const tasks::Question& question) {
-    if (const auto place = place_of(*job_.saved_texts, question.id)) {
+    if (const auto place = place_of(*session_.saved.texts, question.id)) {
       ids_.is_asked[*place] = 1;
-      return answer_of((*job_.saved_texts)[*place].second, question, task_.policy());
+      return answer_of((*session_.saved.texts)[*place].second, question, task_.policy());
     }
     ++ids_.num_missing;
     if (ids_.first_missing.size() < kIdsListed) ids_.first_missing.emplace_back(question.id);
@@ -70,49 +70,51 @@ class TextScorer {
     return none;
   }
 
-  Job& job_;
+  EvaluationSession& session_;
   const tasks::AnswerTask& task_;
-  LoopResult& result_;
+  LocalResult& result_;
   IdsFound& ids_;
 };
 
 // Says which texts the questions `units` ask for.
-void mark_asked(Job& job, plan::SampleRange units, IdsFound& ids) {
-  const auto asked = data::read_ragged(*job.data.set, "/units/id", units.first, units.count);
+void mark_asked(EvaluationSession& session, plan::SampleRange units, IdsFound& ids) {
+  const auto asked = data::read_ragged(*session.data.set, "/units/id", units.first, units.count);
   for (std::int64_t i = 0; i < units.count; ++i) {
-    if (const auto place = place_of(*job.saved_texts, asked.text(i))) ids.is_asked[*place] = 1;
+    if (const auto place = place_of(*session.saved.texts, asked.text(i))) ids.is_asked[*place] = 1;
   }
 }
 
 // Behind --limit: they are not scored, but no foreign ones. Each rank looks at some.
-void mark_unscored(const comm::Communicator& comm, Job& job, IdsFound& ids) {
+void mark_unscored(const comm::Communicator& comm, EvaluationSession& session, IdsFound& ids) {
   constexpr std::int64_t kPiece = 256;
-  const std::int64_t all = job.data.set->info().num_units;
-  const std::int64_t begin = job.grid->num_samples() + comm.rank() * kPiece;
+  const std::int64_t all = session.data.set->info().num_units;
+  const std::int64_t begin = session.plan.grid->num_samples() + comm.rank() * kPiece;
   for (std::int64_t first = begin; first < all; first += kPiece * comm.world_size()) {
-    mark_asked(job, {first, std::min(kPiece, all - first)}, ids);
+    mark_asked(session, {first, std::min(kPiece, all - first)}, ids);
   }
 }
 
 }  // namespace
 
-LoopResult score_texts(Job& job, evaluate::Observer& observer, IdsFound& ids) {
-  LoopResult result = fresh_result(job, job.task->columns(), job.task->kept_columns());
-  TextScorer scorer(job, result, ids);
-  for (std::int64_t batch = job.slice.first; batch < job.slice.end(); ++batch) {
-    const plan::SampleRange units = job.grid->samples_of(batch);
+LocalResult score_texts(EvaluationSession& session, evaluate::Observer& observer, IdsFound& ids) {
+  LocalResult result =
+      empty_result(session, session.scoring.task->columns(), session.scoring.task->kept_columns());
+  TextScorer scorer(session, result, ids);
+  for (std::int64_t batch = session.plan.slice.first; batch < session.plan.slice.end(); ++batch) {
+    const plan::SampleRange units = session.plan.grid->samples_of(batch);
     scorer.score(units);
-    result.findings.samples += units.count;
-    observer.batch_done(result.findings.samples, result.state);
+    result.loop.findings.samples += units.count;
+    observer.batch_done(result.loop.findings.samples, result.state);
   }
   return result;
 }
 
-report::IdMatch match_ids(const comm::Communicator& comm, Job& job, IdsFound& mine) {
+report::IdMatch match_ids(const comm::Communicator& comm, EvaluationSession& session,
+                          IdsFound& local) {
   report::IdMatch match;
-  comm::agree_on(comm, [&] { mark_unscored(comm, job, mine); });
-  comm.sum_in_place(mine.is_asked);
-  const nlohmann::json missing{{"count", mine.num_missing}, {"first", mine.first_missing}};
+  comm::agree_on(comm, [&] { mark_unscored(comm, session, local); });
+  comm.sum_in_place(local.is_asked);
+  const nlohmann::json missing{{"count", local.num_missing}, {"first", local.first_missing}};
   for (const std::string& of_rank :
        comm.gather(missing.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
     const auto found = nlohmann::json::parse(of_rank);
@@ -120,21 +122,22 @@ report::IdMatch match_ids(const comm::Communicator& comm, Job& job, IdsFound& mi
     for (const auto& id : found["first"]) match.first_missing.push_back(id.get<std::string>());
   }
   match.first_missing.resize(std::min(match.first_missing.size(), kIdsListed));
-  auto asked = mine.is_asked.begin();
-  for (const auto& [id, text] : *job.saved_texts) {
+  auto asked = local.is_asked.begin();
+  for (const auto& [id, text] : *session.saved.texts) {
     if (*asked++ > 0) continue;
     ++match.num_foreign;
     if (match.first_foreign.size() < kIdsListed) match.first_foreign.push_back(id);
   }
   if (!comm.is_root()) return match;
   if (match.num_foreign > 0) {
-    add_note(job, format("{} predictions are for ids that the data set does not have, and do not "
-                         "count: {}",
-                         match.num_foreign, listed_of(match.first_foreign, match.num_foreign)));
+    add_note(session,
+             format("{} predictions are for ids that the data set does not have, and do not "
+                    "count: {}",
+                    match.num_foreign, listed_of(match.first_foreign, match.num_foreign)));
   }
   if (match.num_missing > 0) {
-    add_note(job, format("{} questions have no prediction, and count as wrong: {}",
-                         match.num_missing, listed_of(match.first_missing, match.num_missing)));
+    add_note(session, format("{} questions have no prediction, and count as wrong: {}",
+                             match.num_missing, listed_of(match.first_missing, match.num_missing)));
   }
   return match;
 }

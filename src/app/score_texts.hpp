@@ -10,7 +10,8 @@
 #include <tally/evaluate/loop.hpp>
 #include <tally/report/run_report.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
@@ -22,9 +23,10 @@ struct IdsFound {
 };
 
 // In place of the loop, over this rank's questions. No communication.
-LoopResult score_texts(Job& job, evaluate::Observer& observer, IdsFound& ids);
+LocalResult score_texts(EvaluationSession& session, evaluate::Observer& observer, IdsFound& ids);
 
 // Collective. Over all ranks, complete on rank 0; adds a note for each kind there is.
-report::IdMatch match_ids(const comm::Communicator& comm, Job& job, IdsFound& mine);
+report::IdMatch match_ids(const comm::Communicator& comm, EvaluationSession& session,
+                          IdsFound& local);
 
 }  // namespace tally::app

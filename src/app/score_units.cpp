@@ -14,7 +14,7 @@
 
 #include "choice_units.hpp"
 #include "document_units.hpp"
-#include "run_loop.hpp"
+#include "local_result.hpp"
 #include "saved_predictions.hpp"
 
 namespace tally::app {
@@ -178,22 +178,23 @@ void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange u
 }
 
 template <class Maker>
-LoopResult score(Job& job, evaluate::Observer& observer) {
-  LoopResult result = fresh_result(job, job.task->columns(), job.task->kept_columns());
-  Maker maker(job, result);
-  const SavedRows& saved = *job.saved_units;
-  for (std::int64_t batch = job.slice.first; batch < job.slice.end(); ++batch) {
-    const plan::SampleRange units = job.grid->samples_of(batch);
-    check_units(saved, *job.data.set, units);
-    const auto [parts, cut] = parts_of<Maker>(saved, *job.data.set, units);
+LocalResult score(EvaluationSession& session, evaluate::Observer& observer) {
+  LocalResult result =
+      empty_result(session, session.scoring.task->columns(), session.scoring.task->kept_columns());
+  Maker maker(session, result);
+  const SavedRows& saved = *session.saved.units;
+  for (std::int64_t batch = session.plan.slice.first; batch < session.plan.slice.end(); ++batch) {
+    const plan::SampleRange units = session.plan.grid->samples_of(batch);
+    check_units(saved, *session.data.set, units);
+    const auto [parts, cut] = parts_of<Maker>(saved, *session.data.set, units);
     for (const auto& [unit, found] : parts) {
       const metrics::SampleRow sample{checked_cast<std::uint64_t>(unit), is_finite(found)};
       maker.task().count({&sample, 1}, result.state);
-      if (!sample.finite) result.findings.not_finite.add(unit);
+      if (!sample.finite) result.loop.findings.not_finite.add(unit);
     }
     maker.score(parts, cut, result.log, result.kept);
-    result.findings.samples += units.count;
-    observer.batch_done(result.findings.samples, result.state);
+    result.loop.findings.samples += units.count;
+    observer.batch_done(result.loop.findings.samples, result.state);
   }
   return result;
 }
@@ -225,9 +226,11 @@ SavedRows open_units(const std::string& path, std::string_view task, const data:
   return saved;
 }
 
-LoopResult score_units(Job& job, evaluate::Observer& observer) {
-  const bool of_documents = std::holds_alternative<const tasks::DocumentTask*>(job.task->units());
-  return of_documents ? score<Documents>(job, observer) : score<ChoiceQuestions>(job, observer);
+LocalResult score_units(EvaluationSession& session, evaluate::Observer& observer) {
+  const bool of_documents =
+      std::holds_alternative<const tasks::DocumentTask*>(session.scoring.task->units());
+  return of_documents ? score<Documents>(session, observer)
+                      : score<ChoiceQuestions>(session, observer);
 }
 
 }  // namespace tally::app

@@ -7,7 +7,8 @@
 #include <tally/data/data_set.hpp>
 #include <tally/predictions/saved_rows.hpp>
 
-#include "job.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
@@ -18,6 +19,6 @@ predictions::SavedRows open_units(const std::string& path, std::string_view task
 
 // In place of the loop, over this rank's units. No communication. Throws Error(dataset) for a unit
 // that is not the data set's.
-LoopResult score_units(Job& job, evaluate::Observer& observer);
+LocalResult score_units(EvaluationSession& session, evaluate::Observer& observer);
 
 }  // namespace tally::app

@@ -4,11 +4,11 @@
 #include <map>
 #include <string>
 
-#include "job.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // Attributes of the file by name, as docs/formats.md lists them.
-std::map<std::string, std::string> scoring_attributes(const Job& job);
+std::map<std::string, std::string> scoring_attributes(const EvaluationSession& session);
 
 }  // namespace tally::app

@@ -61,26 +61,27 @@ void check_room(const std::string& folder, std::int64_t needed) {
 
 }  // namespace
 
-void check_stage_folder(const comm::Communicator& comm, const Job& job) {
-  const std::string& folder = job.config.stage;
+void check_stage_folder(const comm::Communicator& comm, const EvaluationSession& session) {
+  const std::string& folder = session.config.stage;
   if (folder.empty()) return;
   std::int64_t mine = 0;
   comm::agree_on(comm, [&] {
     check_writable(folder);
-    mine = job.data.set->staged_bytes(job.grid->samples_of(job.slice));
+    mine = session.data.set->staged_bytes(session.plan.grid->samples_of(session.plan.slice));
   });
   const std::int64_t needed = sum_over_node(comm, mine);
   comm::agree_on(comm, [&] { check_room(folder, needed); });
 }
 
-void stage_data(const comm::Communicator& comm, Job& job) {
-  if (job.config.stage.empty()) return;
+void stage_data(const comm::Communicator& comm, EvaluationSession& session) {
+  if (session.config.stage.empty()) return;
   std::vector<std::int64_t> bytes(1, 0);
   comm::agree_on(comm, [&] {
-    bytes[0] = job.data.set->stage(job.grid->samples_of(job.slice), job.config.stage);
+    bytes[0] = session.data.set->stage(session.plan.grid->samples_of(session.plan.slice),
+                                       session.config.stage);
   });
   comm.sum_in_place(bytes);
-  job.staged_bytes = bytes[0];
+  session.plan.staged_bytes = bytes[0];
 }
 
 }  // namespace tally::app

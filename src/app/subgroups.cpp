@@ -10,10 +10,11 @@
 #include <tally/data/read_column.hpp>
 #include <tally/evaluate/again.hpp>
 
-#include "job.hpp"
 #include "kept_rows.hpp"
+#include "local_result.hpp"
 #include "reduction.hpp"
 #include "saved_predictions.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 namespace {
@@ -48,10 +49,11 @@ std::vector<std::int32_t> unite(const comm::Communicator& comm,
   return values;
 }
 
-bool can_be_kept(Job& job, const std::string& path, std::size_t num_values) {
-  const auto bytes = static_cast<std::int64_t>(num_values) * job.task->layout_again()->num_bytes();
+bool can_be_kept(EvaluationSession& session, const std::string& path, std::size_t num_values) {
+  const auto bytes =
+      static_cast<std::int64_t>(num_values) * session.scoring.task->layout_again()->num_bytes();
   if (num_values <= data::kMaxGroupValues && bytes <= kMostBytes) return true;
-  job.notes.push_back(
+  session.notes.push_back(
       num_values > data::kMaxGroupValues
           ? format("no figures by {}: it has more than {} different values", path,
                    data::kMaxGroupValues)
@@ -62,39 +64,42 @@ bool can_be_kept(Job& job, const std::string& path, std::size_t num_values) {
 
 }  // namespace
 
-std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job) {
+std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, EvaluationSession& session) {
   std::vector<Subgroups> found;
-  if (job.task->detections() != nullptr) {
-    if (!job.data.set->info().groups.empty()) {
-      job.notes.emplace_back(
+  if (session.scoring.task->detections() != nullptr) {
+    if (!session.data.set->info().groups.empty()) {
+      session.notes.emplace_back(
           "no figures by subgroup: detections of all images are ranked together");
     }
     return found;
   }
-  if (scores_units(job)) {  // groups are of samples, of which nothing was read
-    if (!job.data.set->info().groups.empty()) {
-      job.notes.emplace_back("no figures by subgroup: they need the samples that were predicted");
+  if (scores_units(session)) {  // groups are of samples, of which nothing was read
+    if (!session.data.set->info().groups.empty()) {
+      session.notes.emplace_back(
+          "no figures by subgroup: they need the samples that were predicted");
     }
     return found;
   }
-  const auto samples = job.grid->samples_of(job.slice);
-  const auto& columns = job.data.set->info().groups;
+  const auto samples = session.plan.grid->samples_of(session.plan.slice);
+  const auto& columns = session.data.set->info().groups;
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    std::vector<std::int32_t> mine;
+    std::vector<std::int32_t> local;
     comm::agree_on(comm, [&] {
-      mine = data::group_values(*job.data.set, columns[c], samples.first, samples.count);
+      local = data::group_values(*session.data.set, columns[c], samples.first, samples.count);
     });
-    auto values = unite(comm, mine);
-    if (can_be_kept(job, columns[c].path, values.size())) found.push_back({c, std::move(values)});
+    auto values = unite(comm, local);
+    if (can_be_kept(session, columns[c].path, values.size()))
+      found.push_back({c, std::move(values)});
   }
   return found;
 }
 
-std::vector<std::int32_t> group_codes(const Job& job, const LoopResult& mine,
+std::vector<std::int32_t> group_codes(const EvaluationSession& session, const LocalResult& local,
                                       const Subgroups& groups) {
-  const auto& column = job.data.set->info().groups.at(groups.column);
-  const auto samples = job.grid->samples_of(job.slice);
-  auto codes = data::read_column<std::int32_t>(*job.data.set, column, samples.first, samples.count);
+  const auto& column = session.data.set->info().groups.at(groups.column);
+  const auto samples = session.plan.grid->samples_of(session.plan.slice);
+  auto codes =
+      data::read_column<std::int32_t>(*session.data.set, column, samples.first, samples.count);
   for (std::int32_t& code : codes) {
     const auto place = std::ranges::lower_bound(groups.values, code);
     if (place == groups.values.end() || *place != code) {
@@ -103,29 +108,31 @@ std::vector<std::int32_t> group_codes(const Job& job, const LoopResult& mine,
     }
     code = static_cast<std::int32_t>(place - groups.values.begin());
   }
-  if (!job.task->has_units()) return codes;
+  if (!session.scoring.task->has_units()) return codes;
   // A unit is where its first sample is.
   std::vector<std::int32_t> of_units;
-  for (const std::int64_t sample : mine.unit_samples) {
+  for (const std::int64_t sample : local.unit_samples) {
     of_units.push_back(codes[to_size(sample - samples.first)]);
   }
   return of_units;
 }
 
-std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,
-                                          const LoopResult& mine, const Subgroups& groups,
+std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
+                                          const EvaluationSession& session,
+                                          const LocalResult& local, const Subgroups& groups,
                                           const std::vector<std::int32_t>& codes) {
-  auto states = evaluate::count_groups(kept_samples(job, mine), std::ssize(groups.values), codes);
-  reduce_all(comm, job, states);
+  auto states =
+      evaluate::count_groups(kept_samples(session, local), std::ssize(groups.values), codes);
+  reduce_all(comm, session, states);
   return states;
 }
 
-report::GroupFigures figures_of(const Job& job, const Subgroups& groups,
+report::GroupFigures figures_of(const EvaluationSession& session, const Subgroups& groups,
                                 const std::vector<exact::State>& states) {
   report::GroupFigures figures;
-  figures.name = job.data.set->info().groups.at(groups.column).name;
+  figures.name = session.data.set->info().groups.at(groups.column).name;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    figures.values.push_back({groups.values[i], job.task->finalize_again(states[i])});
+    figures.values.push_back({groups.values[i], session.scoring.task->finalize_again(states[i])});
   }
   return figures;
 }

@@ -11,8 +11,8 @@
 
 namespace tally::app {
 
-struct Job;
-struct LoopResult;
+struct EvaluationSession;
+struct LocalResult;
 
 // One dataset under /groups.
 struct Subgroups {
@@ -22,20 +22,21 @@ struct Subgroups {
 
 // Collective. The subgroups of every dataset under /groups; what cannot be kept becomes a note of
 // the job. Each rank reads its slice of them.
-std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Job& job);
+std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, EvaluationSession& session);
 
 // Not collective. To which value of `groups` each of this rank's samples belongs, as its place.
-std::vector<std::int32_t> group_codes(const Job& job, const LoopResult& mine,
+std::vector<std::int32_t> group_codes(const EvaluationSession& session, const LocalResult& local,
                                       const Subgroups& groups);
 
 // Collective. One state per value of `groups`, of the whole run, on every rank. Throws what must
 // end the job.
-std::vector<exact::State> count_subgroups(const comm::Communicator& comm, const Job& job,
-                                          const LoopResult& mine, const Subgroups& groups,
+std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
+                                          const EvaluationSession& session,
+                                          const LocalResult& local, const Subgroups& groups,
                                           const std::vector<std::int32_t>& codes);
 
 // The figures of these states.
-report::GroupFigures figures_of(const Job& job, const Subgroups& groups,
+report::GroupFigures figures_of(const EvaluationSession& session, const Subgroups& groups,
                                 const std::vector<exact::State>& states);
 
 }  // namespace tally::app

@@ -108,34 +108,36 @@ Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
   return trials.tuning();
 }
 
-bool runs_script_on_cpu(const Job& job) {
-  const auto& predictor = job.model.predictor;
+bool runs_script_on_cpu(const EvaluationSession& session) {
+  const auto& predictor = session.model.predictor;
   const bool is_script = predictor && !(predictor->card() && predictor->card()->package);
-  return is_script && job.device.kind == DeviceKind::cpu;
+  return is_script && session.hardware.device.kind == DeviceKind::cpu;
 }
 
-bool has_several_ways(const Job& job) {
-  return runs_script_on_cpu(job) && job.config.cpu_kernels == "auto";
+bool has_several_ways(const EvaluationSession& session) {
+  return runs_script_on_cpu(session) && session.config.cpu_kernels == "auto";
 }
 
-void tune(const comm::Communicator& comm, Job& job) {
-  if (!job.config.tune || !has_several_ways(job)) return;
+void tune(const comm::Communicator& comm, EvaluationSession& session) {
+  if (!session.config.tune || !has_several_ways(session)) return;
   const trace::Span span(trace::Kind::step, "tune");
-  const auto& info = job.data.set->info();
-  const auto size = job.config.batch_size;
-  auto& predictor = *job.model.predictor;
+  const auto& info = session.data.set->info();
+  const auto size = session.config.batch_size;
+  auto& predictor = *session.model.predictor;
   const auto settle = [&] {
-    evaluate::warm_up(info, size, job.routes.routes, predictor, *job.task, *job.stream);
+    evaluate::warm_up(info, size, session.execution.routes.routes, predictor, *session.scoring.task,
+                      *session.hardware.stream);
   };
   const auto seconds_of_batch = [&] {
-    return evaluate::seconds_of_batch(info, size, job.routes.routes, predictor, *job.stream);
+    return evaluate::seconds_of_batch(info, size, session.execution.routes.routes, predictor,
+                                      *session.hardware.stream);
   };
-  const auto usual = job.way.value_or(model::CpuWay{});
+  const auto usual = session.execution.way.value_or(model::CpuWay{});
   const auto tuning = fastest_way(comm, predictor, {settle, seconds_of_batch}, usual);
-  job.way = tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way;
-  predictor.use(*job.way);
-  warm_up(comm, job);
-  job.notes.push_back(note_of(tuning));
+  session.execution.way = tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way;
+  predictor.use(*session.execution.way);
+  warm_up(comm, session);
+  session.notes.push_back(note_of(tuning));
 }
 
 }  // namespace tally::app

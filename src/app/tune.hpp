@@ -11,7 +11,7 @@
 #include <tally/model/cpu_way.hpp>
 #include <tally/model/predictor.hpp>
 
-#include "job.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
@@ -42,14 +42,14 @@ Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
                    const TuningSteps& steps, const model::CpuWay& usual);
 
 // Whether the model is a TorchScript file, not a package, and runs on a CPU.
-bool runs_script_on_cpu(const Job& job);
+bool runs_script_on_cpu(const EvaluationSession& session);
 
 // Whether a network runs that --tune can try in several ways, be it asked for or not: TorchScript,
 // on a CPU, with --cpu-kernels auto.
-bool has_several_ways(const Job& job);
+bool has_several_ways(const EvaluationSession& session);
 
 // Collective. With --tune, where has_several_ways(): chooses the way of a predictor that is warm,
 // and of all that follow it, warms it up in that way, and adds a note.
-void tune(const comm::Communicator& comm, Job& job);
+void tune(const comm::Communicator& comm, EvaluationSession& session);
 
 }  // namespace tally::app

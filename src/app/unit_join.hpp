@@ -15,15 +15,16 @@
 #include <tally/base/format.hpp>
 #include <tally/predictions/log.hpp>
 
-#include "job.hpp"
 #include "kept_rows.hpp"
+#include "local_result.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
 // The unit of a sample: /targets/unit.
-std::int64_t unit_of(const Job& job, std::int64_t sample);
+std::int64_t unit_of(const EvaluationSession& session, std::int64_t sample);
 // The unit of which --limit leaves some samples only; -1: none.
-std::int64_t cut_unit(const Job& job);
+std::int64_t cut_unit(const EvaluationSession& session);
 
 // What of some samples of a unit is kept, in their order.
 template <class Found>
@@ -43,7 +44,7 @@ struct UnitSample {
 // One rank's units: those whose first sample is its own. Maker makes them:
 //   Found                                   of some samples of a unit
 //   kOne, kMany                             "question", "questions"
-//   Maker(Job&, LoopResult&)
+//   Maker(Job&, LocalResult&)
 //   task()                                  counts samples
 //   samples_in(window)                      of a window of kept records, UnitSample<Found> each
 //   merge(more, found)                      `more` is of samples behind those of `found`
@@ -57,23 +58,25 @@ class UnitJoin {
   using Found = typename Maker::Found;
   using Part = UnitPart<Found>;
 
-  UnitJoin(Job& job, LoopResult& mine)
-      : job_(job),
-        mine_(mine),
-        maker_(job, mine),
-        cut_(cut_unit(job)),
-        log_(job.task->columns(), spill_folder(job.config), kLogMemoryBytes),
-        kept_(job.task->kept_columns(), spill_folder(job.config), kLogMemoryBytes) {
-    const auto samples = job.grid->samples_of(job.slice);
+  UnitJoin(EvaluationSession& session, LocalResult& local)
+      : session_(session),
+        local_(local),
+        maker_(session, local),
+        cut_(cut_unit(session)),
+        log_(session.scoring.task->columns(), spill_folder(session.config), kLogMemoryBytes),
+        kept_(session.scoring.task->kept_columns(), spill_folder(session.config), kLogMemoryBytes) {
+    const auto samples = session.plan.grid->samples_of(session.plan.slice);
     if (samples.count == 0) return;
-    if (samples.first > 0) last_unit_ = unit_of(job, samples.first - 1);
-    mine.first_index = last_unit_ + 1;
+    if (samples.first > 0) last_unit_ = unit_of(session, samples.first - 1);
+    local.first_index = last_unit_ + 1;
   }
 
   void take_samples() {
-    evaluate::for_each_window(kept_samples(job_, mine_), [&](std::int64_t, const auto& window) {
-      for (auto& sample : maker_.samples_in(window)) take(std::move(sample));
-    });
+    evaluate::for_each_window(kept_samples(session_, local_),
+                              [&](std::int64_t, const auto& window) {
+                                for (auto& sample : maker_.samples_in(window))
+                                  take(std::move(sample));
+                              });
   }
 
   // What belongs to the last unit of an earlier rank, or nothing.
@@ -98,8 +101,8 @@ class UnitJoin {
     if (open_) owned_.push_back(std::move(*open_));
     score_owned();
     check_end();
-    mine_.log = std::move(log_);
-    mine_.kept = std::move(kept_);
+    local_.log = std::move(log_);
+    local_.kept = std::move(kept_);
     maker_.finish();
   }
 
@@ -110,7 +113,7 @@ class UnitJoin {
 
   void take(UnitSample<Found> sample) {
     const metrics::SampleRow row{checked_cast<std::uint64_t>(sample.index), sample.finite};
-    maker_.task().count({&row, 1}, mine_.state);
+    maker_.task().count({&row, 1}, local_.state);
     if (sample.part.unit != last_unit_) return begin(std::move(sample));
     auto& part = open_ ? open_ : head_;
     if (part) {
@@ -130,13 +133,13 @@ class UnitJoin {
     if (open_) owned_.push_back(std::move(*open_));
     if (owned_.size() >= kUnitsAtATime) score_owned();
     last_unit_ = sample.part.unit;
-    mine_.unit_samples.push_back(sample.index);
+    local_.unit_samples.push_back(sample.index);
     open_ = std::move(sample.part);
   }
 
   void check_end() const {
-    const auto& info = job_.data.set->info();
-    const auto samples = job_.grid->samples_of(job_.slice);
+    const auto& info = session_.data.set->info();
+    const auto samples = session_.plan.grid->samples_of(session_.plan.slice);
     const bool has_last = samples.count > 0 && samples.end() == info.num_samples;
     if (!has_last || last_unit_ == info.num_units - 1) return;
     throw Error(ErrorKind::dataset,
@@ -150,8 +153,8 @@ class UnitJoin {
     owned_.clear();
   }
 
-  Job& job_;
-  LoopResult& mine_;
+  EvaluationSession& session_;
+  LocalResult& local_;
   Maker maker_;
   std::int64_t cut_;
   predictions::PredictionLog log_, kept_;

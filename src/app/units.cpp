@@ -15,12 +15,12 @@ namespace {
 
 // Collective. Of each rank some bytes, on every rank.
 std::vector<std::vector<std::byte>> gather_heads(const comm::Communicator& comm,
-                                                 const std::vector<std::byte>& mine) {
-  const auto counts = comm.all_gather(std::ssize(mine));
+                                                 const std::vector<std::byte>& local) {
+  const auto counts = comm.all_gather(std::ssize(local));
   std::int64_t total = 0;
   for (const std::int64_t count : counts) total += count;
   std::vector<std::byte> all(to_size(total));
-  comm.all_gather_rows(mine, 1, counts, all);
+  comm.all_gather_rows(local, 1, counts, all);
   std::vector<std::vector<std::byte>> heads;
   auto begin = all.begin();
   for (const std::int64_t count : counts) {
@@ -31,11 +31,11 @@ std::vector<std::vector<std::byte>> gather_heads(const comm::Communicator& comm,
 }
 
 template <class Maker>
-void join(const comm::Communicator& comm, Job& job, LoopResult& mine) {
+void join(const comm::Communicator& comm, EvaluationSession& session, LocalResult& local) {
   std::optional<UnitJoin<Maker>> units;
   std::vector<std::byte> head;
   comm::agree_on(comm, [&] {
-    units.emplace(job, mine);
+    units.emplace(session, local);
     units->take_samples();
     head = units->head();
   });
@@ -46,38 +46,39 @@ void join(const comm::Communicator& comm, Job& job, LoopResult& mine) {
 // By what the units are.
 struct Joiner {
   const comm::Communicator& comm;
-  Job& job;
-  LoopResult& mine;
+  EvaluationSession& session;
+  LocalResult& local;
 
   void operator()(std::monostate) const {}
-  void operator()(const tasks::AnswerTask*) const { join<Questions>(comm, job, mine); }
-  void operator()(const tasks::DocumentTask*) const { join<Documents>(comm, job, mine); }
-  void operator()(const tasks::ChoiceTask*) const { join<ChoiceQuestions>(comm, job, mine); }
+  void operator()(const tasks::AnswerTask*) const { join<Questions>(comm, session, local); }
+  void operator()(const tasks::DocumentTask*) const { join<Documents>(comm, session, local); }
+  void operator()(const tasks::ChoiceTask*) const { join<ChoiceQuestions>(comm, session, local); }
 };
 
 }  // namespace
 
-std::int64_t unit_of(const Job& job, std::int64_t sample) {
-  auto& set = *job.data.set;
+std::int64_t unit_of(const EvaluationSession& session, std::int64_t sample) {
+  auto& set = *session.data.set;
   return data::read_column<std::int64_t>(set, set.info().target("unit"), sample, 1).front();
 }
 
-std::int64_t cut_unit(const Job& job) {
-  const std::int64_t evaluated = job.grid->num_samples();
-  if (evaluated == job.data.set->info().num_samples) return -1;
-  const std::int64_t last = unit_of(job, evaluated - 1);
-  return unit_of(job, evaluated) == last ? last : -1;
+std::int64_t cut_unit(const EvaluationSession& session) {
+  const std::int64_t evaluated = session.plan.grid->num_samples();
+  if (evaluated == session.data.set->info().num_samples) return -1;
+  const std::int64_t last = unit_of(session, evaluated - 1);
+  return unit_of(session, evaluated) == last ? last : -1;
 }
 
-std::int64_t count_units(const Job& job) {
-  const auto& info = job.data.set->info();
-  if (info.num_units == 0 || scores_units(job)) return num_samples(job);
-  return num_samples(job) == info.num_samples ? info.num_units
-                                              : unit_of(job, num_samples(job) - 1) + 1;
+std::int64_t count_units(const EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  if (info.num_units == 0 || scores_units(session)) return num_samples(session);
+  return num_samples(session) == info.num_samples ? info.num_units
+                                                  : unit_of(session, num_samples(session) - 1) + 1;
 }
 
-void join_units(const comm::Communicator& comm, Job& job, LoopResult& mine) {
-  if (!scores_units(job)) std::visit(Joiner{comm, job, mine}, job.task->units());
+void join_units(const comm::Communicator& comm, EvaluationSession& session, LocalResult& local) {
+  if (!scores_units(session))
+    std::visit(Joiner{comm, session, local}, session.scoring.task->units());
 }
 
 }  // namespace tally::app

@@ -14,57 +14,58 @@ namespace tally::app {
 
 namespace {
 
-void run_zeros(const comm::Communicator& comm, Job& job) {
-  const auto& info = job.data.set->info();
-  auto& predictor = *job.model.predictor;
+void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  auto& predictor = *session.model.predictor;
   comm::agree_on(comm, [&] {
-    naming_model(job, [&] {
+    naming_model(session, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
-      job.routes = evaluate::make_routes(info, predictor, job.config.batch_size, job.device,
-                                         job.config.threads);
-      evaluate::warm_up(info, job.config.batch_size, job.routes.routes, predictor, *job.task,
-                        *job.stream);
+      session.execution.routes =
+          evaluate::make_routes(info, predictor, session.config.batch_size, session.hardware.device,
+                                session.config.threads);
+      evaluate::warm_up(info, session.config.batch_size, session.execution.routes.routes, predictor,
+                        *session.scoring.task, *session.hardware.stream);
     });
   });
 }
 
 // What one rank cannot compile, all run as it is: they would give other bits.
-void agree_on_form(const comm::Communicator& comm, Job& job) {
-  auto& predictor = *job.model.predictor;
+void agree_on_form(const comm::Communicator& comm, EvaluationSession& session) {
+  auto& predictor = *session.model.predictor;
   const auto form = predictor.form();
   const bool differs = comm.broadcast(form) != form;
   if (comm.max(std::int64_t{differs}) == 0) return;
-  job.way = {model::CpuKernels::torch, 0};
-  predictor.use(*job.way);
-  run_zeros(comm, job);
-  job.notes.emplace_back(
+  session.execution.way = {model::CpuKernels::torch, 0};
+  predictor.use(*session.execution.way);
+  run_zeros(comm, session);
+  session.notes.emplace_back(
       "the ranks cannot compile the model alike: all run LibTorch's operators alone, which is "
       "slower");
 }
 
 }  // namespace
 
-void warm_up(const comm::Communicator& comm, Job& job) {
-  run_zeros(comm, job);
-  agree_on_form(comm, job);
-  check_repeats(comm, job);
+void warm_up(const comm::Communicator& comm, EvaluationSession& session) {
+  run_zeros(comm, session);
+  agree_on_form(comm, session);
+  check_repeats(comm, session);
 }
 
-std::vector<std::string> take_weights(const comm::Communicator& comm, Job& job,
+std::vector<std::string> take_weights(const comm::Communicator& comm, EvaluationSession& session,
                                       const weights::Checkpoint& checkpoint) {
-  job.model.predictor.reset();  // two would take more memory
-  auto shared = share_weights(comm, checkpoint, *job.model.master);
-  job.model.weights = std::move(shared.file);
+  session.model.predictor.reset();  // two would take more memory
+  auto shared = share_weights(comm, checkpoint, *session.model.master);
+  session.model.weights = std::move(shared.file);
   return shared.notes;
 }
 
-void build_predictor(const comm::Communicator& comm, Job& job) {
+void build_predictor(const comm::Communicator& comm, EvaluationSession& session) {
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
-    job.model.predictor = job.model.master->make_predictor();
-    if (job.way) job.model.predictor->use(*job.way);
+    session.model.predictor = session.model.master->make_predictor();
+    if (session.execution.way) session.model.predictor->use(*session.execution.way);
   });
-  warm_up(comm, job);
+  warm_up(comm, session);
 }
 
 }  // namespace tally::app

@@ -11,7 +11,7 @@
 #include "commands.hpp"
 #include "evaluation.hpp"
 #include "interrupt.hpp"
-#include "job.hpp"
+#include "session.hpp"
 #include "staging.hpp"
 #include "tracing.hpp"
 #include "warm_up.hpp"
@@ -60,16 +60,18 @@ bool did(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot
 
 // Collective. The checkpoint that rank 0 has opened: one that cannot be evaluated costs no more
 // than itself.
-void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional<WatchRoot>& root,
-                         bool& has_told_notes) {
+void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& session,
+                         std::optional<WatchRoot>& root, bool& has_told_notes) {
   Phases phases;
-  job.began_s = process_age_s();
+  session.output.began_s = process_age_s();
   std::vector<std::byte> bytes;
   if (root) bytes = weights::to_bytes(root->opened());
   comm.broadcast(bytes);
-  job.output = comm.broadcast(root ? root->result_folder() : std::string());
+  session.output.folder = comm.broadcast(root ? root->result_folder() : std::string());
   std::vector<std::string> notes;
-  const auto load = [&] { notes = take_weights(comm, job, weights::checkpoint_from_bytes(bytes)); };
+  const auto load = [&] {
+    notes = take_weights(comm, session, weights::checkpoint_from_bytes(bytes));
+  };
   if (!did(comm, ErrorKind::model, root, load)) return;
   bool is_whole = true;
   comm::agree_on(comm, [&] { is_whole = !root || root->was_read_whole(); });
@@ -78,10 +80,10 @@ void evaluate_checkpoint(const comm::Communicator& comm, Job& job, std::optional
     if (!has_told_notes) log::note(note);  // the next ones are chosen alike
   }
   has_told_notes = true;
-  if (!did(comm, ErrorKind::model, root, [&] { build_predictor(comm, job); })) return;
+  if (!did(comm, ErrorKind::model, root, [&] { build_predictor(comm, session); })) return;
   phases.done("load_weights");
   std::optional<report::RunReport> report;
-  const auto evaluate = [&] { report = evaluate_job(comm, job, phases); };
+  const auto evaluate = [&] { report = evaluate_session(comm, session, phases); };
   try {
     if (!did(comm, ErrorKind::numeric, root, evaluate)) return;
   } catch (const StopRequested&) {
@@ -98,18 +100,18 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
   show_spans_to_profilers();
   stop_on_interrupt();
   Phases phases;
-  Job job = prepare_job(comm, config::RunKind::checkpoints, arguments, phases);
-  for (const auto& note : job.notes) log::note(note);
+  EvaluationSession session = open_session(comm, config::RunKind::checkpoints, arguments, phases);
+  for (const auto& note : session.notes) log::note(note);
   std::optional<WatchRoot> root;
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) root.emplace(job);
+    if (comm.is_root()) root.emplace(session);
   });
-  if (!job.config.stage.empty()) stage_data(comm, job);
+  if (!session.config.stage.empty()) stage_data(comm, session);
   for (bool has_told_notes = false;;) {
     const auto step = agree_on_next(comm, root);
     if (step == WatchStep::look_again) continue;
     if (step == WatchStep::evaluate) {
-      evaluate_checkpoint(comm, job, root, has_told_notes);
+      evaluate_checkpoint(comm, session, root, has_told_notes);
       continue;
     }
     const bool is_resumable = step == WatchStep::end_resumable;

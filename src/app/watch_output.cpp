@@ -31,21 +31,21 @@ constexpr std::array<std::string_view, 26> kMayChange{
     "reduce",      "cuda-graphs",    "model-sha256", "stage",   "gather-window", "spill-dir",
     "progress",    "check-reduction"};
 
-json settings_that_count(const Job& job) {
+json settings_that_count(const EvaluationSession& session) {
   json settings = json::object();
-  for (const auto& [name, text] : job.config.settings) {
+  for (const auto& [name, text] : session.config.settings) {
     if (std::ranges::find(kMayChange, name) == kMayChange.end()) settings[name] = text;
   }
   return settings;
 }
 
-json described(const Job& job) {
+json described(const EvaluationSession& session) {
   return {{"schema", kSchema},
-          {"model", {{"path", job.model.model.path}, {"sha256", job.model.model.digest}}},
-          {"card", {{"sha256", job.model.card_digest}}},
-          {"data", {{"path", job.data.file.path}, {"identity", job.data.file.digest}}},
-          {"class_weights", {{"sha256", job.class_weights_digest}}},
-          {"settings", settings_that_count(job)},
+          {"model", {{"path", session.model.model.path}, {"sha256", session.model.model.digest}}},
+          {"card", {{"sha256", session.model.card_digest}}},
+          {"data", {{"path", session.data.file.path}, {"identity", session.data.file.digest}}},
+          {"class_weights", {{"sha256", session.scoring.class_weights_digest}}},
+          {"settings", settings_that_count(session)},
           {"ended", nullptr}};
 }
 
@@ -83,9 +83,10 @@ std::string what_differs(const json& before, const json& now) {
 
 }  // namespace
 
-WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexically_normal()) {
+WatchOutput::WatchOutput(const EvaluationSession& session)
+    : path_(fs::absolute(session.output.folder).lexically_normal()) {
   std::error_code error;
-  const fs::path checkpoints = fs::absolute(job.config.watch.checkpoints);
+  const fs::path checkpoints = fs::absolute(session.config.watch.checkpoints);
   if (!fs::is_directory(checkpoints, error)) {
     const bool is_there = fs::exists(checkpoints, error);
     throw Error(ErrorKind::environment,
@@ -112,7 +113,7 @@ WatchOutput::WatchOutput(const Job& job) : path_(fs::absolute(job.output).lexica
         kAnother);
   }
   const auto file = path_ / kWatchFile;
-  const auto now = described(job);
+  const auto now = described(session);
   if (fs::exists(file, error)) {
     const auto what = what_differs(parsed(file), now);
     if (!what.empty()) {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "folder_lock.hpp"
-#include "job.hpp"
+#include "session.hpp"
 
 namespace tally::app {
 
@@ -14,7 +14,7 @@ class WatchOutput {
   // Makes the folder, or takes up the one of an earlier run. Error(output) where another process
   // watches into it, or where it is of another model, data set or other settings that decide what
   // is computed.
-  explicit WatchOutput(const Job& job);
+  explicit WatchOutput(const EvaluationSession& session);
 
   // Says in watch.json that nothing more will come, until a watch begins anew.
   void mark_ended() const;

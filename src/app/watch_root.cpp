@@ -21,9 +21,9 @@ namespace tally::app {
 namespace {
 
 // What is better, by the words of the user, else by the metric's own nature.
-watch::StopSettings stop_settings(const Job& job) {
-  const auto& config = job.config.watch;
-  const auto& metrics = job.task->metrics();
+watch::StopSettings stop_settings(const EvaluationSession& session) {
+  const auto& config = session.config.watch;
+  const auto& metrics = session.scoring.task->metrics();
   if (metrics.empty()) {
     throw Error(ErrorKind::usage, "nothing is computed that could tell checkpoints apart",
                 "Name metrics with --metrics.");
@@ -36,7 +36,7 @@ watch::StopSettings stop_settings(const Job& job) {
                 did_you_mean(settings.monitor, {metrics.begin(), metrics.end()},
                              "Name it with --metrics, too."));
   }
-  const auto description = metrics::description_of(job.task_name, settings.monitor);
+  const auto description = metrics::description_of(session.scoring.task_name, settings.monitor);
   if (description && description->is_table) {
     throw Error(ErrorKind::usage, format("--monitor: '{}' is no single number", settings.monitor));
   }
@@ -89,16 +89,16 @@ void say(const std::string& line) {
 
 }  // namespace
 
-WatchRoot::WatchRoot(Job& job)
-    : job_(job),
-      settings_(stop_settings(job)),
-      output_(job),
+WatchRoot::WatchRoot(EvaluationSession& session)
+    : session_(session),
+      settings_(stop_settings(session)),
+      output_(session),
       leaderboard_(output_.path()),
-      folder_(job.config.watch.checkpoints, watch::remember(weights::checkpoint_files),
-              {job.config.watch.poll_s, process_age_s}, known_of(leaderboard_.entries())),
-      best_(job.config.watch.keep_best, output_.path(), folder_) {
-  job_.config.overwrite = true;  // what an evaluation left that was cut short
-  const auto limit_s = job.config.watch.time_limit_s;
+      folder_(session.config.watch.checkpoints, watch::remember(weights::checkpoint_files),
+              {session.config.watch.poll_s, process_age_s}, known_of(leaderboard_.entries())),
+      best_(session.config.watch.keep_best, output_.path(), folder_) {
+  session_.config.overwrite = true;  // what an evaluation left that was cut short
+  const auto limit_s = session.config.watch.time_limit_s;
   if (limit_s > 0) limit_s_ = static_cast<double>(limit_s);
   std::error_code ignored;
   std::filesystem::remove(output_.path() / "stop.json", ignored);  // by other settings, perhaps
@@ -109,7 +109,7 @@ WatchRoot::WatchRoot(Job& job)
 }
 
 bool WatchRoot::is_over() const {
-  const auto limit = job_.config.watch.stop_after;
+  const auto limit = session_.config.watch.stop_after;
   return verdict_.stop || (limit > 0 && verdict_.num_evaluated >= limit);
 }
 
@@ -122,7 +122,7 @@ WatchStep WatchRoot::next() {
   if (poll.is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
   if (is_late) return WatchStep::end_resumable;
   if (!has_said_waiting_) {
-    log::note(format("waiting for checkpoints in '{}'", job_.config.watch.checkpoints));
+    log::note(format("waiting for checkpoints in '{}'", session_.config.watch.checkpoints));
     has_said_waiting_ = true;
   }
   const double rest_s = std::min(folder_.next_look_s(), limit_s_ - longest_s_) - process_age_s();
@@ -136,8 +136,8 @@ WatchStep WatchRoot::next() {
 bool WatchRoot::open_next(const std::vector<watch::Checkpoint>& ready) {
   for (const auto& checkpoint : ready) {
     try {
-      opened_ = weights::open_checkpoint(checkpoint.path, job_.config.weights_key);
-      job_.model.master->fit(opened_);
+      opened_ = weights::open_checkpoint(checkpoint.path, session_.config.weights_key);
+      session_.model.master->fit(opened_);
       current_ = checkpoint;
       since_current_ = {};
       return true;
@@ -202,7 +202,7 @@ void WatchRoot::failed(ErrorKind kind, const std::string& reason) {
     return;
   }
   folder_.taken(current_);
-  tell_broken(current_, reason, job_.model.weights->tensors_sha256);
+  tell_broken(current_, reason, session_.model.weights->tensors_sha256);
 }
 
 void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason,

@@ -1,4 +1,4 @@
-#include "job.hpp"
+#include "session.hpp"
 
 #include <unistd.h>
 
@@ -163,16 +163,17 @@ void check_state_size(const exact::StateLayout& layout) {
 }
 
 // An image may be drawn several times; COCO's evaluation has each once.
-void check_intervals(const Job& job) {
-  if (job.task->detections() == nullptr || job.config.intervals != "bootstrap") return;
+void check_intervals(const EvaluationSession& session) {
+  if (session.scoring.task->detections() == nullptr || session.config.intervals != "bootstrap")
+    return;
   throw Error(ErrorKind::usage, "the task detection has no bootstrap intervals",
               "Leave out --intervals.");
 }
 
 // Nothing to say where no other size would do better, or of a set that one small batch holds.
-void note_balance(Job& job, int world_size) {
-  const auto& grid = *job.grid;
-  const auto& card = job.model.predictor->card();
+void note_balance(EvaluationSession& session, int world_size) {
+  const auto& grid = *session.plan.grid;
+  const auto& card = session.model.predictor->card();
   const auto usual_size = config::RunConfig{}.batch_size;
   const bool is_small =
       world_size == 1 && std::max(grid.num_samples(), grid.batch_size()) <= usual_size;
@@ -180,111 +181,122 @@ void note_balance(Job& job, int world_size) {
   const auto share = grid.even_share(world_size);
   if ((card && card->fixed_batch) || is_small || 10 * share >= 9 * most) return;
   if (grid.batches_per_block() > 1) {
-    job.notes.push_back(
+    session.notes.push_back(
         format("rank 0 computes {} samples where {} would do, for ranks take whole blocks of {} "
                "batches; a smaller --bucket-batches or --batch-size wastes less",
                most, share, grid.batches_per_block()));
     return;
   }
   const auto better = plan::better_batch_size(
-      grid, world_size, [&](std::int64_t size) { return threads_share(job, size); });
+      grid, world_size, [&](std::int64_t size) { return threads_share(session, size); });
   if (!better) return;
-  job.notes.push_back(
+  session.notes.push_back(
       format("rank 0 computes {} samples where {} would do, for ranks take whole batches, filled "
              "up; --batch-size {} wastes less",
              most, share, *better));
 }
 
-void note_limit(Job& job) {
-  const auto& info = job.data.set->info();
-  const auto all = scores_units(job) ? info.num_units : info.num_samples;
-  if (job.config.limit <= all) return;
-  job.notes.push_back(format("--limit {} is more than the {} {} of the data set", job.config.limit,
-                             all, scores_units(job) ? unit_word(info.task) : "samples"));
+void note_limit(EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  const auto all = scores_units(session) ? info.num_units : info.num_samples;
+  if (session.config.limit <= all) return;
+  session.notes.push_back(format("--limit {} is more than the {} {} of the data set",
+                                 session.config.limit, all,
+                                 scores_units(session) ? unit_word(info.task) : "samples"));
 }
 
 // What the data set alone and what the model alone cannot tell: do they fit each other?
-void fit_together(const comm::Communicator& comm, Job& job) {
-  const auto& info = job.data.set->info();
-  auto& predictor = *job.model.predictor;
-  const auto class_weights = read_class_weights(comm, job.config.class_weights, info.num_classes);
+void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  auto& predictor = *session.model.predictor;
+  const auto class_weights =
+      read_class_weights(comm, session.config.class_weights, info.num_classes);
   if (!class_weights.empty()) {
-    job.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
+    session.scoring.class_weights_digest =
+        digest::sha256_hex(std::as_bytes(std::span(class_weights)));
   }
   comm::agree_on(comm, [&] {
-    job.outputs = output_kind(job.config, job.task_name, predictor.card());
-    job.task =
-        make_task(job.config, job.task_name, info, job.outputs, class_weights, predictor.card());
-    check_state_size(*job.task->layout());
-    check_intervals(job);
-    if (!job.task->columns().empty() || !job.task->sample_columns().empty() ||
-        !job.task->kept_columns().empty()) {
-      check_spill_folder(job.config);
+    session.scoring.outputs =
+        output_kind(session.config, session.scoring.task_name, predictor.card());
+    session.scoring.task = make_task(session.config, session.scoring.task_name, info,
+                                     session.scoring.outputs, class_weights, predictor.card());
+    check_state_size(*session.scoring.task->layout());
+    check_intervals(session);
+    if (!session.scoring.task->columns().empty() ||
+        !session.scoring.task->sample_columns().empty() ||
+        !session.scoring.task->kept_columns().empty()) {
+      check_spill_folder(session.config);
     }
   });
-  if (scores_units(job) || job.saved_detections) return;
-  settle_batch_size(comm, job);
-  warm_up(comm, job);
-  tune(comm, job);
-  for (const auto& notes :
-       {job.routes.notes, predictor.notes(), job.task->notes(), comparability_notes(job)}) {
-    job.notes.insert(job.notes.end(), notes.begin(), notes.end());
+  if (scores_units(session) || session.saved.detections) return;
+  settle_batch_size(comm, session);
+  warm_up(comm, session);
+  tune(comm, session);
+  for (const auto& notes : {session.execution.routes.notes, predictor.notes(),
+                            session.scoring.task->notes(), comparability_notes(session)}) {
+    session.notes.insert(session.notes.end(), notes.begin(), notes.end());
   }
-  note_model(job);
+  note_model(session);
 }
 
 }  // namespace
 
-std::int64_t num_samples(const Job& job) {
-  const auto& info = job.data.set->info();
-  const auto all = scores_units(job) ? info.num_units : info.num_samples;
-  return job.config.limit > 0 ? std::min(job.config.limit, all) : all;
+std::int64_t num_samples(const EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  const auto all = scores_units(session) ? info.num_units : info.num_samples;
+  return session.config.limit > 0 ? std::min(session.config.limit, all) : all;
 }
 
-Job prepare_job(const comm::Communicator& comm, config::RunKind kind,
-                const std::vector<std::string>& arguments, Phases& phases) {
+EvaluationSession open_session(const comm::Communicator& comm, config::RunKind kind,
+                               const std::vector<std::string>& arguments, Phases& phases) {
   const bool has_model = kind != config::RunKind::predictions;
-  Job job;
-  job.config = read_settings(comm, kind, arguments);
-  if (!has_model) settle_scoring(job.config);
-  if (!job.config.trace.empty()) job.tracing = std::make_unique<Tracing>(comm);
-  job.output = choose_output(comm, job.config);
-  place_ranks(comm, job);
-  comm::agree_on(comm, [&] { job.stream.emplace(job.device); });
+  EvaluationSession session;
+  session.config = read_settings(comm, kind, arguments);
+  if (!has_model) settle_scoring(session.config);
+  if (!session.config.trace.empty()) session.output.tracing = std::make_unique<Tracing>(comm);
+  session.output.folder = choose_output(comm, session.config);
+  place_ranks(comm, session);
+  comm::agree_on(comm, [&] { session.hardware.stream.emplace(session.hardware.device); });
   phases.done("settings");
-  job.data = open_data(comm, job.config);
+  session.data = open_data(comm, session.config);
   comm::agree_on(comm, [&] {
-    const auto& info = job.data.set->info();
-    job.task_name = job.config.task.empty() ? info.task : job.config.task;
-    check_task(job.task_name, info);
+    const auto& info = session.data.set->info();
+    session.scoring.task_name = session.config.task.empty() ? info.task : session.config.task;
+    check_task(session.scoring.task_name, info);
   });
   phases.done("open_data");
   if (has_model) {
-    check_model_fits(comm, job);  // before others use the GPU's driver
-    const auto torch_for_device = model::load_ahead(job.device);
-    job.model = load_model(comm, job.config, job.task_name, *job.stream,
-                           job.is_watch() ? MoreWeights::come : MoreWeights::none);
-    comm::agree_on(comm, [&] { job.gpu_versions = check_gpu_libraries(job.device, job.gpus); });
+    check_model_fits(comm, session);  // before others use the GPU's driver
+    const auto torch_for_device = model::load_ahead(session.hardware.device);
+    session.model =
+        load_model(comm, session.config, session.scoring.task_name, *session.hardware.stream,
+                   session.is_watch() ? MoreWeights::come : MoreWeights::none);
+    comm::agree_on(comm, [&] {
+      session.hardware.gpu_versions =
+          check_gpu_libraries(session.hardware.device, session.hardware.gpus);
+    });
   } else {
-    take_predictions(comm, job);
+    take_predictions(comm, session);
   }
   phases.done(has_model ? "load_model" : "read_predictions");
-  fit_together(comm, job);
+  bind_model_to_data(comm, session);
   phases.done("warm_up");
-  choose_reducer(comm, job);  // last: what fails before leaves no NCCL behind
+  choose_reducer(comm, session);  // last: what fails before leaves no NCCL behind
   phases.done("start_reducer");
-  job.grid.emplace(num_samples(job), job.config.batch_size, batches_per_block(job));
-  job.slice = job.grid->slice_of(comm.rank(), comm.world_size());
-  comm::agree_on(comm, [&] { job.num_units = count_units(job); });
-  job.read_threads = read_threads_for(job.config, job.device, comm.local_world_size());
-  check_stage_folder(comm, job);
-  job.subgroups = find_subgroups(comm, job);
-  if (has_model) note_balance(job, comm.world_size());
-  if (has_model) note_amx(comm, job);
-  if (has_model) note_binding(comm, job);
-  note_limit(job);
-  note_idle_options(job);
-  return job;
+  session.plan.grid.emplace(num_samples(session), session.config.batch_size,
+                            batches_per_block(session));
+  session.plan.slice = session.plan.grid->slice_of(comm.rank(), comm.world_size());
+  comm::agree_on(comm, [&] { session.scoring.num_units = count_units(session); });
+  session.plan.read_threads =
+      read_threads_for(session.config, session.hardware.device, comm.local_world_size());
+  check_stage_folder(comm, session);
+  session.scoring.subgroups = find_subgroups(comm, session);
+  if (has_model) note_balance(session, comm.world_size());
+  if (has_model) note_amx(comm, session);
+  if (has_model) note_binding(comm, session);
+  note_limit(session);
+  note_idle_options(session);
+  return session;
 }
 
 }  // namespace tally::app
