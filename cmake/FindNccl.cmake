@@ -1,6 +1,9 @@
 # nccl.h of the NCCL that LibTorch uses, as its wheel lies beside PyTorch's: target Nccl::headers.
 # Nothing is linked: the library is loaded at run time, and only where NCCL is asked for.
 get_filename_component(_packages "${LibTorch_INCLUDE_DIR}/../.." ABSOLUTE)
+if(Nccl_INCLUDE_DIR AND NOT EXISTS ${Nccl_INCLUDE_DIR}/nccl.h)
+  unset(Nccl_INCLUDE_DIR CACHE)  # of an environment that is gone
+endif()
 find_path(Nccl_INCLUDE_DIR nccl.h
           HINTS ${Nccl_ROOT} $ENV{Nccl_ROOT} ${_packages}/nvidia/nccl PATH_SUFFIXES include)
 if(Nccl_INCLUDE_DIR)

@@ -51,7 +51,7 @@ try() (
   python=$home/env/bin/python
   # Models that the version before exported, and what CMake keeps of where it lay.
   rm -rf "$folder/build/test-cache" "$folder"/build/CMakeFiles/*/CMakeCUDACompiler.cmake
-  cmake -G Ninja -U 'LibTorch_*' -U 'CMAKE_CUDA*' -U 'CUDAToolkit*' -S "$tally_root" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release \
+  cmake -G Ninja -U 'LibTorch_*' -U 'CMAKE_CUDA*' -U 'CUDAToolkit*' -U 'Nccl_*' -S "$tally_root" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release \
     -DTALLY_CUDA=AUTO "-DTALLY_PYTHON=$python" \
     "-DLibTorch_ROOT=$("$python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])')"
   cmake --build "$folder/build"
