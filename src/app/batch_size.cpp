@@ -61,7 +61,7 @@ std::optional<std::int64_t> settled_size(const EvaluationSession& session, int w
   return largest_size(session, config::RunConfig{}.batch_size, world_size);
 }
 
-double seconds_of_batch(EvaluationSession& session, std::int64_t size) {
+double seconds_of_batch(const EvaluationSession& session, std::int64_t size) {
   const auto& info = session.data.set->info();
   auto& predictor = *session.model.predictor;
   try {
@@ -77,7 +77,7 @@ double seconds_of_batch(EvaluationSession& session, std::int64_t size) {
   }
 }
 
-std::int64_t find_batch_size(EvaluationSession& session, int world_size) {
+std::int64_t find_batch_size(const EvaluationSession& session, int world_size) {
   return evaluate::fastest_batch_size(sizes_for(session, world_size), [&](std::int64_t size) {
     return seconds_of_batch(session, size);
   });
@@ -90,19 +90,23 @@ bool threads_share(const EvaluationSession& session, std::int64_t size) {
   return threads == 1 || size >= model::kLeastOfPiece * threads;
 }
 
-void settle_batch_size(const comm::Communicator& comm, EvaluationSession& session) {
-  if (session.config.batch_size != config::kAutoBatchSize) return;
+std::int64_t settled_batch_size(const comm::Communicator& comm, const EvaluationSession& session,
+                                Notes& notes) {
+  const auto asked = session.config.batch_size;
+  if (asked != config::kAutoBatchSize) return asked;
   const auto settled = settled_size(session, comm.world_size());
   std::int64_t chosen = 0;
   comm::agree_on(comm, [&] {
     naming_model(session, [&] {
-      if (comm.is_root()) chosen = settled ? *settled : find_batch_size(session, comm.world_size());
+      if (comm.is_root()) {
+        chosen = settled ? *settled : find_batch_size(session, comm.world_size());
+      }
     });
   });
-  session.config.batch_size = comm.max(chosen);
-  session.notes.push_back(
-      format("--batch-size auto chose {}{}: with this number the digests come again",
-             session.config.batch_size, settled ? " without trying others" : ""));
+  chosen = comm.max(chosen);
+  notes.add(format("--batch-size auto chose {}{}: with this number the digests come again", chosen,
+                   settled ? " without trying others" : ""));
+  return chosen;
 }
 
 }  // namespace tally::app

@@ -1,8 +1,11 @@
 // --batch-size auto.
 #pragma once
 
+#include <cstdint>
+
 #include <tally/comm/communicator.hpp>
 
+#include "notes.hpp"
 #include "session.hpp"
 
 namespace tally::app {
@@ -10,8 +13,9 @@ namespace tally::app {
 // Whether each thread of a rank has a piece of every batch of that size.
 bool threads_share(const EvaluationSession& session, std::int64_t size);
 
-// Collective. Where the batch size was left open: the model card's fixed one, else the one that
-// rank 0 finds fastest, while the other ranks wait. Model, data set and task are there.
-void settle_batch_size(const comm::Communicator& comm, EvaluationSession& session);
+// Collective. --batch-size, and with `auto` the model card's fixed one, else the one that rank 0
+// finds fastest, while the other ranks wait. The session has its model, data set and task.
+std::int64_t settled_batch_size(const comm::Communicator& comm, const EvaluationSession& session,
+                                Notes& notes);
 
 }  // namespace tally::app

@@ -21,14 +21,14 @@ std::set<int> cores_of_launcher() {
 }
 
 // Ranks use --threads cores each; the rest of those that they may run on stand idle.
-void note_idle_cores(const comm::Communicator& comm, EvaluationSession& session,
-                     std::int64_t cores) {
+void note_idle_cores(const comm::Communicator& comm, const EvaluationSession& session,
+                     std::int64_t cores, Notes& notes) {
   const auto threads = session.config.threads;
   const auto used = std::int64_t{comm.local_world_size()} * threads;
   if (session.hardware.device.kind != DeviceKind::cpu || used >= cores) return;
   if (session.is_watch()) return;  // the others may be the training's
   const auto launch = format("mpirun -n {}", cores / threads);
-  session.notes.push_back(
+  notes.add(
       threads == 1
           ? format("{} of {} cores are used; a rank per core ({}) is faster", used, cores, launch)
           : format("{} of {} cores are used; ranks for all ({} --map-by slot:pe={}) are faster",
@@ -36,26 +36,25 @@ void note_idle_cores(const comm::Communicator& comm, EvaluationSession& session,
 }
 
 // Open MPI binds the ranks of a small job to a core each, whatever --threads says.
-void note_crowded_threads(EvaluationSession& session, std::int64_t cores) {
+void note_crowded_threads(const EvaluationSession& session, std::int64_t cores, Notes& notes) {
   const std::string counts = format("{} threads of a rank share {} core{}", session.config.threads,
                                     cores, cores == 1 ? "" : "s");
   const bool is_bound = cores < sysconf(_SC_NPROCESSORS_ONLN);
-  session.notes.push_back(is_bound
-                              ? format("{}, to which it is bound; mpirun --map-by slot:pe={} (srun "
-                                       "--cpus-per-task={}) gives each rank its own",
-                                       counts, session.config.threads, session.config.threads)
-                              : counts + ", which is slower than a thread for each");
+  notes.add(is_bound ? format("{}, to which it is bound; mpirun --map-by slot:pe={} (srun "
+                              "--cpus-per-task={}) gives each rank its own",
+                              counts, session.config.threads, session.config.threads)
+                     : counts + ", which is slower than a thread for each");
 }
 
-void note_cores(const comm::Communicator& comm, EvaluationSession& session,
-                const std::set<int>& cores) {
+void note_cores(const comm::Communicator& comm, const EvaluationSession& session,
+                const std::set<int>& cores, Notes& notes) {
   const bool is_crowded =
       session.hardware.device.kind == DeviceKind::cpu && session.config.threads > std::ssize(cores);
   if (comm.max(std::int64_t{is_crowded}) != 0)
-    return note_crowded_threads(session, std::ssize(cores));
+    return note_crowded_threads(session, std::ssize(cores), notes);
   auto cores_of_job = cores_of_launcher();
   cores_of_job.insert(cores.begin(), cores.end());
-  note_idle_cores(comm, session, std::ssize(device::physical_cores(cores_of_job)));
+  note_idle_cores(comm, session, std::ssize(device::physical_cores(cores_of_job)), notes);
 }
 
 bool is_far_from_gpu(const EvaluationSession& session, const std::set<int>& nodes) {
@@ -69,19 +68,19 @@ bool is_far_from_gpu(const EvaluationSession& session, const std::set<int>& node
 
 }  // namespace
 
-void note_binding(const comm::Communicator& comm, EvaluationSession& session) {
+void note_binding(const comm::Communicator& comm, const EvaluationSession& session, Notes& notes) {
   const auto cores = device::usable_cores();
-  note_cores(comm, session, cores);
+  note_cores(comm, session, cores, notes);
   const auto nodes = device::numa_nodes_of(cores);
   const bool wanders = session.hardware.device.kind == DeviceKind::cpu &&
                        comm.local_world_size() > 1 && nodes.size() > 1;
   if (comm.max(std::int64_t{wanders}) != 0) {
-    session.notes.emplace_back(
+    notes.add(
         "ranks may move between NUMA nodes, away from their memory; mpirun --bind-to numa (srun "
         "--cpu-bind=ldoms) keeps them");
   }
   if (comm.max(std::int64_t{is_far_from_gpu(session, nodes)}) != 0) {
-    session.notes.emplace_back(
+    notes.add(
         "ranks run on another NUMA node than their GPU, so that copies go across; nvidia-smi topo "
         "-m shows which cores are near");
   }

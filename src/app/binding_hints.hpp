@@ -3,12 +3,13 @@
 
 #include <tally/comm/communicator.hpp>
 
+#include "notes.hpp"
 #include "session.hpp"
 
 namespace tally::app {
 
 // Collective. Adds notes: cores that no rank uses; ranks that may run on another NUMA node than
 // their memory, or than their GPU.
-void note_binding(const comm::Communicator& comm, EvaluationSession& session);
+void note_binding(const comm::Communicator& comm, const EvaluationSession& session, Notes& notes);
 
 }  // namespace tally::app

@@ -33,7 +33,7 @@ void add_intervals(const EvaluationSession& session, const Replicates& replicate
 }
 
 void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& session,
-                   const LocalResult& local, metrics::Results& results) {
+                   const LocalUnits& local, metrics::Results& results) {
   const std::int64_t all = session.config.bootstrap_replicas;
   const std::int64_t at_once = std::clamp<std::int64_t>(
       kMostBytes / session.scoring.task->layout_again()->num_bytes(), 1, all);

@@ -23,6 +23,6 @@ void add_intervals(const EvaluationSession& session, const Replicates& replicate
 // Collective. The same for every metric that is made of counts, on rank 0. Throws what must end the
 // job.
 void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& session,
-                   const LocalResult& local, metrics::Results& results);
+                   const LocalUnits& local, metrics::Results& results);
 
 }  // namespace tally::app

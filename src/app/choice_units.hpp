@@ -21,10 +21,13 @@ class ChoiceQuestions {
   using Found = std::vector<tasks::SequenceRecord>;  // a choice each
   static constexpr std::string_view kOne = "question", kMany = "questions";
 
-  ChoiceQuestions(EvaluationSession& session, LocalResult& local)
+  ChoiceQuestions(const EvaluationSession& session, LocalUnits& units)
+      : ChoiceQuestions(session, units.state) {}
+  // `state` counts the units.
+  ChoiceQuestions(const EvaluationSession& session, exact::State& state)
       : session_(session),
         task_(*std::get<const tasks::ChoiceTask*>(session.scoring.task->units())),
-        local_(local) {}
+        state_(state) {}
 
   const tasks::ChoiceTask& task() const { return task_; }
   static std::vector<UnitSample<Found>> samples_in(const predictions::RecordBatch& window);
@@ -37,9 +40,9 @@ class ChoiceQuestions {
   static void finish() {}
 
  private:
-  EvaluationSession& session_;
+  const EvaluationSession& session_;
   const tasks::ChoiceTask& task_;
-  LocalResult& local_;
+  exact::State& state_;
 };
 
 }  // namespace tally::app

@@ -28,11 +28,10 @@ bool has_varying_operators(const EvaluationSession& session,
 
 }  // namespace
 
-void check_repeats(const comm::Communicator& comm, EvaluationSession& session) {
+bool check_repeats(const comm::Communicator& comm, const EvaluationSession& session) {
   auto& predictor = *session.model.predictor;
   const auto determinism = predictor.determinism();
-  session.execution.varies = false;
-  if (determinism.is_known || determinism.is_in_training_mode) return;
+  if (determinism.is_known || determinism.is_in_training_mode) return false;
   const bool is_explained = is_tuned(session) || may_vary_by_device(session, determinism) ||
                             has_varying_operators(session, determinism);
   bool differs = false;
@@ -40,8 +39,8 @@ void check_repeats(const comm::Communicator& comm, EvaluationSession& session) {
     naming_model(session, [&] {
       const trace::Span span(trace::Kind::step, "repeat_check");
       differs =
-          !evaluate::repeats(*session.data.set, session.config.batch_size,
-                             session.execution.routes.routes, predictor, *session.hardware.stream);
+          !evaluate::repeats(*session.data.set, session.execution.batch_size,
+                             session.execution.routes->routes, predictor, *session.hardware.stream);
     });
     if (!differs || is_explained || session.config.allow_training_mode) return;
     throw Error(
@@ -52,7 +51,7 @@ void check_repeats(const comm::Communicator& comm, EvaluationSession& session) {
         "Export it in evaluation mode, without random operators; --allow-training-mode "
         "evaluates it as it is.");
   });
-  session.execution.varies = comm.max(std::int64_t{differs}) != 0;
+  return comm.max(std::int64_t{differs}) != 0;
 }
 
 std::vector<std::string> comparability_notes(const EvaluationSession& session) {

@@ -11,10 +11,10 @@
 namespace tally::app {
 
 // Collective. Runs a model whose operators are not all known twice over the same samples, and
-// settles session.execution.varies. Throws AgreedFailure(model) on all ranks where the scores
-// differ: on a CPU without --allow-training-mode, on a GPU where in addition nothing in the model
-// explains it.
-void check_repeats(const comm::Communicator& comm, EvaluationSession& session);
+// returns whether the scores differ where that was allowed. Throws AgreedFailure(model) on all
+// ranks where the scores differ: on a CPU without --allow-training-mode, on a GPU where in addition
+// nothing in the model explains it.
+bool check_repeats(const comm::Communicator& comm, const EvaluationSession& session);
 
 // A sentence for each reason why the digests are not comparable with those of another run; none
 // where they are. The mode of a model is a note of its predictor already.

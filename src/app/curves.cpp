@@ -25,7 +25,7 @@ std::vector<std::string> names_of(const EvaluationSession& session) {
   return exchange::curve_metric_names(session.scoring.task->metrics());
 }
 
-exchange::ScoreRows rows_of(const EvaluationSession& session, const LocalResult& local) {
+exchange::ScoreRows rows_of(const EvaluationSession& session, const LocalUnits& local) {
   const evaluate::KeptSamples kept = kept_samples(session, local);
   return {.num_rows = kept.log.num_rows(),
           .num_classes = session.scoring.task->num_score_classes(),
@@ -42,14 +42,14 @@ exchange::ScoreRows rows_of(const EvaluationSession& session, const LocalResult&
 
 std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm,
                                                     const EvaluationSession& session,
-                                                    const LocalResult& local) {
+                                                    const LocalUnits& local) {
   if (names_of(session).empty()) return {};
   return exchange::count_curves(comm, rows_of(session, local), keys_of(session));
 }
 
 std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& comm,
                                                    const EvaluationSession& session,
-                                                   const LocalResult& local,
+                                                   const LocalUnits& local,
                                                    const std::vector<std::int32_t>& codes,
                                                    std::int32_t code) {
   exchange::ScoreRows rows = rows_of(session, local);
@@ -72,7 +72,7 @@ void add_curve_metrics(const EvaluationSession& session,
 }
 
 void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession& session,
-                         const LocalResult& local, const std::vector<exchange::CurveCounts>& whole,
+                         const LocalUnits& local, const std::vector<exchange::CurveCounts>& whole,
                          metrics::Results& results) {
   const auto names = names_of(session);
   if (names.empty()) return;

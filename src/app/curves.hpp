@@ -17,12 +17,12 @@ namespace tally::app {
 // made of them. What it throws must end the job.
 std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm,
                                                     const EvaluationSession& session,
-                                                    const LocalResult& local);
+                                                    const LocalUnits& local);
 // Collective. The same of the samples of one subgroup: `codes` says for each of this rank's samples
 // to which it belongs.
 std::vector<exchange::CurveCounts> count_curves_of(const comm::Communicator& comm,
                                                    const EvaluationSession& session,
-                                                   const LocalResult& local,
+                                                   const LocalUnits& local,
                                                    const std::vector<std::int32_t>& codes,
                                                    std::int32_t code);
 
@@ -32,7 +32,7 @@ void add_curve_metrics(const EvaluationSession& session,
 
 // Collective. Intervals for the same, on rank 0; `whole`: the curves of all samples.
 void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession& session,
-                         const LocalResult& local, const std::vector<exchange::CurveCounts>& whole,
+                         const LocalUnits& local, const std::vector<exchange::CurveCounts>& whole,
                          metrics::Results& results);
 
 // The points of the curves, for metrics.h5.

@@ -104,29 +104,25 @@ class SavedWindow {
 class ImageMatcher {
  public:
   // first_in_results: no rank before this one has a detection.
-  ImageMatcher(EvaluationSession& session, LocalResult& local,
-               std::span<const SavedDetection> saved, bool first_in_results)
+  ImageMatcher(const EvaluationSession& session, const LocalSamples& samples, LocalUnits& units,
+               const std::vector<SavedDetection>* saved, bool first_in_results)
       : session_(session),
         task_(*session.scoring.task->detections()),
-        local_(local),
-        saved_(saved),
-        log_(session.scoring.task->columns(), spill_folder(session.config), kLogMemoryBytes),
-        rows_({{"detection", DType::u8, {sizeof(DetectionRow)}}}, spill_folder(session.config),
-              kLogMemoryBytes),
-        texts_(text_columns(session), spill_folder(session.config), kLogMemoryBytes),
+        kept_(samples.kept),
+        units_(units),
+        rows_(units.detections.emplace(
+            empty_log(session, {{"detection", DType::u8, {sizeof(DetectionRow)}}}))),
+        texts_(units.texts.emplace(empty_log(session, text_columns(session)))),
         class_ids_(data::read_class_ids(*session.data.set)),
-        separator_(first_in_results ? "\n" : ",\n") {}
+        separator_(first_in_results ? "\n" : ",\n") {
+    if (saved != nullptr) saved_.emplace(*saved);
+  }
 
   void run() {
     const auto samples = session_.plan.grid->samples_of(session_.plan.slice);
     for (std::int64_t first = samples.first; first < samples.end(); first += kImagesAtATime) {
       take({first, std::min(kImagesAtATime, samples.end() - first)});
     }
-    // Of no use any more, and large.
-    local_.kept = PredictionLog({}, spill_folder(session_.config), 0);
-    local_.log = std::move(log_);
-    local_.detections.emplace(std::move(rows_));
-    local_.texts.emplace(std::move(texts_));
   }
 
  private:
@@ -139,16 +135,16 @@ class ImageMatcher {
     const auto images = data::read_images(*session_.data.set, samples.first, samples.count);
     const auto objects = data::read_objects(*session_.data.set, samples.first, samples.count);
     std::optional<KeptWindow> kept;
-    if (!session_.saved.detections) {
-      kept.emplace(local_.kept, samples.first - local_.first_index, samples.count, kept_elements_);
+    if (!saved_) {
+      kept.emplace(kept_, samples.first - units_.first_index, samples.count, kept_elements_);
       kept_elements_ += kept->num_elements();
     }
     for (std::int64_t i = 0; i < samples.count; ++i) {
       const auto found = kept ? kept->next(placement_of(images.placement[to_size(i)]))
-                              : saved_.of_image(samples.first + i);
+                              : saved_->of_image(samples.first + i);
       require_finite(found, samples.first + i);
       const auto matched = tasks::match(samples.first + i, objects_of(objects, i), found);
-      task_.count(matched, local_.state);
+      task_.count(matched, units_.state);
       keep(matched);
       record({samples.first + i, images.id[to_size(i)]}, found, matched);
     }
@@ -176,10 +172,10 @@ class ImageMatcher {
 
   void record(const tasks::ImageName& image, std::span<const Detection> found,
               const tasks::ImageMatch& matched) {
-    if (log_.columns().empty()) return;
+    if (units_.log.columns().empty()) return;
     RecordBatch records, lines;
     append_detections(image, found, matched, records);
-    log_.append(records);
+    units_.log.append(records);
     std::string text;
     for (const Detection& one : found) {
       text += separator_ + tasks::result_json(image.id, class_ids_[to_size(one.label)], one);
@@ -192,17 +188,18 @@ class ImageMatcher {
     texts_.append(lines);
   }
 
-  EvaluationSession& session_;
+  const EvaluationSession& session_;
   const tasks::DetectionTask& task_;
-  LocalResult& local_;
-  SavedWindow saved_;
-  PredictionLog log_, rows_, texts_;
+  const PredictionLog& kept_;
+  LocalUnits& units_;
+  std::optional<SavedWindow> saved_;  // in place of what the loop kept
+  PredictionLog &rows_, &texts_;
   std::vector<std::int64_t> class_ids_;
   std::string separator_;  // before the next line of the results
   std::int64_t kept_elements_ = 0;
 };
 
-exchange::DetectionRows rows_of(const LocalResult& local) {
+exchange::DetectionRows rows_of(const LocalUnits& local) {
   const PredictionLog& log = *local.detections;
   return {.num_rows = log.num_rows(),
           .read = [&log](std::int64_t first, std::int64_t count, std::span<DetectionRow> rows) {
@@ -218,34 +215,20 @@ void put_first(std::vector<metrics::MetricValue> values,
 
 }  // namespace
 
-LocalResult pass_over_images(EvaluationSession& session, evaluate::Observer& observer) {
-  LocalResult result = empty_result(session, {}, {});
-  for (std::int64_t batch = session.plan.slice.first; batch < session.plan.slice.end(); ++batch) {
-    const plan::SampleRange images = session.plan.grid->samples_of(batch);
-    for (std::int64_t image = images.first; image < images.end(); ++image) {
-      const metrics::SampleRow row{static_cast<std::uint64_t>(image)};
-      session.scoring.task->detections()->count(std::span(&row, 1), result.state);
-    }
-    result.loop.findings.samples += images.count;
-    observer.batch_done(result.loop.findings.samples, result.state);
-  }
-  return result;
-}
-
-void match_detections(const comm::Communicator& comm, EvaluationSession& session,
-                      LocalResult& local) {
-  if (session.scoring.task->detections() == nullptr) return;
-  std::vector<SavedDetection> saved;
-  if (session.saved.detections) saved = share_detections(comm, session);
+LocalUnits match_detections(const comm::Communicator& comm, const EvaluationSession& session,
+                            LocalSamples samples, const std::vector<SavedDetection>* saved) {
   const auto counts = comm.all_gather(
-      session.saved.detections ? std::ssize(saved) : local.kept.num_elements(tasks::kKeptScores));
+      saved != nullptr ? std::ssize(*saved) : samples.kept.num_elements(tasks::kKeptScores));
   const auto before = std::span(counts).first(to_size(comm.rank()));
   const bool is_first = std::ranges::all_of(before, [](std::int64_t n) { return n == 0; });
-  comm::agree_on(comm, [&] { ImageMatcher(session, local, saved, is_first).run(); });
+  LocalUnits units(samples, empty_log(session, session.scoring.task->columns()),
+                   empty_log(session, {}));
+  comm::agree_on(comm, [&] { ImageMatcher(session, samples, units, saved, is_first).run(); });
+  return units;
 }
 
 void add_average_precisions(const comm::Communicator& comm, const EvaluationSession& session,
-                            const LocalResult& local, metrics::Results& results,
+                            const LocalUnits& local, metrics::Results& results,
                             digest::Sha256& digest) {
   const auto& names = session.scoring.task->metrics();
   const bool wants_any =

@@ -34,7 +34,7 @@ void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
                                    .words = words[i],
                                    .whole = unit != cut};
     const metrics::DocumentRow row = row_of(document, sums);
-    task_.count({&row, 1}, local_.state);
+    task_.count({&row, 1}, state_);
     task_.keep(row, rows);
     if (!log.columns().empty()) append_document(document, sums, records);
   }

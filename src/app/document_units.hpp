@@ -21,10 +21,13 @@ class Documents {
   using Found = tasks::DocumentSums;
   static constexpr std::string_view kOne = "document", kMany = "documents";
 
-  Documents(EvaluationSession& session, LocalResult& local)
+  Documents(const EvaluationSession& session, LocalUnits& units)
+      : Documents(session, units.state) {}
+  // `state` counts the units.
+  Documents(const EvaluationSession& session, exact::State& state)
       : session_(session),
         task_(*std::get<const tasks::DocumentTask*>(session.scoring.task->units())),
-        local_(local) {}
+        state_(state) {}
 
   const tasks::DocumentTask& task() const { return task_; }
   static std::vector<UnitSample<Found>> samples_in(const predictions::RecordBatch& window);
@@ -36,9 +39,9 @@ class Documents {
   static void finish() {}
 
  private:
-  EvaluationSession& session_;
+  const EvaluationSession& session_;
   const tasks::DocumentTask& task_;
-  LocalResult& local_;
+  exact::State& state_;
 };
 
 }  // namespace tally::app

@@ -32,8 +32,9 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   phases.add("launch", process_age_s());
   const auto kind =
       mode == EvaluateMode::score ? config::RunKind::predictions : config::RunKind::model;
-  EvaluationSession session = open_session(comm, kind, arguments, phases);
-  for (const auto& note : session.notes) log::note(note);
+  Notes notes;
+  EvaluationSession session = open_session(comm, kind, arguments, phases, notes);
+  for (const auto& note : notes.all()) log::note(note);
   if (mode == EvaluateMode::check) {
     require_unchanged_data(comm, session);
     if (comm.is_root()) std::fputs(plan_text(session, comm.world_size()).c_str(), stdout);
@@ -43,7 +44,7 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
     stage_data(comm, session);
     phases.done("stage");
   }
-  const auto report = evaluate_session(comm, session, phases);
+  const auto report = evaluate_session(comm, session, phases, notes);
   if (report) print_result(*report, session);
   return 0;
 }

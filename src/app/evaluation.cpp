@@ -15,17 +15,12 @@
 #include <tally/trace/span.hpp>
 #include <tally/trace/trace_file.hpp>
 
-#include "detections.hpp"
 #include "interrupt.hpp"
 #include "local_result.hpp"
-#include "naming_model.hpp"
 #include "output_folder.hpp"
 #include "results.hpp"
-#include "score_texts.hpp"
-#include "score_units.hpp"
 #include "session.hpp"
 #include "tracing.hpp"
-#include "units.hpp"
 #include "watcher.hpp"
 
 namespace tally::app {
@@ -51,7 +46,7 @@ struct RootSide {
   std::optional<trace::TraceFile> trace;
 
   explicit RootSide(const EvaluationSession& session)
-      : folder(session.output.folder, session.config.overwrite, session.config.trace,
+      : folder(session.output.folder, session.output.overwrite, session.config.trace,
                inputs_of(session.config)) {
     folder.create();
     events.emplace(folder.events());
@@ -67,39 +62,30 @@ struct RootSide {
   }
 };
 
-LocalResult run(EvaluationSession& session, evaluate::Observer& observer, IdsFound& ids) {
-  if (session.saved.texts) return score_texts(session, observer, ids);
-  if (session.saved.units) return score_units(session, observer);
-  if (session.saved.detections) return pass_over_images(session, observer);
-  std::optional<LocalResult> result;
-  naming_model(session, [&] { result.emplace(run_loop(session, observer)); });
-  return std::move(*result);
-}
-
-LocalResult loop_with_progress(EvaluationSession& session, RootSide* root, IdsFound& ids) {
+LocalSamples loop_with_progress(const EvaluationSession& session, RootSide* root) {
   if (root == nullptr) {
     SilentObserver silent;
     StoppableObserver stoppable(silent);
-    return run(session, stoppable, ids);
+    return session.source->score(session, stoppable);
   }
   const auto own_samples = session.plan.grid->samples_of(session.plan.slice).count;
   Watcher watcher(report::progress_style_from_name(session.config.progress), *root->events,
                   *session.scoring.task, own_samples, session.plan.grid->num_samples());
   StoppableObserver stoppable(watcher);
-  auto result = run(session, stoppable, ids);
+  auto result = session.source->score(session, stoppable);
   watcher.finish();
   return result;
 }
 
 // Collective. The loop of every rank. A watch outlives what ends in it: StopRequested on all ranks,
 // or AgreedFailure where outputs are not finite.
-LocalResult loop_on_all(const comm::Communicator& comm, EvaluationSession& session, RootSide* root,
-                        IdsFound& ids) {
-  if (!session.is_watch()) return loop_with_progress(session, root, ids);
-  std::optional<LocalResult> result;
+LocalSamples loop_on_all(const comm::Communicator& comm, const EvaluationSession& session,
+                         RootSide* root) {
+  if (!session.is_watch()) return loop_with_progress(session, root);
+  std::optional<LocalSamples> result;
   std::optional<Error> failure;
   try {
-    result.emplace(loop_with_progress(session, root, ids));
+    result.emplace(loop_with_progress(session, root));
   } catch (const StopRequested&) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
@@ -112,7 +98,7 @@ LocalResult loop_on_all(const comm::Communicator& comm, EvaluationSession& sessi
 }
 
 // Collective. What happened until now goes to rank 0.
-void gather_trace(const comm::Communicator& comm, EvaluationSession& session, Phases& phases,
+void gather_trace(const comm::Communicator& comm, const EvaluationSession& session, Phases& phases,
                   RootSide* root, report::RunReport& report) {
   phases.done("report");
   const auto failure = session.output.tracing->gather(
@@ -135,7 +121,7 @@ void try_for_trace(RootSide& root, report::RunReport& report, const std::functio
 }
 
 // Everything but the report, synced at its partial_path().
-std::vector<std::filesystem::path> write_files(EvaluationSession& session,
+std::vector<std::filesystem::path> write_files(const EvaluationSession& session,
                                                report::RunReport& report,
                                                std::optional<SavedPredictions> predictions,
                                                const OutputFolder& folder) {
@@ -164,7 +150,7 @@ void publish_trace(RootSide& root) {
 }
 
 // Nothing gets its name, and nothing of an earlier result goes, before all of it is on the disk.
-void publish(EvaluationSession& session, report::RunReport& report,
+void publish(const EvaluationSession& session, report::RunReport& report,
              std::optional<SavedPredictions> predictions, Phases& phases,
              const Stopwatch& publishing, RootSide& root) {
   auto files = write_files(session, report, std::move(predictions), root.folder);
@@ -188,52 +174,49 @@ void publish(EvaluationSession& session, report::RunReport& report,
 void require_unchanged_data(const comm::Communicator& comm, const EvaluationSession& session) {
   comm::agree_on(comm, [&] {
     session.data.set->require_unchanged();
-    if (session.saved.units) session.saved.units->reader().require_unchanged();
+    session.source->require_unchanged();
   });
 }
 
 std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm,
-                                                  EvaluationSession& session, Phases& phases) {
+                                                  const EvaluationSession& session, Phases& phases,
+                                                  Notes& notes) {
   std::optional<RootSide> root;
   if (!comm.is_root()) wait_on_interrupt();
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(session);
   });
-  RootSide* const local = root ? &*root : nullptr;
+  RootSide* const on_root = root ? &*root : nullptr;
   const device::EnergyMeter energy(session.hardware.device);
   const double startup_s = process_age_s() - session.output.began_s;
   phases.done("create_output");
-  if (local != nullptr) local->events->phase("evaluate");
-  IdsFound ids;
-  auto loop = loop_on_all(comm, session, local, ids);
+  if (on_root != nullptr) on_root->events->phase("evaluate");
+  auto samples = loop_on_all(comm, session, on_root);
   phases.done("evaluate");
   comm.barrier();
   // Others may compute on the same GPU until here.
-  loop.loop.energy_j = energy.joules();
+  samples.loop.energy_j = energy.joules();
   phases.done("wait_for_ranks");
-  join_units(comm, session, loop);
-  match_detections(comm, session, loop);
-  if (session.scoring.task->has_units() || session.scoring.task->detections() != nullptr)
-    phases.done("match");
-  auto figures = merge_results(comm, session, loop);
+  auto local = session.source->complete(comm, session, std::move(samples));
+  const auto& task = *session.scoring.task;
+  if (task.has_units() || task.detections() != nullptr) phases.done("match");
+  auto figures = merge_results(comm, session, local);
   phases.done("reduce");
-  add_figures_of_kept(comm, session, loop, figures);
+  add_figures_of_kept(comm, session, local, figures);
   phases.done("count_again");
-  if (local != nullptr) local->events->phase("gather");
-  auto predictions =
-      gather_predictions(comm, session, loop, local != nullptr ? local->folder.predictions() : "");
+  if (on_root != nullptr) on_root->events->phase("gather");
+  auto predictions = gather_predictions(comm, session, local,
+                                        on_root != nullptr ? on_root->folder.predictions() : "");
   phases.done("gather");
-  std::optional<report::IdMatch> ids_matched;
-  if (session.saved.texts) ids_matched = match_ids(comm, session, ids);
-  if (session.saved.detections) ids_matched = session.saved.detections->ids;
+  auto ids_matched = session.source->match_ids(comm, session, notes);
   require_unchanged_data(comm, session);
   const Stopwatch publishing;
-  auto report = make_report(comm, session, loop, figures, phases);
+  auto report = make_report(comm, session, local, figures, phases, notes);
   report.startup_s = startup_s;
   report.ids = std::move(ids_matched);
-  if (session.output.tracing) gather_trace(comm, session, phases, local, report);
-  if (local == nullptr) return std::nullopt;
-  publish(session, report, std::move(predictions), phases, publishing, *local);
+  if (session.output.tracing) gather_trace(comm, session, phases, on_root, report);
+  if (on_root == nullptr) return std::nullopt;
+  publish(session, report, std::move(predictions), phases, publishing, *on_root);
   return report;
 }
 

@@ -1,4 +1,4 @@
-// One evaluation of a prepared job, from the loop to the files of its result.
+// One evaluation of an open session, from the loop to the files of its result.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/report/run_report.hpp>
 
+#include "notes.hpp"
 #include "phases.hpp"
 #include "session.hpp"
 
@@ -16,10 +17,12 @@ namespace tally::app {
 void require_unchanged_data(const comm::Communicator& comm, const EvaluationSession& session);
 
 // Collective. Evaluates every rank's slice and publishes the result in the folder
-// session.output.folder; its report, on rank 0. In a watch throws, on all ranks and with nothing
+// session.output.folder; returns its report on rank 0, with the session's notes and what the
+// evaluation adds to them. In a watch throws, on all ranks and with nothing
 // left behind: StopRequested where a rank was asked to stop, AgreedFailure where outputs were not
-// finite. What else it throws beside AgreedFailure must end the whole job.
+// finite. What else it throws beside AgreedFailure must end the whole MPI job.
 std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm,
-                                                  EvaluationSession& session, Phases& phases);
+                                                  const EvaluationSession& session, Phases& phases,
+                                                  Notes& notes);
 
 }  // namespace tally::app

@@ -5,8 +5,7 @@
 #include <tally/metrics/names.hpp>
 
 #include "questions.hpp"
-#include "saved_predictions.hpp"
-#include "session.hpp"
+#include "session_notes.hpp"
 #include "tune.hpp"
 
 namespace tally::app {
@@ -22,12 +21,12 @@ bool has_bins(const std::string& metric) {
 
 }  // namespace
 
-void note_idle_options(EvaluationSession& session) {
+void note_idle_options(const EvaluationSession& session, Notes& notes) {
   const config::RunConfig defaults;
   const auto note = [&](bool is_given, bool has_use, std::string_view option,
                         std::string_view use) {
     if (!is_given || has_use) return;
-    session.notes.push_back(format("--{} changes nothing: no {}", option, use));
+    notes.add(format("--{} changes nothing: no {}", option, use));
   };
   const config::RunConfig& given = session.config;
   const bool has_losses = metrics::contains(session.scoring.task->metrics(), "loss") ||

@@ -28,7 +28,7 @@ struct Ordered {
 
 // Collective. The figures of one dataset of subgroups, on rank 0.
 void add_group(const comm::Communicator& comm, const EvaluationSession& session,
-               const LocalResult& local, const Subgroups& groups, const Ordered& ordered,
+               const LocalUnits& local, const Subgroups& groups, const Ordered& ordered,
                RunFigures& figures, digest::Sha256& digest) {
   const auto codes = group_codes(session, local, groups);
   const auto states = count_subgroups(comm, session, local, groups, codes);
@@ -68,7 +68,7 @@ void remove_intervals(RunFigures& figures) {
 }  // namespace
 
 void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
-                         LocalResult& local, RunFigures& figures) {
+                         LocalUnits& local, RunFigures& figures) {
   digest::Sha256 digest;
   digest.update(local.state.bytes());
   const auto curves = count_all_curves(comm, session, local);

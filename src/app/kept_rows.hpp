@@ -17,7 +17,11 @@ namespace tally::app {
 
 // Both outlive it.
 inline evaluate::KeptSamples kept_samples(const EvaluationSession& session,
-                                          const LocalResult& local) {
+                                          const LocalUnits& local) {
+  return {*session.scoring.task, local.kept, local.first_index};
+}
+inline evaluate::KeptSamples kept_samples(const EvaluationSession& session,
+                                          const LocalSamples& local) {
   return {*session.scoring.task, local.kept, local.first_index};
 }
 

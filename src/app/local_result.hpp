@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <tally/evaluate/loop.hpp>
@@ -22,11 +23,38 @@ struct LoopStatistics {
   std::optional<double> energy_j = {};  // of this rank's GPU, also by others that compute on it
 };
 
-struct LocalResult {
+// What the loop leaves on one rank.
+struct LocalSamples {
   exact::State state;
+  // Records that are saved; without columns where units make the records.
   predictions::PredictionLog log;
   predictions::PredictionLog kept;  // retained for what is computed after the loop
-  // Where several samples make a unit, these are of units from here on (units.hpp):
+  std::int64_t first_index = 0;     // of the first row of both
+  LoopStatistics loop;
+};
+
+// The same of what is scored as a whole: units that several samples make, or the samples
+// themselves.
+struct LocalUnits {
+  // Each sample is a unit.
+  explicit LocalUnits(LocalSamples&& samples)
+      : state(std::move(samples.state)),
+        log(std::move(samples.log)),
+        kept(std::move(samples.kept)),
+        first_index(samples.first_index),
+        loop(std::move(samples.loop)) {}
+  // Units that are to be made of samples, whose counters they take over.
+  LocalUnits(LocalSamples& samples, predictions::PredictionLog records,
+             predictions::PredictionLog retained)
+      : state(std::move(samples.state)),
+        log(std::move(records)),
+        kept(std::move(retained)),
+        first_index(samples.first_index),
+        loop(std::move(samples.loop)) {}
+
+  exact::State state;
+  predictions::PredictionLog log;
+  predictions::PredictionLog kept;
   std::int64_t first_index = 0;                          // of the first row of both
   std::vector<std::int64_t> unit_samples;                // first sample of each
   std::optional<predictions::PredictionLog> texts;       // lines of the result's JSON files
@@ -38,11 +66,13 @@ struct LocalResult {
 // The memory of each log, in bytes, before it goes to a file.
 inline constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
 
-// A result with nothing counted and nothing recorded, whose logs have these columns.
-LocalResult empty_result(const EvaluationSession& session, std::vector<predictions::ColumnSpec> log,
-                         std::vector<predictions::ColumnSpec> kept);
+// A log of these columns, in memory and beyond that in the spill folder.
+predictions::PredictionLog empty_log(const EvaluationSession& session,
+                                     std::vector<predictions::ColumnSpec> columns);
 
-// Evaluates this rank's slice. No communication: what it throws must end the whole MPI job.
-LocalResult run_loop(EvaluationSession& session, evaluate::Observer& observer);
+// Nothing counted and nothing recorded, in logs of these columns.
+LocalSamples empty_samples(const EvaluationSession& session,
+                           std::vector<predictions::ColumnSpec> log,
+                           std::vector<predictions::ColumnSpec> kept);
 
 }  // namespace tally::app

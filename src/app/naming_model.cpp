@@ -33,9 +33,9 @@ void naming_model(const EvaluationSession& session, const std::function<void()>&
     step();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model) throw;
-    if (const auto& predictions = session.config.predictions; !predictions.empty()) {
-      throw Error(ErrorKind::dataset,
-                  format("predictions file '{}': {}", printable(predictions), error.what()));
+    if (!session.config.predictions.empty()) {
+      throw Error(ErrorKind::dataset, format("predictions file '{}': {}",
+                                             printable(session.model.model.path), error.what()));
     }
     const auto& info = session.data.set->info();
     if (has_numbers_alone(info) && !wants_number(*session.model.predictor)) {

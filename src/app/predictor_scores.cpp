@@ -1,13 +1,13 @@
-#include <unistd.h>
+#include <optional>
+#include <utility>
 
-#include <cstdlib>
-#include <filesystem>
-
-#include <tally/base/error.hpp>
-#include <tally/base/format.hpp>
 #include <tally/data/length_buckets.hpp>
 
+#include "detections.hpp"
 #include "local_result.hpp"
+#include "naming_model.hpp"
+#include "spill_folder.hpp"
+#include "units.hpp"
 
 namespace tally::app {
 namespace {
@@ -42,8 +42,8 @@ class Slots {
   std::vector<std::span<std::byte>> spans_;
 };
 
-void run_batches(EvaluationSession& session, evaluate::BatchSource& source, int held,
-                 evaluate::Observer& observer, LocalResult& result) {
+void run_batches(const EvaluationSession& session, evaluate::BatchSource& source, int held,
+                 evaluate::Observer& observer, LocalSamples& result) {
   const std::int64_t bytes =
       data::slot_bytes(session.data.set->info(), session.plan.grid->batch_size());
   evaluate::Parts parts{*session.hardware.stream,
@@ -51,7 +51,7 @@ void run_batches(EvaluationSession& session, evaluate::BatchSource& source, int 
                         bytes,
                         held,
                         source,
-                        session.execution.routes.routes,
+                        session.execution.routes->routes,
                         *session.model.predictor,
                         *session.scoring.task,
                         result.log,
@@ -63,8 +63,8 @@ void run_batches(EvaluationSession& session, evaluate::BatchSource& source, int 
 }
 
 // Reads whole blocks, and hands their samples out sorted by length.
-void run_sorted(EvaluationSession& session, int held, evaluate::Observer& observer,
-                LocalResult& result) {
+void run_sorted(const EvaluationSession& session, int held, evaluate::Observer& observer,
+                LocalSamples& result) {
   const auto& info = session.data.set->info();
   const std::int64_t per_block = session.plan.grid->batches_per_block();
   const plan::BatchGrid blocks(session.plan.grid->num_samples(),
@@ -85,8 +85,8 @@ void run_sorted(EvaluationSession& session, int held, evaluate::Observer& observ
   result.loop.read_s = reader.read_s();
 }
 
-void run_in_order(EvaluationSession& session, int held, evaluate::Observer& observer,
-                  LocalResult& result) {
+void run_in_order(const EvaluationSession& session, int held, evaluate::Observer& observer,
+                  LocalSamples& result) {
   const auto& info = session.data.set->info();
   // Besides those in use: one batch ready, one being read by each thread.
   const Slots slots(held + 1 + session.plan.read_threads,
@@ -99,46 +99,12 @@ void run_in_order(EvaluationSession& session, int held, evaluate::Observer& obse
   result.loop.read_s = reader.read_s();
 }
 
-}  // namespace
-
-std::string spill_folder(const config::RunConfig& config) {
-  if (!config.spill_dir.empty()) return config.spill_dir;
-  const char* folder = std::getenv("TMPDIR");
-  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
-}
-
-void check_spill_folder(const config::RunConfig& config) {
-  const std::string folder = spill_folder(config);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(folder, ignored) &&
-      ::access(folder.c_str(), W_OK | X_OK) == 0) {
-    return;
-  }
-  throw Error(
-      ErrorKind::output,
-      format("the folder '{}' for records that outgrow memory is no writable folder", folder),
-      "Name one on a local disk with --spill-dir.");
-}
-
-LocalResult empty_result(const EvaluationSession& session, std::vector<predictions::ColumnSpec> log,
-                         std::vector<predictions::ColumnSpec> kept) {
-  const std::string folder = spill_folder(session.config);
-  return {.state = exact::State(session.scoring.task->layout()),
-          .log = predictions::PredictionLog(std::move(log), folder, kLogMemoryBytes),
-          .kept = predictions::PredictionLog(std::move(kept), folder, kLogMemoryBytes),
-          .first_index = session.plan.grid->samples_of(session.plan.slice).first,
-          .unit_samples = {},
-          .texts = std::nullopt,
-          .margins = {},
-          .detections = std::nullopt,
-          .loop = {}};
-}
-
-LocalResult run_loop(EvaluationSession& session, evaluate::Observer& observer) {
+// Evaluates this rank's slice.
+LocalSamples run_loop(const EvaluationSession& session, evaluate::Observer& observer) {
   // No log is written where records are made of what is kept only later.
   const bool has_units =
       session.scoring.task->has_units() || session.scoring.task->detections() != nullptr;
-  LocalResult result = empty_result(
+  LocalSamples result = empty_samples(
       session, has_units ? std::vector<predictions::ColumnSpec>() : session.scoring.task->columns(),
       session.scoring.task->sample_columns());
   const std::int64_t bytes_before = session.data.set->bytes_read();
@@ -151,5 +117,43 @@ LocalResult run_loop(EvaluationSession& session, evaluate::Observer& observer) {
   result.loop.bytes_read = session.data.set->bytes_read() - bytes_before;
   return result;
 }
+
+class PredictorScores final : public ScoreSource {
+ public:
+  bool runs_predictor() const override { return true; }
+
+  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
+    std::optional<LocalSamples> result;
+    naming_model(session, [&] { result.emplace(run_loop(session, observer)); });
+    return std::move(*result);
+  }
+
+  LocalUnits complete(const comm::Communicator& comm, const EvaluationSession& session,
+                      LocalSamples samples) override {
+    if (session.scoring.task->detections() != nullptr) {
+      return match_detections(comm, session, std::move(samples), nullptr);
+    }
+    return join_units(comm, session, std::move(samples));
+  }
+};
+
+}  // namespace
+
+predictions::PredictionLog empty_log(const EvaluationSession& session,
+                                     std::vector<predictions::ColumnSpec> columns) {
+  return {std::move(columns), spill_folder(session.config), kLogMemoryBytes};
+}
+
+LocalSamples empty_samples(const EvaluationSession& session,
+                           std::vector<predictions::ColumnSpec> log,
+                           std::vector<predictions::ColumnSpec> kept) {
+  return {.state = exact::State(session.scoring.task->layout()),
+          .log = empty_log(session, std::move(log)),
+          .kept = empty_log(session, std::move(kept)),
+          .first_index = session.plan.grid->samples_of(session.plan.slice).first,
+          .loop = {}};
+}
+
+std::unique_ptr<ScoreSource> predictor_scores() { return std::make_unique<PredictorScores>(); }
 
 }  // namespace tally::app

@@ -51,7 +51,7 @@ std::string digest_class(const EvaluationSession& session) {
   line("device", session.hardware.device.model);
   line("backend", model::backend_description());
   line("precision", session.config.precision);
-  line("batch size", session.config.batch_size);
+  line("batch size", session.execution.batch_size);
   line("threads", session.config.threads);
   line("batches sorted by length", session.plan.grid->batches_per_block());
   if (answers_of(session) != nullptr) {
@@ -71,7 +71,7 @@ std::string digest_class(const EvaluationSession& session) {
   line("label smoothing", session.config.label_smoothing);
   line("class weights", session.scoring.class_weights_digest);
   line("curves", session.config.curves);
-  for (const auto& note : session.execution.routes.notes) line("normalisation", note);
+  for (const auto& note : session.execution.routes->notes) line("normalisation", note);
   line("card", session.model.card_digest);
   if (session.hardware.device.kind == DeviceKind::cuda) {
     line("driver", session.hardware.gpus.driver_version);

@@ -32,11 +32,11 @@ const tasks::AnswerTask* answers_of(const EvaluationSession& session) {
   return found == nullptr ? nullptr : *found;
 }
 
-Questions::Questions(EvaluationSession& session, LocalResult& local)
+Questions::Questions(const EvaluationSession& session, LocalUnits& units)
     : session_(session),
       task_(*answers_of(session)),
-      local_(local),
-      texts_(text_columns(session), spill_folder(session.config), kLogMemoryBytes) {}
+      units_(units),
+      texts_(empty_log(session, text_columns(session))) {}
 
 std::vector<UnitSample<AnswerCandidates>> Questions::samples_in(const RecordBatch& window) const {
   std::vector<UnitSample<AnswerCandidates>> samples;
@@ -65,7 +65,7 @@ void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::in
   for (const auto& [unit, candidates] : parts) {
     const tasks::Question question = texts.question(unit);
     const tasks::Answer answer = answer_of(candidates, question, task_.policy());
-    task_.count({&answer.row, 1}, local_.state);
+    task_.count({&answer.row, 1}, units_.state);
     keep_margin(answer);
     // One by one: texts may be long, and the logs know where to put them.
     RecordBatch record, row, lines;
@@ -79,13 +79,13 @@ void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::in
   }
 }
 
-void Questions::finish() { local_.texts.emplace(std::move(texts_)); }
+void Questions::finish() { units_.texts.emplace(std::move(texts_)); }
 
 void Questions::keep_margin(const tasks::Answer& answer) {
   if (!wants_best(session_)) return;
   // Without scores it is wrong at every threshold: so is one that has an answer and gets none.
   const bool can_only_be_wrong = answer.row.has_answer || !answer.row.finite;
-  local_.margins.push_back({answer.no_answer_margin, answer.span_f1, answer.span_exact ? 1 : 0,
+  units_.margins.push_back({answer.no_answer_margin, answer.span_f1, answer.span_exact ? 1 : 0,
                             can_only_be_wrong ? 1 : 0});
 }
 
@@ -107,7 +107,7 @@ void Questions::append_lines(const tasks::Question& question, const tasks::Answe
 }
 
 void add_best_answers(const comm::Communicator& comm, const EvaluationSession& session,
-                      const LocalResult& local, metrics::Results& results, digest::Sha256& digest) {
+                      const LocalUnits& local, metrics::Results& results, digest::Sha256& digest) {
   if (answers_of(session) == nullptr || !wants_best(session)) return;
   auto margins = exchange::gather_margins(comm, local.margins);
   if (!comm.is_root()) return;

@@ -20,7 +20,7 @@ namespace tally::app {
 // Of a task whose units are questions to be answered; null for another.
 const tasks::AnswerTask* answers_of(const EvaluationSession& session);
 
-// Columns of LocalResult::texts, each a JSON file of the result: its lines, without the brackets.
+// Columns of LocalUnits::texts, each a JSON file of the result: its lines, without the brackets.
 inline constexpr std::int64_t kPredictionsText = 0;
 inline constexpr std::int64_t kNbestText = 1;
 
@@ -30,7 +30,7 @@ class Questions {
   using Found = tasks::AnswerCandidates;
   static constexpr std::string_view kOne = "question", kMany = "questions";
 
-  Questions(EvaluationSession& session, LocalResult& local);
+  Questions(const EvaluationSession& session, LocalUnits& units);
 
   const tasks::AnswerTask& task() const { return task_; }
   std::vector<UnitSample<Found>> samples_in(const predictions::RecordBatch& window) const;
@@ -47,15 +47,15 @@ class Questions {
   void append_lines(const tasks::Question& question, const tasks::Answer& answer,
                     const Found& candidates, predictions::RecordBatch& lines) const;
 
-  EvaluationSession& session_;
+  const EvaluationSession& session_;
   const tasks::AnswerTask& task_;
-  LocalResult& local_;
+  LocalUnits& units_;
   predictions::PredictionLog texts_;
 };
 
 // Collective. The figures at the best threshold for no answer, where they are wanted, on rank 0;
 // what they are made of goes into the digest there.
 void add_best_answers(const comm::Communicator& comm, const EvaluationSession& session,
-                      const LocalResult& local, metrics::Results& results, digest::Sha256& digest);
+                      const LocalUnits& local, metrics::Results& results, digest::Sha256& digest);
 
 }  // namespace tally::app

@@ -33,7 +33,7 @@ std::int64_t sample_bytes(const data::DataSetInfo& info) {
   return bytes;
 }
 
-Figures figures_of(const EvaluationSession& session, const LocalResult& local,
+Figures figures_of(const EvaluationSession& session, const LocalUnits& local,
                    const Phases& phases) {
   const auto& found = local.loop.findings;
   return {.samples = found.samples,
@@ -77,7 +77,7 @@ std::optional<double> steady_rate(const std::vector<Figures>& ranks) {
 }  // namespace
 
 void add_ranks(const comm::Communicator& comm, const EvaluationSession& session,
-               const LocalResult& local, const Phases& phases, report::RunReport& report) {
+               const LocalUnits& local, const Phases& phases, report::RunReport& report) {
   const auto all = gather_figures(comm, figures_of(session, local, phases));
   const auto hosts = comm.gather(host_name());
   const auto devices = comm.gather(

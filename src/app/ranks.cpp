@@ -17,7 +17,7 @@ bool is_wanted(const EvaluationSession& session) {
   return metrics::contains(session.scoring.task->metrics(), kSpearman);
 }
 
-exchange::PairRows rows_of(const EvaluationSession& session, const LocalResult& local) {
+exchange::PairRows rows_of(const EvaluationSession& session, const LocalUnits& local) {
   const evaluate::KeptSamples kept = kept_samples(session, local);
   return {.num_rows = kept.log.num_rows(),
           .num_outputs = session.scoring.task->num_pair_outputs(),
@@ -34,14 +34,14 @@ exchange::PairRows rows_of(const EvaluationSession& session, const LocalResult& 
 
 std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm,
                                               const EvaluationSession& session,
-                                              const LocalResult& local) {
+                                              const LocalUnits& local) {
   if (!is_wanted(session)) return {};
   return exchange::sum_ranks(comm, rows_of(session, local));
 }
 
 std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm,
                                              const EvaluationSession& session,
-                                             const LocalResult& local,
+                                             const LocalUnits& local,
                                              const std::vector<std::int32_t>& codes,
                                              std::int32_t code) {
   exchange::PairRows rows = rows_of(session, local);
@@ -58,7 +58,7 @@ void add_rank_metrics(const std::vector<exchange::RankSums>& sums, metrics::Resu
 }
 
 void add_rank_intervals(const comm::Communicator& comm, const EvaluationSession& session,
-                        const LocalResult& local, metrics::Results& results) {
+                        const LocalUnits& local, metrics::Results& results) {
   if (!is_wanted(session)) return;
   Replicates replicates;
   for (const auto& of_replicate : exchange::bootstrap_ranks(

@@ -18,10 +18,10 @@ namespace tally::app {
 // must end the job.
 std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm,
                                               const EvaluationSession& session,
-                                              const LocalResult& local);
+                                              const LocalUnits& local);
 std::vector<exchange::RankSums> sum_ranks_of(const comm::Communicator& comm,
                                              const EvaluationSession& session,
-                                             const LocalResult& local,
+                                             const LocalUnits& local,
                                              const std::vector<std::int32_t>& codes,
                                              std::int32_t code);
 
@@ -30,6 +30,6 @@ void add_rank_metrics(const std::vector<exchange::RankSums>& sums, metrics::Resu
 
 // Collective. An interval for it, on rank 0.
 void add_rank_intervals(const comm::Communicator& comm, const EvaluationSession& session,
-                        const LocalResult& local, metrics::Results& results);
+                        const LocalUnits& local, metrics::Results& results);
 
 }  // namespace tally::app

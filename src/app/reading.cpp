@@ -15,14 +15,14 @@ int read_threads_for(const config::RunConfig& config, const device::Device& devi
       std::clamp<std::int64_t>(std::ssize(device::usable_cores()) / local_world_size, 1, kMost));
 }
 
-std::int64_t batches_per_block(EvaluationSession& session) {
+std::int64_t batches_per_block(const EvaluationSession& session, Notes& notes) {
   const auto& info = session.data.set->info();
   if (!info.lengths || !session.scoring.task->takes_any_order() ||
       session.config.bucket_batches == 1)
     return 1;
   const auto& card = session.model.predictor->card();
   if (!card) {
-    session.notes.emplace_back(
+    notes.add(
         "padding is computed: the model has no card that says it takes sequences of any length");
     return 1;
   }
@@ -32,7 +32,7 @@ std::int64_t batches_per_block(EvaluationSession& session) {
            (wanted->shape.size() > 1 && wanted->shape[1] < 0);
   });
   if (!takes_any_length) return 1;
-  const plan::BatchGrid all(num_samples(session), session.config.batch_size);
+  const plan::BatchGrid all(num_samples(session), session.execution.batch_size);
   return std::clamp<std::int64_t>(session.config.bucket_batches, 1,
                                   std::max<std::int64_t>(all.num_batches(), 1));
 }

@@ -6,6 +6,7 @@
 #include <tally/config/run_config.hpp>
 #include <tally/device/device.hpp>
 
+#include "notes.hpp"
 #include "session.hpp"
 
 namespace tally::app {
@@ -17,6 +18,6 @@ int read_threads_for(const config::RunConfig& config, const device::Device& devi
 // How many batches are sorted by length together; 1: none are, for the samples have no lengths, the
 // task or the model needs them as they are, or the user wants it so. Adds a note where a model
 // without a card prevents it.
-std::int64_t batches_per_block(EvaluationSession& session);
+std::int64_t batches_per_block(const EvaluationSession& session, Notes& notes);
 
 }  // namespace tally::app

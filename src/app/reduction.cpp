@@ -56,26 +56,28 @@ void sum_together(comm::Reducer& reducer, std::vector<exact::State>& states) {
 
 }  // namespace
 
-void place_ranks(const comm::Communicator& comm, EvaluationSession& session) {
-  const auto request = device_request(session.config.device);
-  device::Choice mine;
+Hardware place_ranks(const comm::Communicator& comm, const std::string& asked, Notes& notes) {
+  const auto request = device_request(asked);
+  Hardware hardware;
+  device::Choice local;
   comm::agree_on(comm, [&] {
-    if (request != device::DeviceRequest::cpu) session.hardware.gpus = device::list_gpus();
-    mine = device::choose(request, comm.local_rank(), session.hardware.gpus);
+    if (request != device::DeviceRequest::cpu) hardware.gpus = device::list_gpus();
+    local = device::choose(request, comm.local_rank(), hardware.gpus);
   });
-  session.hardware.placement = comm::agree_on_placement(comm, request, mine);
-  session.hardware.device = mine.device;
-  if (const auto note = device::expected_gpu_note(mine, variable)) session.notes.push_back(*note);
+  hardware.placement = comm::agree_on_placement(comm, request, local);
+  hardware.device = local.device;
+  if (const auto note = device::expected_gpu_note(local, variable)) notes.add(*note);
+  return hardware;
 }
 
-void choose_reducer(const comm::Communicator& comm, EvaluationSession& session) {
+std::unique_ptr<comm::Reducer> choose_reducer(const comm::Communicator& comm,
+                                              const EvaluationSession& session, Notes& notes) {
   auto request = reduce_request(session.config.reduce);
   if (request == comm::ReduceRequest::automatic && session.hardware.placement.shares_a_gpu) {
     request = comm::ReduceRequest::mpi;
-    session.notes.emplace_back(
-        "ranks share a GPU, where NCCL does not work: MPI adds up the results");
+    notes.add("ranks share a GPU, where NCCL does not work: MPI adds up the results");
   }
-  session.reducer = comm::make_reducer(request, session.hardware.device, comm);
+  return comm::make_reducer(request, session.hardware.device, comm);
 }
 
 void reduce(const comm::Communicator& comm, const EvaluationSession& session, exact::State& state) {

@@ -1,6 +1,7 @@
 // Which device and which reducer a run has, and how its parts are added up.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,17 +9,19 @@
 #include <tally/comm/communicator.hpp>
 #include <tally/exact/state.hpp>
 
+#include "notes.hpp"
 #include "session.hpp"
 
 namespace tally::app {
 
-// Collective. Fills device, gpus and placement of `job` by --device; throws comm::AgreedFailure
-// (environment) in seconds where the ranks' devices do not go together.
-void place_ranks(const comm::Communicator& comm, EvaluationSession& session);
+// Collective. The device of --device (`asked`) for each rank, without a stream. Throws
+// comm::AgreedFailure (environment) in seconds where the ranks' devices do not go together.
+Hardware place_ranks(const comm::Communicator& comm, const std::string& asked, Notes& notes);
 
-// Collective. The reducer of --reduce for a job that is placed. Throws comm::AgreedFailure
+// Collective. The reducer of --reduce for ranks that have their devices. Throws comm::AgreedFailure
 // (environment).
-void choose_reducer(const comm::Communicator& comm, EvaluationSession& session);
+std::unique_ptr<comm::Reducer> choose_reducer(const comm::Communicator& comm,
+                                              const EvaluationSession& session, Notes& notes);
 
 // Collective. `state` becomes that of the whole run, on every rank; with --check-reduction added up
 // twice and compared. Throws comm::AgreedFailure.

@@ -18,7 +18,6 @@
 #include "provenance.hpp"
 #include "rank_figures.hpp"
 #include "reduction.hpp"
-#include "saved_predictions.hpp"
 #include "scoring_attributes.hpp"
 
 namespace tally::app {
@@ -64,7 +63,7 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
   return all;
 }
 
-void fill_inputs(report::RunReport& report, const EvaluationSession& session) {
+void fill_inputs(report::RunReport& report, const EvaluationSession& session, const Notes& notes) {
   const auto& info = session.data.set->info();
   report.total_samples = scores_units(session) ? info.num_units : info.num_samples;
   report.total_units = info.num_units > 0 ? info.num_units : info.num_samples;
@@ -78,17 +77,17 @@ void fill_inputs(report::RunReport& report, const EvaluationSession& session) {
   report.weights = session.model.weights;
   if (const auto& card = session.model.predictor->card()) report.model_source = card->source;
   report.data = session.data.file;
-  report.recipes = session.execution.routes.recipes;
+  report.recipes = session.execution.routes->recipes;
   if (!session.config.stage.empty()) report.staged_bytes = session.plan.staged_bytes;
   report.data_integrity = info.integrity();
   report.notes = session.model.notes;
-  report.notes.insert(report.notes.end(), session.notes.begin(), session.notes.end());
+  report.notes.insert(report.notes.end(), notes.all().begin(), notes.all().end());
 }
 
 }  // namespace
 
 RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession& session,
-                         LocalResult& local) {
+                         LocalUnits& local) {
   RunFigures figures;
   figures.not_finite = all_not_finite(comm, local.loop.findings.not_finite);
   comm::agree_on(comm, [&] {
@@ -106,7 +105,7 @@ RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession
 
 std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm,
                                                    const EvaluationSession& session,
-                                                   const LocalResult& local,
+                                                   const LocalUnits& local,
                                                    const std::filesystem::path& path) {
   if (local.log.columns().empty()) return std::nullopt;
   auto writer = gather_columns(comm, local.log, session.scoring.num_units,
@@ -136,11 +135,11 @@ std::map<std::string, std::string> prediction_attributes(const EvaluationSession
 }
 
 report::RunReport make_report(const comm::Communicator& comm, const EvaluationSession& session,
-                              const LocalResult& local, const RunFigures& figures,
-                              const Phases& phases) {
+                              const LocalUnits& local, const RunFigures& figures,
+                              const Phases& phases, const Notes& notes) {
   report::RunReport report;
   report.phases = phases.over_ranks(comm);
-  if (comm.is_root()) fill_inputs(report, session);
+  if (comm.is_root()) fill_inputs(report, session, notes);
   add_ranks(comm, session, local, phases, report);
   const auto classes = comm.gather(digest_class(session));
   if (!comm.is_root()) return report;

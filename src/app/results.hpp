@@ -12,6 +12,7 @@
 #include <tally/report/run_report.hpp>
 
 #include "local_result.hpp"
+#include "notes.hpp"
 #include "phases.hpp"
 #include "session.hpp"
 
@@ -30,12 +31,12 @@ struct RunFigures {
 // where outputs were not finite and --on-nan does not allow it, internal when the evidence is not
 // that of every sample exactly once.
 RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession& session,
-                         LocalResult& local);
+                         LocalUnits& local);
 
 // Collective. What is computed of kept samples: figures by subgroup, intervals. What it throws must
 // end the job.
 void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
-                         LocalResult& local, RunFigures& figures);
+                         LocalUnits& local, RunFigures& figures);
 
 // predictions.h5 under its temporary name, complete but for its attributes; JSON files under
 // theirs.
@@ -49,7 +50,7 @@ struct SavedPredictions {
 // and where nothing is saved. What it throws must end the whole job.
 std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm,
                                                    const EvaluationSession& session,
-                                                   const LocalResult& local,
+                                                   const LocalUnits& local,
                                                    const std::filesystem::path& path);
 
 // The attributes of predictions.h5: what it was made from, and how its rows were scored.
@@ -58,7 +59,7 @@ std::map<std::string, std::string> prediction_attributes(const EvaluationSession
 
 // Collective. Everything the report says, complete on rank 0.
 report::RunReport make_report(const comm::Communicator& comm, const EvaluationSession& session,
-                              const LocalResult& local, const RunFigures& figures,
-                              const Phases& phases);
+                              const LocalUnits& local, const RunFigures& figures,
+                              const Phases& phases, const Notes& notes);
 
 }  // namespace tally::app

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/comm/agree.hpp>
 #include <tally/data/objects.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/predictions/open_predictions.hpp>
@@ -19,7 +17,6 @@
 #include "coco_results.hpp"
 #include "listed_ids.hpp"
 #include "saved_scores.hpp"
-#include "session.hpp"
 
 namespace tally::app {
 namespace {
@@ -203,30 +200,6 @@ SavedDetections read_detections(const std::string& path, data::DataSet& data_set
                listed(ids.first_missing, std::ssize(ids.first_missing) == ids.num_missing)));
   }
   return saved;
-}
-
-std::vector<SavedDetection> share_detections(const comm::Communicator& comm,
-                                             EvaluationSession& session) {
-  const std::vector<SavedDetection> held = std::exchange(session.saved.detections->all, {});
-  const std::span<const SavedDetection> all(held);
-  std::vector<std::int64_t> counts;
-  std::size_t num_sent = 0;
-  for (int rank = 0; rank < comm.world_size(); ++rank) {
-    const auto samples =
-        session.plan.grid->samples_of(session.plan.grid->slice_of(rank, comm.world_size()));
-    const auto end = std::ranges::lower_bound(all, samples.end(), {}, &SavedDetection::image);
-    const auto until = std::max(num_sent, to_size(end - all.begin()));
-    counts.push_back(std::ssize(all.subspan(num_sent, until - num_sent)));
-    num_sent = until;
-  }
-  const auto bytes =
-      comm.all_to_all_rows(std::as_bytes(all.first(num_sent)), sizeof(SavedDetection), counts);
-  std::vector<SavedDetection> mine;
-  comm::agree_on(comm, [&] {
-    mine.resize(bytes.size() / sizeof(SavedDetection));
-    if (!bytes.empty()) std::memcpy(mine.data(), bytes.data(), bytes.size());
-  });
-  return mine;
 }
 
 }  // namespace tally::app

@@ -1,18 +1,15 @@
-// Detections that somebody saved, in place of a model's.
+// Reading detections that were saved, in place of a model's.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <tally/comm/communicator.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/tasks/detections.hpp>
 
 namespace tally::app {
-
-struct EvaluationSession;
 
 struct SavedDetection {
   std::int64_t image = 0;  // index of its sample
@@ -32,10 +29,5 @@ struct SavedDetections {
 // scored. Throws Error(dataset).
 SavedDetections read_detections(const std::string& path, data::DataSet& data_set,
                                 std::int64_t num_scored, const std::string& data_identity);
-
-// Collective. Those of this rank's images, of what rank 0 has read and holds no longer. Throws
-// comm::AgreedFailure.
-std::vector<SavedDetection> share_detections(const comm::Communicator& comm,
-                                             EvaluationSession& session);
 
 }  // namespace tally::app

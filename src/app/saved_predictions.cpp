@@ -1,6 +1,8 @@
 #include "saved_predictions.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -8,12 +10,22 @@
 #include <tally/comm/agree.hpp>
 #include <tally/model/fake_predictors.hpp>
 
+#include "detection_scores.hpp"
 #include "output_folder.hpp"
+#include "saved_scores.hpp"
+#include "score_texts.hpp"
 #include "score_units.hpp"
-#include "session.hpp"
 
 namespace tally::app {
 namespace {
+
+// What is asked for and of which data set, and where its predictions are.
+struct Request {
+  const config::RunConfig& config;
+  const std::string& task;
+  const OpenedData& data;
+  std::string path;
+};
 
 // The predictions in the folder of a result; else what was given.
 std::string in_result(const std::string& given) {
@@ -23,74 +35,78 @@ std::string in_result(const std::string& given) {
 }
 
 // Detections and their notes stay on rank 0.
-void take_detections(const comm::Communicator& comm, EvaluationSession& session) {
-  session.saved.detections.emplace();
+std::unique_ptr<ScoreSource> open_detections(const comm::Communicator& comm, const Request& request,
+                                             Notes& notes) {
+  SavedDetections saved;
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
-    *session.saved.detections = read_detections(session.config.predictions, *session.data.set,
-                                                num_samples(session), session.data.file.digest);
-    for (const auto& note : session.saved.detections->notes) session.notes.push_back(note);
+    auto& set = *request.data.set;
+    const auto limit = request.config.limit, all = set.info().num_samples;
+    saved = read_detections(request.path, set, limit > 0 ? std::min(limit, all) : all,
+                            request.data.file.digest);
+    notes.add(saved.notes);
   });
+  return detection_scores(std::move(saved));
 }
 
-void require_hdf5(const EvaluationSession& session) {
-  if (is_hdf5(session.config.predictions)) return;
+void require_hdf5(const Request& request) {
+  if (is_hdf5(request.path)) return;
   throw Error(ErrorKind::dataset,
               format("predictions file '{}' is no predictions.h5, of which the task {} is scored",
-                     printable(session.config.predictions), session.scoring.task_name),
+                     printable(request.path), request.task),
               "Name the predictions.h5 of a result, or the data set that these are of.");
 }
 
-void take_scores(EvaluationSession& session) {
-  const std::string& task = session.scoring.task_name;
-  const config::RunConfig& config = session.config;
-  require_hdf5(session);
-  auto scores = find_scores(config.predictions, task, config.outputs, session.data.file.digest);
-  session.data.set = std::make_unique<data::DataSet>(config.data, scores.column);
-  session.config.outputs = metrics::name(scores.outputs);
-  for (auto& note : scores.notes) session.notes.push_back(std::move(note));
+void open_scores(const Request& request, SavedPredictionsInput& input, Notes& notes) {
+  require_hdf5(request);
+  auto scores =
+      find_scores(request.path, request.task, request.config.outputs, request.data.file.digest);
+  input.set = std::make_unique<data::DataSet>(request.config.data, scores.column);
+  input.outputs = scores.outputs;
+  input.source = predictor_scores();
+  notes.add(scores.notes);
 }
 
-void take_units(EvaluationSession& session) {
-  require_hdf5(session);
-  session.saved.units.emplace(open_units(session.config.predictions, session.scoring.task_name,
-                                         session.data.set->info(), session.config.limit));
-  if (session.saved.units->attribute("data_identity") == session.data.file.digest) return;
-  session.notes.push_back(other_data_note(session.saved.units->attribute("data").value_or("")));
+std::unique_ptr<ScoreSource> open_unit_scores(const Request& request, Notes& notes) {
+  require_hdf5(request);
+  auto units =
+      open_units(request.path, request.task, request.data.set->info(), request.config.limit);
+  if (units.attribute("data_identity") != request.data.file.digest) {
+    notes.add(other_data_note(units.attribute("data").value_or("")));
+  }
+  return unit_scores(std::move(units));
 }
 
 }  // namespace
 
-void take_predictions(const comm::Communicator& comm, EvaluationSession& session) {
-  config::RunConfig& config = session.config;
+SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
+                                             const config::RunConfig& config,
+                                             const std::string& task, const OpenedData& data,
+                                             Notes& notes) {
+  SavedPredictionsInput input;
   if (comm.is_root()) mend_interrupted(config.predictions);
-  config.predictions = comm.broadcast(in_result(config.predictions));
+  const Request request{config, task, data, comm.broadcast(in_result(config.predictions))};
   comm::agree_on(comm, [&] {
-    if (!comm.is_root()) return;
-    session.model.model = describe_input(config.predictions);
+    if (comm.is_root()) input.model.model = describe_input(request.path);
   });
-  session.model.model.path = config.predictions;
-  session.model.model.digest = comm.broadcast(session.model.model.digest);
-  session.model.predictor = model::make_passthrough_predictor();
-  const std::string& task = session.scoring.task_name;
+  input.model.model.path = request.path;
+  input.model.model.digest = comm.broadcast(input.model.model.digest);
+  input.model.predictor = model::make_passthrough_predictor();
   if (task == "question-answering") {
-    session.saved.texts = share_texts(comm, config.predictions);
+    input.source = text_scores(share_texts(comm, request.path));
   } else if (task == "detection") {
-    take_detections(comm, session);
+    input.source = open_detections(comm, request, notes);
   } else if (task == "language-model" || task == "multiple-choice") {
-    comm::agree_on(comm, [&] { take_units(session); });
+    comm::agree_on(comm, [&] { input.source = open_unit_scores(request, notes); });
   } else if (task == "predict") {
     comm::agree_on(comm, [] {
       throw Error(ErrorKind::usage, "the task 'predict' has no figures to score",
                   "Leave --task out.");
     });
   } else {
-    comm::agree_on(comm, [&] { take_scores(session); });
+    comm::agree_on(comm, [&] { open_scores(request, input, notes); });
   }
-}
-
-bool scores_units(const EvaluationSession& session) {
-  return session.saved.texts || session.saved.units;
+  return input;
 }
 
 std::string_view unit_word(std::string_view task) {

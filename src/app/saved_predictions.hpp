@@ -1,20 +1,34 @@
-// What `tally score` scores in the place of a model's outputs.
+// `tally score`: opening predictions that were saved, in place of loading a model.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <tally/comm/communicator.hpp>
+#include <tally/config/run_config.hpp>
+#include <tally/metrics/output_kind.hpp>
+
+#include "inputs.hpp"
+#include "notes.hpp"
+#include "score_source.hpp"
 
 namespace tally::app {
 
-struct EvaluationSession;
+struct SavedPredictionsInput {
+  LoadedModel model;  // names the predictions' file; its predictor passes saved scores on
+  std::unique_ptr<ScoreSource> source;
+  // Where a column of scores stands for the model's output: the data set with it, and its kind.
+  std::unique_ptr<data::DataSet> set;
+  std::optional<metrics::OutputKind> outputs;
+};
 
-// Collective. In place of load_model(): what --predictions names becomes the job's model and input,
-// or its texts, detections or units. Throws comm::AgreedFailure.
-void take_predictions(const comm::Communicator& comm, EvaluationSession& session);
-
-// Whether the job scores units that were saved: then its samples are units.
-bool scores_units(const EvaluationSession& session);
+// Collective. What --predictions names, for a task of the data set. Throws comm::AgreedFailure.
+SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
+                                             const config::RunConfig& config,
+                                             const std::string& task, const OpenedData& data,
+                                             Notes& notes);
 
 // "documents" or "questions".
 std::string_view unit_word(std::string_view task);

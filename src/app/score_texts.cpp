@@ -24,17 +24,25 @@ std::string listed_of(const std::vector<std::string>& ids, std::int64_t count) {
   return listed(ids, std::ssize(ids) == count);
 }
 
-void add_note(EvaluationSession& session, std::string note) {
+void add_note(Notes& notes, std::string note) {
   log::note(note);
-  session.notes.push_back(std::move(note));
+  notes.add(std::move(note));
 }
+
+// What the questions of a rank and the saved texts have in common.
+struct IdsFound {
+  std::vector<std::int64_t> is_asked;  // [texts], 1 where a question of this rank has the id
+  std::int64_t num_missing = 0;        // questions without a text
+  std::vector<std::string> first_missing;
+};
 
 // One rank's questions.
 class TextScorer {
  public:
-  TextScorer(EvaluationSession& session, LocalResult& result, IdsFound& ids)
-      : session_(session), task_(*answers_of(session)), result_(result), ids_(ids) {
-    ids_.is_asked.assign(session.saved.texts->size(), 0);
+  TextScorer(const EvaluationSession& session, const SavedTexts& texts, LocalSamples& result,
+             IdsFound& ids)
+      : session_(session), saved_(texts), task_(*answers_of(session)), result_(result), ids_(ids) {
+    ids_.is_asked.assign(texts.size(), 0);
   }
 
   void score(plan::SampleRange units) {
@@ -58,9 +66,9 @@ class TextScorer {
  private:
   // A question without a text counts as wrong, also one that has no answer: nobody said so.
   tasks::Answer answer_to(const tasks::Question& question) {
-    if (const auto place = place_of(*session_.saved.texts, question.id)) {
+    if (const auto place = place_of(saved_, question.id)) {
       ids_.is_asked[*place] = 1;
-      return answer_of((*session_.saved.texts)[*place].second, question, task_.policy());
+      return answer_of(saved_[*place].second, question, task_.policy());
     }
     ++ids_.num_missing;
     if (ids_.first_missing.size() < kIdsListed) ids_.first_missing.emplace_back(question.id);
@@ -70,50 +78,35 @@ class TextScorer {
     return none;
   }
 
-  EvaluationSession& session_;
+  const EvaluationSession& session_;
+  const SavedTexts& saved_;
   const tasks::AnswerTask& task_;
-  LocalResult& result_;
+  LocalSamples& result_;
   IdsFound& ids_;
 };
 
 // Says which texts the questions `units` ask for.
-void mark_asked(EvaluationSession& session, plan::SampleRange units, IdsFound& ids) {
-  const auto asked = data::read_ragged(*session.data.set, "/units/id", units.first, units.count);
+void mark_asked(data::DataSet& set, plan::SampleRange units, const SavedTexts& texts,
+                IdsFound& ids) {
+  const auto asked = data::read_ragged(set, "/units/id", units.first, units.count);
   for (std::int64_t i = 0; i < units.count; ++i) {
-    if (const auto place = place_of(*session.saved.texts, asked.text(i))) ids.is_asked[*place] = 1;
+    if (const auto place = place_of(texts, asked.text(i))) ids.is_asked[*place] = 1;
   }
 }
 
 // Behind --limit: they are not scored, but no foreign ones. Each rank looks at some.
-void mark_unscored(const comm::Communicator& comm, EvaluationSession& session, IdsFound& ids) {
+void mark_unscored(const comm::Communicator& comm, const EvaluationSession& session,
+                   const SavedTexts& texts, IdsFound& ids) {
   constexpr std::int64_t kPiece = 256;
   const std::int64_t all = session.data.set->info().num_units;
   const std::int64_t begin = session.plan.grid->num_samples() + comm.rank() * kPiece;
   for (std::int64_t first = begin; first < all; first += kPiece * comm.world_size()) {
-    mark_asked(session, {first, std::min(kPiece, all - first)}, ids);
+    mark_asked(*session.data.set, {first, std::min(kPiece, all - first)}, texts, ids);
   }
 }
 
-}  // namespace
-
-LocalResult score_texts(EvaluationSession& session, evaluate::Observer& observer, IdsFound& ids) {
-  LocalResult result =
-      empty_result(session, session.scoring.task->columns(), session.scoring.task->kept_columns());
-  TextScorer scorer(session, result, ids);
-  for (std::int64_t batch = session.plan.slice.first; batch < session.plan.slice.end(); ++batch) {
-    const plan::SampleRange units = session.plan.grid->samples_of(batch);
-    scorer.score(units);
-    result.loop.findings.samples += units.count;
-    observer.batch_done(result.loop.findings.samples, result.state);
-  }
-  return result;
-}
-
-report::IdMatch match_ids(const comm::Communicator& comm, EvaluationSession& session,
-                          IdsFound& local) {
-  report::IdMatch match;
-  comm::agree_on(comm, [&] { mark_unscored(comm, session, local); });
-  comm.sum_in_place(local.is_asked);
+// Collective. Questions without a text, on rank 0.
+void gather_missing(const comm::Communicator& comm, const IdsFound& local, report::IdMatch& match) {
   const nlohmann::json missing{{"count", local.num_missing}, {"first", local.first_missing}};
   for (const std::string& of_rank :
        comm.gather(missing.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
@@ -122,24 +115,73 @@ report::IdMatch match_ids(const comm::Communicator& comm, EvaluationSession& ses
     for (const auto& id : found["first"]) match.first_missing.push_back(id.get<std::string>());
   }
   match.first_missing.resize(std::min(match.first_missing.size(), kIdsListed));
-  auto asked = local.is_asked.begin();
-  for (const auto& [id, text] : *session.saved.texts) {
-    if (*asked++ > 0) continue;
-    ++match.num_foreign;
-    if (match.first_foreign.size() < kIdsListed) match.first_foreign.push_back(id);
-  }
-  if (!comm.is_root()) return match;
+}
+
+void note_ids(const report::IdMatch& match, Notes& notes) {
   if (match.num_foreign > 0) {
-    add_note(session,
-             format("{} predictions are for ids that the data set does not have, and do not "
-                    "count: {}",
-                    match.num_foreign, listed_of(match.first_foreign, match.num_foreign)));
+    add_note(notes, format("{} predictions are for ids that the data set does not have, and do not "
+                           "count: {}",
+                           match.num_foreign, listed_of(match.first_foreign, match.num_foreign)));
   }
   if (match.num_missing > 0) {
-    add_note(session, format("{} questions have no prediction, and count as wrong: {}",
-                             match.num_missing, listed_of(match.first_missing, match.num_missing)));
+    add_note(notes, format("{} questions have no prediction, and count as wrong: {}",
+                           match.num_missing, listed_of(match.first_missing, match.num_missing)));
   }
-  return match;
+}
+
+class TextScores final : public ScoreSource {
+ public:
+  explicit TextScores(SavedTexts texts) : texts_(std::move(texts)) {}
+
+  bool runs_predictor() const override { return false; }
+  bool scores_units() const override { return true; }
+
+  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
+    const auto& task = *session.scoring.task;
+    LocalSamples result = empty_samples(session, task.columns(), task.kept_columns());
+    ids_ = {};
+    TextScorer scorer(session, texts_, result, ids_);
+    const auto& slice = session.plan.slice;
+    for (std::int64_t batch = slice.first; batch < slice.end(); ++batch) {
+      const plan::SampleRange units = session.plan.grid->samples_of(batch);
+      scorer.score(units);
+      result.loop.findings.samples += units.count;
+      observer.batch_done(result.loop.findings.samples, result.state);
+    }
+    return result;
+  }
+
+  LocalUnits complete(const comm::Communicator& /*comm*/, const EvaluationSession& /*session*/,
+                      LocalSamples samples) override {
+    return LocalUnits(std::move(samples));
+  }
+
+  std::optional<report::IdMatch> match_ids(const comm::Communicator& comm,
+                                           const EvaluationSession& session,
+                                           Notes& notes) override {
+    report::IdMatch match;
+    comm::agree_on(comm, [&] { mark_unscored(comm, session, texts_, ids_); });
+    comm.sum_in_place(ids_.is_asked);
+    gather_missing(comm, ids_, match);
+    auto asked = ids_.is_asked.begin();
+    for (const auto& [id, text] : texts_) {
+      if (*asked++ > 0) continue;
+      ++match.num_foreign;
+      if (match.first_foreign.size() < kIdsListed) match.first_foreign.push_back(id);
+    }
+    if (comm.is_root()) note_ids(match, notes);
+    return match;
+  }
+
+ private:
+  SavedTexts texts_;
+  IdsFound ids_;  // of the last call of score()
+};
+
+}  // namespace
+
+std::unique_ptr<ScoreSource> text_scores(SavedTexts texts) {
+  return std::make_unique<TextScores>(std::move(texts));
 }
 
 }  // namespace tally::app

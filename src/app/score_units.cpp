@@ -178,11 +178,11 @@ void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange u
 }
 
 template <class Maker>
-LocalResult score(EvaluationSession& session, evaluate::Observer& observer) {
-  LocalResult result =
-      empty_result(session, session.scoring.task->columns(), session.scoring.task->kept_columns());
-  Maker maker(session, result);
-  const SavedRows& saved = *session.saved.units;
+LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
+                       evaluate::Observer& observer) {
+  LocalSamples result =
+      empty_samples(session, session.scoring.task->columns(), session.scoring.task->kept_columns());
+  Maker maker(session, result.state);
   for (std::int64_t batch = session.plan.slice.first; batch < session.plan.slice.end(); ++batch) {
     const plan::SampleRange units = session.plan.grid->samples_of(batch);
     check_units(saved, *session.data.set, units);
@@ -198,6 +198,31 @@ LocalResult score(EvaluationSession& session, evaluate::Observer& observer) {
   }
   return result;
 }
+
+class UnitScores final : public ScoreSource {
+ public:
+  explicit UnitScores(SavedRows saved) : saved_(std::move(saved)) {}
+
+  bool runs_predictor() const override { return false; }
+  bool scores_units() const override { return true; }
+
+  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
+    const bool of_documents =
+        std::holds_alternative<const tasks::DocumentTask*>(session.scoring.task->units());
+    return of_documents ? score_all<Documents>(session, saved_, observer)
+                        : score_all<ChoiceQuestions>(session, saved_, observer);
+  }
+
+  LocalUnits complete(const comm::Communicator& /*comm*/, const EvaluationSession& /*session*/,
+                      LocalSamples samples) override {
+    return LocalUnits(std::move(samples));
+  }
+
+  void require_unchanged() const override { saved_.reader().require_unchanged(); }
+
+ private:
+  SavedRows saved_;
+};
 
 }  // namespace
 
@@ -226,11 +251,8 @@ SavedRows open_units(const std::string& path, std::string_view task, const data:
   return saved;
 }
 
-LocalResult score_units(EvaluationSession& session, evaluate::Observer& observer) {
-  const bool of_documents =
-      std::holds_alternative<const tasks::DocumentTask*>(session.scoring.task->units());
-  return of_documents ? score<Documents>(session, observer)
-                      : score<ChoiceQuestions>(session, observer);
+std::unique_ptr<ScoreSource> unit_scores(SavedRows saved) {
+  return std::make_unique<UnitScores>(std::move(saved));
 }
 
 }  // namespace tally::app

@@ -1,14 +1,15 @@
-// Documents, and questions with choices, whose figures somebody saved, scored as those of a model.
+// Documents, and questions with choices, that were saved, scored as those of a model are.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include <tally/data/data_set.hpp>
 #include <tally/predictions/saved_rows.hpp>
 
-#include "local_result.hpp"
-#include "session.hpp"
+#include "score_source.hpp"
 
 namespace tally::app {
 
@@ -17,8 +18,7 @@ namespace tally::app {
 predictions::SavedRows open_units(const std::string& path, std::string_view task,
                                   const data::DataSetInfo& info, std::int64_t num_scored);
 
-// In place of the loop, over this rank's units. No communication. Throws Error(dataset) for a unit
-// that is not the data set's.
-LocalResult score_units(EvaluationSession& session, evaluate::Observer& observer);
+// Its score() throws Error(dataset) for a unit that is not the data set's.
+std::unique_ptr<ScoreSource> unit_scores(predictions::SavedRows saved);
 
 }  // namespace tally::app

@@ -49,34 +49,33 @@ std::vector<std::int32_t> unite(const comm::Communicator& comm,
   return values;
 }
 
-bool can_be_kept(EvaluationSession& session, const std::string& path, std::size_t num_values) {
+bool can_be_kept(const EvaluationSession& session, const std::string& path, std::size_t num_values,
+                 Notes& notes) {
   const auto bytes =
       static_cast<std::int64_t>(num_values) * session.scoring.task->layout_again()->num_bytes();
   if (num_values <= data::kMaxGroupValues && bytes <= kMostBytes) return true;
-  session.notes.push_back(
-      num_values > data::kMaxGroupValues
-          ? format("no figures by {}: it has more than {} different values", path,
-                   data::kMaxGroupValues)
-          : format("no figures by {}: its {} values would take {} MiB on every rank", path,
-                   num_values, bytes >> 20));
+  notes.add(num_values > data::kMaxGroupValues
+                ? format("no figures by {}: it has more than {} different values", path,
+                         data::kMaxGroupValues)
+                : format("no figures by {}: its {} values would take {} MiB on every rank", path,
+                         num_values, bytes >> 20));
   return false;
 }
 
 }  // namespace
 
-std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, EvaluationSession& session) {
+std::vector<Subgroups> find_subgroups(const comm::Communicator& comm,
+                                      const EvaluationSession& session, Notes& notes) {
   std::vector<Subgroups> found;
   if (session.scoring.task->detections() != nullptr) {
     if (!session.data.set->info().groups.empty()) {
-      session.notes.emplace_back(
-          "no figures by subgroup: detections of all images are ranked together");
+      notes.add("no figures by subgroup: detections of all images are ranked together");
     }
     return found;
   }
   if (scores_units(session)) {  // groups are of samples, of which nothing was read
     if (!session.data.set->info().groups.empty()) {
-      session.notes.emplace_back(
-          "no figures by subgroup: they need the samples that were predicted");
+      notes.add("no figures by subgroup: they need the samples that were predicted");
     }
     return found;
   }
@@ -88,13 +87,13 @@ std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, Evaluation
       local = data::group_values(*session.data.set, columns[c], samples.first, samples.count);
     });
     auto values = unite(comm, local);
-    if (can_be_kept(session, columns[c].path, values.size()))
+    if (can_be_kept(session, columns[c].path, values.size(), notes))
       found.push_back({c, std::move(values)});
   }
   return found;
 }
 
-std::vector<std::int32_t> group_codes(const EvaluationSession& session, const LocalResult& local,
+std::vector<std::int32_t> group_codes(const EvaluationSession& session, const LocalUnits& local,
                                       const Subgroups& groups) {
   const auto& column = session.data.set->info().groups.at(groups.column);
   const auto samples = session.plan.grid->samples_of(session.plan.slice);
@@ -118,8 +117,8 @@ std::vector<std::int32_t> group_codes(const EvaluationSession& session, const Lo
 }
 
 std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
-                                          const EvaluationSession& session,
-                                          const LocalResult& local, const Subgroups& groups,
+                                          const EvaluationSession& session, const LocalUnits& local,
+                                          const Subgroups& groups,
                                           const std::vector<std::int32_t>& codes) {
   auto states =
       evaluate::count_groups(kept_samples(session, local), std::ssize(groups.values), codes);

@@ -12,7 +12,8 @@
 namespace tally::app {
 
 struct EvaluationSession;
-struct LocalResult;
+struct LocalUnits;
+class Notes;
 
 // One dataset under /groups.
 struct Subgroups {
@@ -20,19 +21,20 @@ struct Subgroups {
   std::vector<std::int32_t> values;  // all that occur in the evaluated samples, ascending
 };
 
-// Collective. The subgroups of every dataset under /groups; what cannot be kept becomes a note of
-// the job. Each rank reads its slice of them.
-std::vector<Subgroups> find_subgroups(const comm::Communicator& comm, EvaluationSession& session);
+// Collective. The subgroups of every dataset under /groups; what cannot be kept becomes a note.
+// Each rank reads its slice of them.
+std::vector<Subgroups> find_subgroups(const comm::Communicator& comm,
+                                      const EvaluationSession& session, Notes& notes);
 
 // Not collective. To which value of `groups` each of this rank's samples belongs, as its place.
-std::vector<std::int32_t> group_codes(const EvaluationSession& session, const LocalResult& local,
+std::vector<std::int32_t> group_codes(const EvaluationSession& session, const LocalUnits& local,
                                       const Subgroups& groups);
 
 // Collective. One state per value of `groups`, of the whole run, on every rank. Throws what must
 // end the job.
 std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
-                                          const EvaluationSession& session,
-                                          const LocalResult& local, const Subgroups& groups,
+                                          const EvaluationSession& session, const LocalUnits& local,
+                                          const Subgroups& groups,
                                           const std::vector<std::int32_t>& codes);
 
 // The figures of these states.

@@ -118,26 +118,25 @@ bool has_several_ways(const EvaluationSession& session) {
   return runs_script_on_cpu(session) && session.config.cpu_kernels == "auto";
 }
 
-void tune(const comm::Communicator& comm, EvaluationSession& session) {
-  if (!session.config.tune || !has_several_ways(session)) return;
+std::optional<model::CpuWay> tuned_way(const comm::Communicator& comm,
+                                       const EvaluationSession& session, Notes& notes) {
+  if (!session.config.tune || !has_several_ways(session)) return std::nullopt;
   const trace::Span span(trace::Kind::step, "tune");
   const auto& info = session.data.set->info();
-  const auto size = session.config.batch_size;
+  const auto size = session.execution.batch_size;
+  auto& routes = session.execution.routes->routes;
+  const auto& stream = *session.hardware.stream;
   auto& predictor = *session.model.predictor;
   const auto settle = [&] {
-    evaluate::warm_up(info, size, session.execution.routes.routes, predictor, *session.scoring.task,
-                      *session.hardware.stream);
+    evaluate::warm_up(info, size, routes, predictor, *session.scoring.task, stream);
   };
   const auto seconds_of_batch = [&] {
-    return evaluate::seconds_of_batch(info, size, session.execution.routes.routes, predictor,
-                                      *session.hardware.stream);
+    return evaluate::seconds_of_batch(info, size, routes, predictor, stream);
   };
   const auto usual = session.execution.way.value_or(model::CpuWay{});
   const auto tuning = fastest_way(comm, predictor, {settle, seconds_of_batch}, usual);
-  session.execution.way = tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way;
-  predictor.use(*session.execution.way);
-  warm_up(comm, session);
-  session.notes.push_back(note_of(tuning));
+  notes.add(note_of(tuning));
+  return tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way;
 }
 
 }  // namespace tally::app

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include <tally/model/cpu_way.hpp>
 #include <tally/model/predictor.hpp>
 
+#include "notes.hpp"
 #include "session.hpp"
 
 namespace tally::app {
@@ -48,8 +50,10 @@ bool runs_script_on_cpu(const EvaluationSession& session);
 // on a CPU, with --cpu-kernels auto.
 bool has_several_ways(const EvaluationSession& session);
 
-// Collective. With --tune, where has_several_ways(): chooses the way of a predictor that is warm,
-// and of all that follow it, warms it up in that way, and adds a note.
-void tune(const comm::Communicator& comm, EvaluationSession& session);
+// Collective. With --tune, where has_several_ways(): the fastest way for the session's predictor,
+// which is warm; none otherwise. Adds a note of what was tried. The predictor is left with any of
+// the ways.
+std::optional<model::CpuWay> tuned_way(const comm::Communicator& comm,
+                                       const EvaluationSession& session, Notes& notes);
 
 }  // namespace tally::app

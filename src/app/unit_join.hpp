@@ -44,7 +44,7 @@ struct UnitSample {
 // One rank's units: those whose first sample is its own. Maker makes them:
 //   Found                                   of some samples of a unit
 //   kOne, kMany                             "question", "questions"
-//   Maker(Job&, LocalResult&)
+//   Maker(const EvaluationSession&, LocalUnits&)
 //   task()                                  counts samples
 //   samples_in(window)                      of a window of kept records, UnitSample<Found> each
 //   merge(more, found)                      `more` is of samples behind those of `found`
@@ -58,24 +58,25 @@ class UnitJoin {
   using Found = typename Maker::Found;
   using Part = UnitPart<Found>;
 
-  UnitJoin(EvaluationSession& session, LocalResult& local)
+  // Both results outlive it; `units` is filled.
+  UnitJoin(const EvaluationSession& session, const LocalSamples& samples, LocalUnits& units)
       : session_(session),
-        local_(local),
-        maker_(session, local),
-        cut_(cut_unit(session)),
-        log_(session.scoring.task->columns(), spill_folder(session.config), kLogMemoryBytes),
-        kept_(session.scoring.task->kept_columns(), spill_folder(session.config), kLogMemoryBytes) {
-    const auto samples = session.plan.grid->samples_of(session.plan.slice);
-    if (samples.count == 0) return;
-    if (samples.first > 0) last_unit_ = unit_of(session, samples.first - 1);
-    local.first_index = last_unit_ + 1;
+        samples_(samples),
+        units_(units),
+        maker_(session, units),
+        cut_(cut_unit(session)) {
+    const auto own = session.plan.grid->samples_of(session.plan.slice);
+    if (own.count == 0) return;
+    if (own.first > 0) last_unit_ = unit_of(session, own.first - 1);
+    units.first_index = last_unit_ + 1;
   }
 
   void take_samples() {
-    evaluate::for_each_window(kept_samples(session_, local_),
+    evaluate::for_each_window(kept_samples(session_, samples_),
                               [&](std::int64_t, const auto& window) {
-                                for (auto& sample : maker_.samples_in(window))
+                                for (auto& sample : maker_.samples_in(window)) {
                                   take(std::move(sample));
+                                }
                               });
   }
 
@@ -101,8 +102,6 @@ class UnitJoin {
     if (open_) owned_.push_back(std::move(*open_));
     score_owned();
     check_end();
-    local_.log = std::move(log_);
-    local_.kept = std::move(kept_);
     maker_.finish();
   }
 
@@ -113,7 +112,7 @@ class UnitJoin {
 
   void take(UnitSample<Found> sample) {
     const metrics::SampleRow row{checked_cast<std::uint64_t>(sample.index), sample.finite};
-    maker_.task().count({&row, 1}, local_.state);
+    maker_.task().count({&row, 1}, units_.state);
     if (sample.part.unit != last_unit_) return begin(std::move(sample));
     auto& part = open_ ? open_ : head_;
     if (part) {
@@ -133,7 +132,7 @@ class UnitJoin {
     if (open_) owned_.push_back(std::move(*open_));
     if (owned_.size() >= kUnitsAtATime) score_owned();
     last_unit_ = sample.part.unit;
-    local_.unit_samples.push_back(sample.index);
+    units_.unit_samples.push_back(sample.index);
     open_ = std::move(sample.part);
   }
 
@@ -149,15 +148,15 @@ class UnitJoin {
   }
 
   void score_owned() {
-    if (!owned_.empty()) maker_.score(std::span<const Part>(owned_), cut_, log_, kept_);
+    if (!owned_.empty()) maker_.score(std::span<const Part>(owned_), cut_, units_.log, units_.kept);
     owned_.clear();
   }
 
-  EvaluationSession& session_;
-  LocalResult& local_;
+  const EvaluationSession& session_;
+  const LocalSamples& samples_;
+  LocalUnits& units_;
   Maker maker_;
   std::int64_t cut_;
-  predictions::PredictionLog log_, kept_;
   std::int64_t last_unit_ = -1;  // of the sample before the one to come
   // The first samples may belong to the last unit of an earlier rank.
   std::optional<Part> head_;

@@ -7,7 +7,7 @@
 #include "choice_units.hpp"
 #include "document_units.hpp"
 #include "questions.hpp"
-#include "saved_predictions.hpp"
+#include "session.hpp"
 #include "unit_join.hpp"
 
 namespace tally::app {
@@ -31,28 +31,39 @@ std::vector<std::vector<std::byte>> gather_heads(const comm::Communicator& comm,
 }
 
 template <class Maker>
-void join(const comm::Communicator& comm, EvaluationSession& session, LocalResult& local) {
-  std::optional<UnitJoin<Maker>> units;
+LocalUnits join(const comm::Communicator& comm, const EvaluationSession& session,
+                LocalSamples& samples) {
+  const auto& task = *session.scoring.task;
+  LocalUnits units(samples, empty_log(session, task.columns()),
+                   empty_log(session, task.kept_columns()));
+  std::optional<UnitJoin<Maker>> joined;
   std::vector<std::byte> head;
   comm::agree_on(comm, [&] {
-    units.emplace(session, local);
-    units->take_samples();
-    head = units->head();
+    joined.emplace(session, samples, units);
+    joined->take_samples();
+    head = joined->head();
   });
   const auto heads = gather_heads(comm, head);
-  comm::agree_on(comm, [&] { units->finish(heads); });
+  comm::agree_on(comm, [&] { joined->finish(heads); });
+  return units;
 }
 
 // By what the units are.
 struct Joiner {
   const comm::Communicator& comm;
-  EvaluationSession& session;
-  LocalResult& local;
+  const EvaluationSession& session;
+  LocalSamples& samples;
 
-  void operator()(std::monostate) const {}
-  void operator()(const tasks::AnswerTask*) const { join<Questions>(comm, session, local); }
-  void operator()(const tasks::DocumentTask*) const { join<Documents>(comm, session, local); }
-  void operator()(const tasks::ChoiceTask*) const { join<ChoiceQuestions>(comm, session, local); }
+  LocalUnits operator()(std::monostate) const { return LocalUnits(std::move(samples)); }
+  LocalUnits operator()(const tasks::AnswerTask*) const {
+    return join<Questions>(comm, session, samples);
+  }
+  LocalUnits operator()(const tasks::DocumentTask*) const {
+    return join<Documents>(comm, session, samples);
+  }
+  LocalUnits operator()(const tasks::ChoiceTask*) const {
+    return join<ChoiceQuestions>(comm, session, samples);
+  }
 };
 
 }  // namespace
@@ -76,9 +87,9 @@ std::int64_t count_units(const EvaluationSession& session) {
                                                   : unit_of(session, num_samples(session) - 1) + 1;
 }
 
-void join_units(const comm::Communicator& comm, EvaluationSession& session, LocalResult& local) {
-  if (!scores_units(session))
-    std::visit(Joiner{comm, session, local}, session.scoring.task->units());
+LocalUnits join_units(const comm::Communicator& comm, const EvaluationSession& session,
+                      LocalSamples samples) {
+  return std::visit(Joiner{comm, session, samples}, session.scoring.task->units());
 }
 
 }  // namespace tally::app

@@ -14,9 +14,10 @@ namespace tally::app {
 // sample is evaluated. Reads the data set; throws Error(dataset).
 std::int64_t count_units(const EvaluationSession& session);
 
-// Collective. Where several samples make a unit, else nothing: puts together what the loop kept of
-// the samples of each unit, on the rank that has its first one, scores the units and puts them in
-// the place of samples in `local`. Throws comm::AgreedFailure.
-void join_units(const comm::Communicator& comm, EvaluationSession& session, LocalResult& local);
+// Collective. Where several samples make a unit: puts together what the loop kept of the samples of
+// each unit, on the rank that has its first one, and scores the units. Elsewhere the samples are
+// the units. Throws comm::AgreedFailure.
+LocalUnits join_units(const comm::Communicator& comm, const EvaluationSession& session,
+                      LocalSamples samples);
 
 }  // namespace tally::app

@@ -61,29 +61,28 @@ bool did(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot
 // Collective. The checkpoint that rank 0 has opened: one that cannot be evaluated costs no more
 // than itself.
 void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& session,
-                         std::optional<WatchRoot>& root, bool& has_told_notes) {
+                         std::optional<WatchRoot>& root, Notes& notes, bool& has_told_notes) {
   Phases phases;
-  session.output.began_s = process_age_s();
   std::vector<std::byte> bytes;
   if (root) bytes = weights::to_bytes(root->opened());
   comm.broadcast(bytes);
-  session.output.folder = comm.broadcast(root ? root->result_folder() : std::string());
-  std::vector<std::string> notes;
+  session.output.begin(comm.broadcast(root ? root->result_folder() : std::string()));
+  std::vector<std::string> of_weights;
   const auto load = [&] {
-    notes = take_weights(comm, session, weights::checkpoint_from_bytes(bytes));
+    of_weights = take_weights(comm, session, weights::checkpoint_from_bytes(bytes));
   };
   if (!did(comm, ErrorKind::model, root, load)) return;
   bool is_whole = true;
   comm::agree_on(comm, [&] { is_whole = !root || root->was_read_whole(); });
   if (comm.max(std::int64_t{!is_whole}) != 0) return;
-  for (const auto& note : notes) {
+  for (const auto& note : of_weights) {
     if (!has_told_notes) log::note(note);  // the next ones are chosen alike
   }
   has_told_notes = true;
-  if (!did(comm, ErrorKind::model, root, [&] { build_predictor(comm, session); })) return;
+  if (!did(comm, ErrorKind::model, root, [&] { build_predictor(comm, session, notes); })) return;
   phases.done("load_weights");
   std::optional<report::RunReport> report;
-  const auto evaluate = [&] { report = evaluate_session(comm, session, phases); };
+  const auto evaluate = [&] { report = evaluate_session(comm, session, phases, notes); };
   try {
     if (!did(comm, ErrorKind::numeric, root, evaluate)) return;
   } catch (const StopRequested&) {
@@ -100,8 +99,10 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
   show_spans_to_profilers();
   stop_on_interrupt();
   Phases phases;
-  EvaluationSession session = open_session(comm, config::RunKind::checkpoints, arguments, phases);
-  for (const auto& note : session.notes) log::note(note);
+  Notes notes;
+  EvaluationSession session =
+      open_session(comm, config::RunKind::checkpoints, arguments, phases, notes);
+  for (const auto& note : notes.all()) log::note(note);
   std::optional<WatchRoot> root;
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(session);
@@ -111,7 +112,7 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
     const auto step = agree_on_next(comm, root);
     if (step == WatchStep::look_again) continue;
     if (step == WatchStep::evaluate) {
-      evaluate_checkpoint(comm, session, root, has_told_notes);
+      evaluate_checkpoint(comm, session, root, notes, has_told_notes);
       continue;
     }
     const bool is_resumable = step == WatchStep::end_resumable;

@@ -89,7 +89,7 @@ void say(const std::string& line) {
 
 }  // namespace
 
-WatchRoot::WatchRoot(EvaluationSession& session)
+WatchRoot::WatchRoot(const EvaluationSession& session)
     : session_(session),
       settings_(stop_settings(session)),
       output_(session),
@@ -97,7 +97,6 @@ WatchRoot::WatchRoot(EvaluationSession& session)
       folder_(session.config.watch.checkpoints, watch::remember(weights::checkpoint_files),
               {session.config.watch.poll_s, process_age_s}, known_of(leaderboard_.entries())),
       best_(session.config.watch.keep_best, output_.path(), folder_) {
-  session_.config.overwrite = true;  // what an evaluation left that was cut short
   const auto limit_s = session.config.watch.time_limit_s;
   if (limit_s > 0) limit_s_ = static_cast<double>(limit_s);
   std::error_code ignored;

@@ -26,7 +26,7 @@ class WatchRoot {
  public:
   // Takes up an earlier run's leaderboard. Error(output), and Error(usage) for a metric to monitor
   // that is not computed.
-  explicit WatchRoot(EvaluationSession& session);
+  explicit WatchRoot(const EvaluationSession& session);
 
   // Looks at the folder, --poll after the look before. Checkpoints that cannot be read are told and
   // passed over; where one is ready it is opened, and held against the model. Sleeps until the next
@@ -56,7 +56,7 @@ class WatchRoot {
   std::string counts() const;
   std::string figure_text(const watch::Entry& entry) const;
 
-  EvaluationSession& session_;
+  const EvaluationSession& session_;
   watch::StopSettings settings_;
   WatchOutput output_;
   watch::Leaderboard leaderboard_;

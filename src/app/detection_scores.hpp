@@ -1,0 +1,15 @@
+// Detections that were saved, as the scores of a run.
+#pragma once
+
+#include <memory>
+
+#include "saved_detections.hpp"
+#include "score_source.hpp"
+
+namespace tally::app {
+
+// `saved`: all of them on rank 0, none on other ranks. They are given to the ranks of their images
+// after the loop, and are gone from here then: the source serves one evaluation.
+std::unique_ptr<ScoreSource> detection_scores(SavedDetections saved);
+
+}  // namespace tally::app

@@ -1,0 +1,41 @@
+// The task of a run, and how the outputs of a model are scored by it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/config/run_config.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/metrics/output_kind.hpp>
+#include <tally/model/card.hpp>
+#include <tally/tasks/task.hpp>
+
+#include "subgroups.hpp"
+
+namespace tally::app {
+
+struct Scoring {
+  std::string task_name;
+  metrics::OutputKind outputs = metrics::OutputKind::logits;
+  std::string class_weights_digest;  // SHA-256; empty without class weights
+  std::unique_ptr<tasks::Task> task;
+  std::vector<Subgroups> subgroups;
+  std::int64_t num_units = 0;  // that are scored, of all ranks
+};
+
+// --task, else the task of the data set. Throws Error(usage) for one that does not fit the data.
+std::string task_in_force(const std::string& asked, const data::DataSetInfo& info);
+
+// Collective. The task, without its subgroups and the number of its units. `outputs`: what saved
+// scores say that they are. Throws comm::AgreedFailure for metrics and options that the task does
+// not have, and for class weights that cannot be read.
+Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& config,
+                     std::string task_name, const data::DataSetInfo& info,
+                     std::optional<metrics::OutputKind> outputs,
+                     const std::optional<model::ModelCard>& card);
+
+}  // namespace tally::app
