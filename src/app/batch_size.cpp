@@ -58,7 +58,7 @@ std::optional<std::int64_t> settled_size(const EvaluationSession& session, int w
   if (card && card->fixed_batch) return card->fixed_batch;
   const auto share = num_samples(session) / world_size;
   if (share >= kLeastBatchesToTry * smallest_size(session)) return std::nullopt;
-  return largest_size(session, config::RunConfig{}.batch_size, world_size);
+  return largest_size(session, config::RunConfig{}.execution.batch_size, world_size);
 }
 
 double seconds_of_batch(const EvaluationSession& session, std::int64_t size) {
@@ -66,7 +66,7 @@ double seconds_of_batch(const EvaluationSession& session, std::int64_t size) {
   auto& predictor = *session.model.predictor;
   try {
     auto routes = evaluate::make_routes(info, predictor, size, session.hardware.device,
-                                        session.config.threads)
+                                        session.config.execution.threads)
                       .routes;
     evaluate::rehearse(info, size, routes, predictor, *session.scoring.task,
                        *session.hardware.stream);
@@ -86,13 +86,14 @@ std::int64_t find_batch_size(const EvaluationSession& session, int world_size) {
 }  // namespace
 
 bool threads_share(const EvaluationSession& session, std::int64_t size) {
-  const int threads = session.hardware.device.kind == DeviceKind::cpu ? session.config.threads : 1;
+  const int threads =
+      session.hardware.device.kind == DeviceKind::cpu ? session.config.execution.threads : 1;
   return threads == 1 || size >= model::kLeastOfPiece * threads;
 }
 
 std::int64_t settled_batch_size(const comm::Communicator& comm, const EvaluationSession& session,
                                 Notes& notes) {
-  const auto asked = session.config.batch_size;
+  const auto asked = session.config.execution.batch_size;
   if (asked != config::kAutoBatchSize) return asked;
   const auto settled = settled_size(session, comm.world_size());
   std::int64_t chosen = 0;

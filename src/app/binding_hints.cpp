@@ -23,7 +23,7 @@ std::set<int> cores_of_launcher() {
 // Ranks use --threads cores each; the rest of those that they may run on stand idle.
 void note_idle_cores(const comm::Communicator& comm, const EvaluationSession& session,
                      std::int64_t cores, Notes& notes) {
-  const auto threads = session.config.threads;
+  const auto threads = session.config.execution.threads;
   const auto used = std::int64_t{comm.local_world_size()} * threads;
   if (session.hardware.device.kind != DeviceKind::cpu || used >= cores) return;
   if (session.is_watch()) return;  // the others may be the training's
@@ -37,19 +37,20 @@ void note_idle_cores(const comm::Communicator& comm, const EvaluationSession& se
 
 // Open MPI binds the ranks of a small job to a core each, whatever --threads says.
 void note_crowded_threads(const EvaluationSession& session, std::int64_t cores, Notes& notes) {
-  const std::string counts = format("{} threads of a rank share {} core{}", session.config.threads,
-                                    cores, cores == 1 ? "" : "s");
+  const std::string counts = format("{} threads of a rank share {} core{}",
+                                    session.config.execution.threads, cores, cores == 1 ? "" : "s");
   const bool is_bound = cores < sysconf(_SC_NPROCESSORS_ONLN);
-  notes.add(is_bound ? format("{}, to which it is bound; mpirun --map-by slot:pe={} (srun "
-                              "--cpus-per-task={}) gives each rank its own",
-                              counts, session.config.threads, session.config.threads)
-                     : counts + ", which is slower than a thread for each");
+  notes.add(is_bound
+                ? format("{}, to which it is bound; mpirun --map-by slot:pe={} (srun "
+                         "--cpus-per-task={}) gives each rank its own",
+                         counts, session.config.execution.threads, session.config.execution.threads)
+                : counts + ", which is slower than a thread for each");
 }
 
 void note_cores(const comm::Communicator& comm, const EvaluationSession& session,
                 const std::set<int>& cores, Notes& notes) {
-  const bool is_crowded =
-      session.hardware.device.kind == DeviceKind::cpu && session.config.threads > std::ssize(cores);
+  const bool is_crowded = session.hardware.device.kind == DeviceKind::cpu &&
+                          session.config.execution.threads > std::ssize(cores);
   if (comm.max(std::int64_t{is_crowded}) != 0)
     return note_crowded_threads(session, std::ssize(cores), notes);
   auto cores_of_job = cores_of_launcher();

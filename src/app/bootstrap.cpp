@@ -28,19 +28,19 @@ void add_intervals(const EvaluationSession& session, const Replicates& replicate
     const auto found = replicates.find(metric.name);
     if (metric.interval || !metric.value || found == replicates.end()) continue;
     metric.interval =
-        metrics::percentile_interval(found->second, session.config.bootstrap_replicas);
+        metrics::percentile_interval(found->second, session.config.results.bootstrap_replicas);
   }
 }
 
 void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& session,
                    const LocalUnits& local, metrics::Results& results) {
-  const std::int64_t all = session.config.bootstrap_replicas;
+  const std::int64_t all = session.config.results.bootstrap_replicas;
   const std::int64_t at_once = std::clamp<std::int64_t>(
       kMostBytes / session.scoring.task->layout_again()->num_bytes(), 1, all);
   const evaluate::KeptSamples kept = kept_samples(session, local);
   Replicates replicates;
   for (std::int64_t first = 0; first < all; first += at_once) {
-    auto states = evaluate::count_replicates(kept, session.config.seed, first,
+    auto states = evaluate::count_replicates(kept, session.config.results.seed, first,
                                              std::min(at_once, all - first));
     reduce_all(comm, session, states);
     if (!comm.is_root()) continue;

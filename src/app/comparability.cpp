@@ -13,7 +13,7 @@ namespace tally::app {
 namespace {
 
 bool is_tuned(const EvaluationSession& session) {
-  return session.config.tune && session.hardware.device.kind == DeviceKind::cuda;
+  return session.config.execution.tune && session.hardware.device.kind == DeviceKind::cuda;
 }
 
 // On a GPU other bits say nothing where no operator draws random numbers.
@@ -42,12 +42,12 @@ bool check_repeats(const comm::Communicator& comm, const EvaluationSession& sess
           !evaluate::repeats(*session.data.set, session.execution.batch_size,
                              session.execution.routes->routes, predictor, *session.hardware.stream);
     });
-    if (!differs || is_explained || session.config.allow_training_mode) return;
+    if (!differs || is_explained || session.config.execution.allow_training_mode) return;
     throw Error(
         ErrorKind::model,
         format("model '{}' gives other scores for the same batch: something in it is random "
                "or depends on what ran before",
-               printable(session.config.model)),
+               printable(session.config.files.model)),
         "Export it in evaluation mode, without random operators; --allow-training-mode "
         "evaluates it as it is.");
   });

@@ -11,14 +11,14 @@ namespace tally::app {
 namespace {
 
 exchange::ScoreKeys keys_of(const EvaluationSession& session) {
-  return session.config.curves == "bf16" ? exchange::ScoreKeys::bfloat16
-                                         : exchange::ScoreKeys::float32;
+  return session.config.metrics.curves == "bf16" ? exchange::ScoreKeys::bfloat16
+                                                 : exchange::ScoreKeys::float32;
 }
 
 exchange::CurveRules rules_of(const EvaluationSession& session) {
   const bool one_class_each = session.scoring.task_name == "multiclass";
   return {one_class_each ? exchange::Targets::multiclass : exchange::Targets::labels,
-          metrics::definitions_from_name(session.config.definitions)};
+          metrics::definitions_from_name(session.config.metrics.definitions)};
 }
 
 std::vector<std::string> names_of(const EvaluationSession& session) {
@@ -82,9 +82,10 @@ void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession
         const auto made = exchange::replicate_metrics(curves, whole, names, rules_of(session));
         for (std::size_t i = 0; i < made.size(); ++i) values[i] = made[i].value;
       }};
-  const exchange::CurveBootstrap options{.seed = static_cast<std::uint64_t>(session.config.seed),
-                                         .num_replicates = session.config.bootstrap_replicas,
-                                         .keys = keys_of(session)};
+  const exchange::CurveBootstrap options{
+      .seed = static_cast<std::uint64_t>(session.config.results.seed),
+      .num_replicates = session.config.results.bootstrap_replicas,
+      .keys = keys_of(session)};
   Replicates replicates;
   for (const auto& of_replicate :
        exchange::bootstrap_curves(comm, rows_of(session, local), options, figures)) {

@@ -18,8 +18,8 @@ namespace {
 void print_result(const report::RunReport& report, const EvaluationSession& session) {
   std::fputs(report::to_table(report, session.output.folder).c_str(), stdout);
   std::error_code ignored;  // a trace that could not be written cost no result
-  if (session.output.tracing && std::filesystem::exists(session.config.trace, ignored)) {
-    std::fputs(format("Trace     {}\n", printable(session.config.trace)).c_str(), stdout);
+  if (session.output.tracing && std::filesystem::exists(session.config.results.trace, ignored)) {
+    std::fputs(format("Trace     {}\n", printable(session.config.results.trace)).c_str(), stdout);
   }
 }
 
@@ -40,7 +40,7 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
     if (comm.is_root()) std::fputs(plan_text(session, comm.world_size()).c_str(), stdout);
     return 0;
   }
-  if (!session.config.stage.empty()) {
+  if (!session.config.reading.stage.empty()) {
     stage_data(comm, session);
     phases.done("stage");
   }

@@ -46,7 +46,7 @@ struct RootSide {
   std::optional<trace::TraceFile> trace;
 
   explicit RootSide(const EvaluationSession& session)
-      : folder(session.output.folder, session.output.overwrite, session.config.trace,
+      : folder(session.output.folder, session.output.overwrite, session.config.results.trace,
                inputs_of(session.config)) {
     folder.create();
     events.emplace(folder.events());
@@ -69,7 +69,7 @@ LocalSamples loop_with_progress(const EvaluationSession& session, RootSide* root
     return session.source->score(session, stoppable);
   }
   const auto own_samples = session.plan.grid->samples_of(session.plan.slice).count;
-  Watcher watcher(report::progress_style_from_name(session.config.progress), *root->events,
+  Watcher watcher(report::progress_style_from_name(session.config.results.progress), *root->events,
                   *session.scoring.task, own_samples, session.plan.grid->num_samples());
   StoppableObserver stoppable(watcher);
   auto result = session.source->score(session, stoppable);
@@ -101,8 +101,9 @@ LocalSamples loop_on_all(const comm::Communicator& comm, const EvaluationSession
 void gather_trace(const comm::Communicator& comm, const EvaluationSession& session, Phases& phases,
                   RootSide* root, report::RunReport& report) {
   phases.done("report");
-  const auto failure = session.output.tracing->gather(
-      comm, phases, session.config.gather_window_bytes, root != nullptr ? &*root->trace : nullptr);
+  const auto failure =
+      session.output.tracing->gather(comm, phases, session.config.results.gather_window_bytes,
+                                     root != nullptr ? &*root->trace : nullptr);
   if (failure) root->drop_trace(*failure, report);
   if (failure) return;
   if (session.output.tracing->num_dropped() == 0) return;

@@ -30,50 +30,57 @@ void note_idle_options(const EvaluationSession& session, Notes& notes) {
   };
   const config::RunConfig& given = session.config;
   const bool has_losses = metrics::contains(session.scoring.task->metrics(), "loss") ||
-                          metrics::contains(given.save, "labels");
+                          metrics::contains(given.results.save, "labels");
   const bool has_curves =
       session.scoring.task->num_score_classes() > 0 &&
       is_wanted(session, [&](const std::string& metric) {
         return metrics::description_of(session.scoring.task_name, metric).value().needs_order;
       });
-  note(given.curves != defaults.curves, has_curves, "curves",
+  note(given.metrics.curves != defaults.metrics.curves, has_curves, "curves",
        "metric of --metrics is made of curves");
-  note(given.calibration_bins != defaults.calibration_bins, is_wanted(session, has_bins),
-       "calibration-bins", "metric of --metrics has bins");
-  note(given.label_smoothing > 0, has_losses, "label-smoothing", "loss is asked for or saved");
+  note(given.metrics.calibration_bins != defaults.metrics.calibration_bins,
+       is_wanted(session, has_bins), "calibration-bins", "metric of --metrics has bins");
+  note(given.metrics.label_smoothing > 0, has_losses, "label-smoothing",
+       "loss is asked for or saved");
   const bool takes_any_kind = session.scoring.task_name == "segmentation" ||
                               session.scoring.task_name == "detection" ||
                               session.scoring.task_name == "predict" || scores_units(session);
-  note(!given.outputs.empty(), !takes_any_kind, "outputs",
+  note(!given.metrics.outputs.empty(), !takes_any_kind, "outputs",
        "figure depends on what kind of scores there is");
-  note(!given.class_weights.empty(), has_losses, "class-weights", "loss is asked for or saved");
-  note(given.confusion_max_classes != defaults.confusion_max_classes,
+  note(!given.metrics.class_weights.empty(), has_losses, "class-weights",
+       "loss is asked for or saved");
+  note(given.metrics.confusion_max_classes != defaults.metrics.confusion_max_classes,
        session.scoring.task_name == "multiclass" || session.scoring.task_name == "segmentation",
        "confusion-max-classes",
        format("matrix of many classes in the task {}", session.scoring.task_name));
   const bool has_answers = answers_of(session) != nullptr;
-  note(given.max_answer_length != defaults.max_answer_length, has_answers, "max-answer-length",
+  note(given.answers.max_length != defaults.answers.max_length, has_answers, "max-answer-length",
        "questions are answered");
-  note(given.n_best != defaults.n_best, has_answers, "n-best", "questions are answered");
-  note(given.no_answer_threshold != defaults.no_answer_threshold,
+  note(given.answers.n_best != defaults.answers.n_best, has_answers, "n-best",
+       "questions are answered");
+  note(given.answers.no_answer_threshold != defaults.answers.no_answer_threshold,
        has_answers && session.data.set->info().no_answer, "no-answer-threshold",
        "question may be without an answer");
-  note(given.bucket_batches != defaults.bucket_batches && given.predictions.empty(),
-       session.plan.grid->batches_per_block() > 1 || given.bucket_batches == 1, "bucket-batches",
-       "samples are sorted by length");
-  note(given.tune, session.hardware.device.kind == DeviceKind::cuda || has_several_ways(session),
-       "tune", "GPU computes, and no TorchScript model runs on a CPU with --cpu-kernels auto");
-  note(given.cuda_graphs != defaults.cuda_graphs, session.hardware.device.kind == DeviceKind::cuda,
-       "cuda-graphs", "GPU computes");
-  note(given.cpu_kernels != defaults.cpu_kernels, runs_script_on_cpu(session), "cpu-kernels",
-       "TorchScript model runs on a CPU");
-  const bool has_weights = !given.weights.empty() || !given.watch.checkpoints.empty();
-  note(!given.weights_key.empty(), has_weights, "weights-key", "weights are given (--weights)");
-  note(!given.weights_prefix.empty(), has_weights, "weights-prefix",
+  note(given.execution.bucket_batches != defaults.execution.bucket_batches &&
+           given.files.predictions.empty(),
+       session.plan.grid->batches_per_block() > 1 || given.execution.bucket_batches == 1,
+       "bucket-batches", "samples are sorted by length");
+  note(given.execution.tune,
+       session.hardware.device.kind == DeviceKind::cuda || has_several_ways(session), "tune",
+       "GPU computes, and no TorchScript model runs on a CPU with --cpu-kernels auto");
+  note(given.execution.cuda_graphs != defaults.execution.cuda_graphs,
+       session.hardware.device.kind == DeviceKind::cuda, "cuda-graphs", "GPU computes");
+  note(given.execution.cpu_kernels != defaults.execution.cpu_kernels, runs_script_on_cpu(session),
+       "cpu-kernels", "TorchScript model runs on a CPU");
+  const bool has_weights = !given.files.weights.empty() || !given.watch.checkpoints.empty();
+  note(!given.files.weights_key.empty(), has_weights, "weights-key",
        "weights are given (--weights)");
-  const bool has_replicates = given.intervals == "bootstrap";
-  note(given.seed != defaults.seed, has_replicates, "seed", "bootstrap is asked for (--intervals)");
-  note(given.bootstrap_replicas != defaults.bootstrap_replicas, has_replicates,
+  note(!given.files.weights_prefix.empty(), has_weights, "weights-prefix",
+       "weights are given (--weights)");
+  const bool has_replicates = given.results.intervals == "bootstrap";
+  note(given.results.seed != defaults.results.seed, has_replicates, "seed",
+       "bootstrap is asked for (--intervals)");
+  note(given.results.bootstrap_replicas != defaults.results.bootstrap_replicas, has_replicates,
        "bootstrap-replicas", "bootstrap is asked for (--intervals)");
   const bool can_stop = given.watch.patience > 0;
   note(given.watch.min_delta > 0, can_stop, "min-delta",

@@ -80,26 +80,26 @@ std::optional<std::string> note_of_other_weights(const report::WeightsFile& weig
 std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
                                            const config::RunConfig& config, const std::string& task,
                                            const device::Stream& stream, LoadedModel& loaded) {
-  const SharedFile model = read_once(comm, config.model, "model");
-  const auto card = read_card_beside(comm, config.model);
+  const SharedFile model = read_once(comm, config.files.model, "model");
+  const auto card = read_card_beside(comm, config.files.model);
   model::PredictorOptions options;
-  options.threads = config.threads;
+  options.threads = config.execution.threads;
   options.device = stream.device();
   options.stream = stream.handle();
-  options.precision = model::precision_from_name(config.precision);
-  options.tune = config.tune;
+  options.precision = model::precision_from_name(config.execution.precision);
+  options.tune = config.execution.tune;
   options.keeps_bfloat16 = tasks::reads_bfloat16(task);
-  options.weights_prefix = config.weights_prefix;
-  options.allow_training_mode = config.allow_training_mode;
-  options.cuda_graphs = config.cuda_graphs == "auto";
-  options.cpu_kernels =
-      config.cpu_kernels == "torch" ? model::CpuKernels::torch : model::CpuKernels::automatic;
+  options.weights_prefix = config.files.weights_prefix;
+  options.allow_training_mode = config.execution.allow_training_mode;
+  options.cuda_graphs = config.execution.cuda_graphs == "auto";
+  options.cpu_kernels = config.execution.cpu_kernels == "torch" ? model::CpuKernels::torch
+                                                                : model::CpuKernels::automatic;
   if (card) options.card = card->named();
   std::unique_ptr<model::Master> master;
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "load_model");
-    require_digest("model-sha256", printable(format("model '{}'", config.model)), model.file.digest,
-                   config.model_sha256);
+    require_digest("model-sha256", printable(format("model '{}'", config.files.model)),
+                   model.file.digest, config.files.model_sha256);
     master = model::load_master(model.named(), options);
   });
   loaded.model = model.file;
@@ -112,13 +112,14 @@ std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
 OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
   OpenedData opened;
   comm::agree_on(comm, [&] {
-    opened.set = std::make_unique<data::DataSet>(
-        config.data, config.task == "predict" ? data::Targets::left_out : data::Targets::read);
-    opened.file = {config.data, opened.set->info().file_bytes, opened.set->identity()};
+    opened.set = std::make_unique<data::DataSet>(config.files.data, config.metrics.task == "predict"
+                                                                        ? data::Targets::left_out
+                                                                        : data::Targets::read);
+    opened.file = {config.files.data, opened.set->info().file_bytes, opened.set->identity()};
   });
-  comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.data + "'",
+  comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.files.data + "'",
                    opened.file.digest);
-  agree_on_one_file(comm, config.data, opened.set->stamp());
+  agree_on_one_file(comm, config.files.data, opened.set->stamp());
   return opened;
 }
 
@@ -126,14 +127,14 @@ LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
                        const std::string& task, const device::Stream& stream, MoreWeights more) {
   LoadedModel loaded;
   comm::agree_on(comm, [&] {
-    if (config.weights_sha256.empty() || !config.weights.empty()) return;
+    if (config.files.weights_sha256.empty() || !config.files.weights.empty()) return;
     throw Error(ErrorKind::usage, "--weights-sha256 is given without --weights",
                 "Give the weights too, or --model-sha256 for the model's own.");
   });
   auto master = load_master(comm, config, task, stream, loaded);
-  if (!config.weights.empty()) {
-    auto shared =
-        share_weights(comm, open_on_all(comm, config.weights, config.weights_key), *master);
+  if (!config.files.weights.empty()) {
+    auto shared = share_weights(
+        comm, open_on_all(comm, config.files.weights, config.files.weights_key), *master);
     for (const auto& note : shared.notes) log::note(note);  // what fails next may be due to it
     loaded.notes = std::move(shared.notes);
     loaded.weights = std::move(shared.file);
@@ -141,8 +142,8 @@ LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
     if (loaded.weights) {
-      require_digest("weights-sha256", printable(format("weights '{}'", config.weights)),
-                     loaded.weights->digest(), config.weights_sha256);
+      require_digest("weights-sha256", printable(format("weights '{}'", config.files.weights)),
+                     loaded.weights->digest(), config.files.weights_sha256);
     }
     const bool is_last = more == MoreWeights::none;
     loaded.predictor = is_last ? master->make_last_predictor() : master->make_predictor();

@@ -87,12 +87,12 @@ void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession
     add_group(comm, session, local, groups, ordered, figures, digest);
   }
   figures.state_digest = digest.hex();
-  if (session.config.intervals == "bootstrap") {
+  if (session.config.results.intervals == "bootstrap") {
     add_bootstrap(comm, session, local, figures.results);
     add_curve_intervals(comm, session, local, curves, figures.results);
     add_rank_intervals(comm, session, local, figures.results);
   }
-  if (session.config.intervals == "off") remove_intervals(figures);
+  if (session.config.results.intervals == "off") remove_intervals(figures);
 }
 
 }  // namespace tally::app

@@ -35,20 +35,20 @@ void check_host(const EvaluationSession& session, std::int64_t file_bytes, int l
                             : format(", {} with {} ranks", gigabytes(wanted), local_ranks);
   throw Error(ErrorKind::environment,
               format("model '{}' has {}{}; this node has {} of free memory",
-                     printable(session.config.model), gigabytes(file_bytes), of_ranks,
+                     printable(session.config.files.model), gigabytes(file_bytes), of_ranks,
                      gigabytes(*available)),
               local_ranks > 1 ? "Use fewer ranks on a node, of more --threads each." : kOneDevice);
 }
 
 void check_gpu(const EvaluationSession& session, std::int64_t file_bytes) {
-  const auto wanted = least_bytes(file_bytes, session.config.precision);
+  const auto wanted = least_bytes(file_bytes, session.config.execution.precision);
   const auto free_bytes = device::free_bytes(session.hardware.device);
   if (wanted <= free_bytes) return;
   throw Error(
       ErrorKind::environment,
       format("model '{}' takes at least {}, GPU {} ({}) has {} of free memory",
-             printable(session.config.model), gigabytes(wanted), session.hardware.device.index,
-             session.hardware.device.model, gigabytes(free_bytes)),
+             printable(session.config.files.model), gigabytes(wanted),
+             session.hardware.device.index, session.hardware.device.model, gigabytes(free_bytes)),
       kOneDevice);
 }
 
@@ -58,7 +58,7 @@ void check_model_fits(const comm::Communicator& comm, const EvaluationSession& s
   std::error_code failure;
   std::int64_t file_bytes = 0;
   if (comm.is_root()) {
-    const auto found = std::filesystem::file_size(session.config.model, failure);
+    const auto found = std::filesystem::file_size(session.config.files.model, failure);
     if (!failure) file_bytes = checked_cast<std::int64_t>(found);
   }
   file_bytes = comm.max(file_bytes);

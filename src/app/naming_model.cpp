@@ -33,7 +33,7 @@ void naming_model(const EvaluationSession& session, const std::function<void()>&
     step();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model) throw;
-    if (!session.config.predictions.empty()) {
+    if (!session.config.files.predictions.empty()) {
       throw Error(ErrorKind::dataset, format("predictions file '{}': {}",
                                              printable(session.model.model.path), error.what()));
     }
@@ -45,7 +45,7 @@ void naming_model(const EvaluationSession& session, const std::function<void()>&
                          info.path.string()),
                   "Score saved results with 'tally score', or prepare it with --images.");
     }
-    const std::string model = format("model '{}'", session.config.model), what = error.what();
+    const std::string model = format("model '{}'", session.config.files.model), what = error.what();
     if (what.starts_with(model)) throw;  // by the predictor, which knows it
     throw Error(ErrorKind::model, format("{}: {}", model, what));
   }

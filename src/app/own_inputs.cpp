@@ -31,17 +31,18 @@ std::vector<Input> inputs_of(const config::RunConfig& config) {
   const auto add = [&](std::string_view option, const fs::path& file) {
     if (!file.empty()) inputs.push_back({option, file});
   };
-  add("data", config.data);
-  add("model", config.model);
-  if (!config.model.empty()) add("model", config.model + ".json");  // its card
-  if (!config.weights.empty()) {
-    for (const auto& file : weight_files(config.weights)) add("weights", file);
+  add("data", config.files.data);
+  add("model", config.files.model);
+  if (!config.files.model.empty()) add("model", config.files.model + ".json");  // its card
+  if (!config.files.weights.empty()) {
+    for (const auto& file : weight_files(config.files.weights)) add("weights", file);
   }
-  add("predictions", config.predictions);
-  if (!config.predictions.empty()) {
-    add("predictions", fs::path(config.predictions) / "predictions.h5");  // of a result's folder
+  add("predictions", config.files.predictions);
+  if (!config.files.predictions.empty()) {
+    add("predictions",
+        fs::path(config.files.predictions) / "predictions.h5");  // of a result's folder
   }
-  add("class-weights", config.class_weights);
+  add("class-weights", config.metrics.class_weights);
   for (const auto& [name, text] : config.settings) {
     if (name == "config") add("config", text);
   }

@@ -67,7 +67,7 @@ std::string predictions_text(const EvaluationSession& session) {
 
 // A folder that is named after the time is not this one when the run comes.
 std::string output_text(const EvaluationSession& session) {
-  return session.config.output.empty()
+  return session.config.files.output.empty()
              ? format("a folder of its own, such as {}", session.output.folder)
              : session.output.folder;
 }
@@ -105,19 +105,20 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
   }
   text += line("ranks",
                format("{}, {} each, balance {:.3f}", world_size, share, grid.balance(world_size)));
-  text +=
-      line("device", format("{} ({}), {}", name(session.hardware.device.kind),
-                            session.hardware.device.model, threads_text(session.config.threads)));
-  text += line("precision", session.config.precision);
+  text += line("device", format("{} ({}), {}", name(session.hardware.device.kind),
+                                session.hardware.device.model,
+                                threads_text(session.config.execution.threads)));
+  text += line("precision", session.config.execution.precision);
   text += line("form", form_of(session));
   for (const auto& place : device::placement_lines(session.hardware.placement.table)) {
     text += line("placement", place);
   }
-  const auto staged =
-      session.config.stage.empty() ? "" : ", from a copy in " + session.config.stage;
+  const auto staged = session.config.reading.stage.empty()
+                          ? ""
+                          : ", from a copy in " + session.config.reading.stage;
   text += line("reading", threads_text(session.plan.read_threads) + staged);
   text += line("reduction", format("{}{}, state {} per rank", session.reducer->description(),
-                                   session.config.check_reduction ? ", checked" : "",
+                                   session.config.execution.check_reduction ? ", checked" : "",
                                    human_bytes(session.scoring.task->layout()->num_bytes())));
   text += line("predictions", predictions_text(session));
   if (const auto kept = session.scoring.task->sample_columns(); !kept.empty()) {
@@ -126,7 +127,7 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
                                 human_bytes(bytes), ragged_text(kept)));
   }
   text += line("output", output_text(session));
-  if (!session.config.trace.empty()) text += line("trace", session.config.trace);
+  if (!session.config.results.trace.empty()) text += line("trace", session.config.results.trace);
   return text;
 }
 

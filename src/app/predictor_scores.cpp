@@ -58,7 +58,7 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                         result.kept,
                         observer};
   parts.info = &session.data.set->info();
-  if (session.config.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
+  if (session.config.metrics.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
   result.loop.findings = evaluate::run(parts, result.state);
 }
 
@@ -141,7 +141,7 @@ class PredictorScores final : public ScoreSource {
 
 predictions::PredictionLog empty_log(const EvaluationSession& session,
                                      std::vector<predictions::ColumnSpec> columns) {
-  return {std::move(columns), spill_folder(session.config), kLogMemoryBytes};
+  return {std::move(columns), spill_folder(session.config.results), kLogMemoryBytes};
 }
 
 LocalSamples empty_samples(const EvaluationSession& session,

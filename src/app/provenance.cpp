@@ -50,27 +50,27 @@ std::string digest_class(const EvaluationSession& session) {
   };
   line("device", session.hardware.device.model);
   line("backend", model::backend_description());
-  line("precision", session.config.precision);
+  line("precision", session.config.execution.precision);
   line("batch size", session.execution.batch_size);
-  line("threads", session.config.threads);
+  line("threads", session.config.execution.threads);
   line("batches sorted by length", session.plan.grid->batches_per_block());
   if (answers_of(session) != nullptr) {
-    line("longest answer", session.config.max_answer_length);
-    line("answers kept", session.config.n_best);
-    line("no answer threshold", session.config.no_answer_threshold);
+    line("longest answer", session.config.answers.max_length);
+    line("answers kept", session.config.answers.n_best);
+    line("no answer threshold", session.config.answers.no_answer_threshold);
   }
   line("form", form_of(session));
   line("model", session.model.model.digest);
   line("weights", session.model.weights ? session.model.weights->tensors_sha256 : "");
   line("data", session.data.file.digest);
   line("samples", session.plan.grid->num_samples());
-  line("weights key", session.config.weights_key);
+  line("weights key", session.config.files.weights_key);
   line("outputs", name(session.scoring.outputs));
-  line("definitions", session.config.definitions);
-  line("threshold", session.config.threshold);
-  line("label smoothing", session.config.label_smoothing);
+  line("definitions", session.config.metrics.definitions);
+  line("threshold", session.config.metrics.threshold);
+  line("label smoothing", session.config.metrics.label_smoothing);
   line("class weights", session.scoring.class_weights_digest);
-  line("curves", session.config.curves);
+  line("curves", session.config.metrics.curves);
   for (const auto& note : session.execution.routes->notes) line("normalisation", note);
   line("card", session.model.card_digest);
   if (session.hardware.device.kind == DeviceKind::cuda) {
@@ -93,7 +93,7 @@ std::string digest_class(const EvaluationSession& session) {
 
 std::string form_of(const EvaluationSession& session) {
   const auto& card = session.model.predictor->card();
-  if (!session.config.predictions.empty()) return "saved predictions";
+  if (!session.config.files.predictions.empty()) return "saved predictions";
   if (card && card->package) return format("compiled package, {}", card->package->precision);
   const std::string form = session.model.predictor->form();
   return form.empty() ? "TorchScript" : "TorchScript, " + form;

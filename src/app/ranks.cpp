@@ -62,8 +62,8 @@ void add_rank_intervals(const comm::Communicator& comm, const EvaluationSession&
   if (!is_wanted(session)) return;
   Replicates replicates;
   for (const auto& of_replicate : exchange::bootstrap_ranks(
-           comm, rows_of(session, local), static_cast<std::uint64_t>(session.config.seed),
-           session.config.bootstrap_replicas)) {
+           comm, rows_of(session, local), static_cast<std::uint64_t>(session.config.results.seed),
+           session.config.results.bootstrap_replicas)) {
     if (const auto value = exchange::mean_spearman(of_replicate))
       replicates[kSpearman].push_back(*value);
   }

@@ -6,10 +6,10 @@
 
 namespace tally::app {
 
-int read_threads_for(const config::RunConfig& config, const device::Device& device,
+int read_threads_for(const config::ReadingOptions& options, const device::Device& device,
                      int local_world_size) {
   constexpr std::int64_t kMost = 8;
-  if (config.read_threads != config::kAutoReadThreads) return config.read_threads;
+  if (options.threads != config::kAutoReadThreads) return options.threads;
   if (device.kind == DeviceKind::cpu) return 1;
   return static_cast<int>(
       std::clamp<std::int64_t>(std::ssize(device::usable_cores()) / local_world_size, 1, kMost));
@@ -18,7 +18,7 @@ int read_threads_for(const config::RunConfig& config, const device::Device& devi
 std::int64_t batches_per_block(const EvaluationSession& session, Notes& notes) {
   const auto& info = session.data.set->info();
   if (!info.lengths || !session.scoring.task->takes_any_order() ||
-      session.config.bucket_batches == 1)
+      session.config.execution.bucket_batches == 1)
     return 1;
   const auto& card = session.model.predictor->card();
   if (!card) {
@@ -33,7 +33,7 @@ std::int64_t batches_per_block(const EvaluationSession& session, Notes& notes) {
   });
   if (!takes_any_length) return 1;
   const plan::BatchGrid all(num_samples(session), session.execution.batch_size);
-  return std::clamp<std::int64_t>(session.config.bucket_batches, 1,
+  return std::clamp<std::int64_t>(session.config.execution.bucket_batches, 1,
                                   std::max<std::int64_t>(all.num_batches(), 1));
 }
 

@@ -12,7 +12,7 @@
 namespace tally::app {
 
 // --read-threads, or what "auto" stands for: computing on the CPU needs the cores itself.
-int read_threads_for(const config::RunConfig& config, const device::Device& device,
+int read_threads_for(const config::ReadingOptions& options, const device::Device& device,
                      int local_world_size);
 
 // How many batches are sorted by length together; 1: none are, for the samples have no lengths, the

@@ -72,7 +72,7 @@ Hardware place_ranks(const comm::Communicator& comm, const std::string& asked, N
 
 std::unique_ptr<comm::Reducer> choose_reducer(const comm::Communicator& comm,
                                               const EvaluationSession& session, Notes& notes) {
-  auto request = reduce_request(session.config.reduce);
+  auto request = reduce_request(session.config.execution.reduce);
   if (request == comm::ReduceRequest::automatic && session.hardware.placement.shares_a_gpu) {
     request = comm::ReduceRequest::mpi;
     notes.add("ranks share a GPU, where NCCL does not work: MPI adds up the results");
@@ -81,7 +81,7 @@ std::unique_ptr<comm::Reducer> choose_reducer(const comm::Communicator& comm,
 }
 
 void reduce(const comm::Communicator& comm, const EvaluationSession& session, exact::State& state) {
-  if (session.config.check_reduction) {
+  if (session.config.execution.check_reduction) {
     comm::sum_checked(*session.reducer, comm, state);
   } else {
     session.reducer->sum(state.values());
@@ -90,7 +90,7 @@ void reduce(const comm::Communicator& comm, const EvaluationSession& session, ex
 
 void reduce_all(const comm::Communicator& comm, const EvaluationSession& session,
                 std::vector<exact::State>& states) {
-  if (session.config.check_reduction) {
+  if (session.config.execution.check_reduction) {
     for (exact::State& state : states) comm::sum_checked(*session.reducer, comm, state);
   } else {
     sum_together(*session.reducer, states);

@@ -72,13 +72,13 @@ void fill_inputs(report::RunReport& report, const EvaluationSession& session, co
   report.num_batches = session.plan.grid->num_batches();
   report.settings = session.config.settings;
   report.task = session.scoring.task_name;
-  report.definitions = session.config.definitions;
+  report.definitions = session.config.metrics.definitions;
   report.model = session.model.model;
   report.weights = session.model.weights;
   if (const auto& card = session.model.predictor->card()) report.model_source = card->source;
   report.data = session.data.file;
   report.recipes = session.execution.routes->recipes;
-  if (!session.config.stage.empty()) report.staged_bytes = session.plan.staged_bytes;
+  if (!session.config.reading.stage.empty()) report.staged_bytes = session.plan.staged_bytes;
   report.data_integrity = info.integrity();
   report.notes = session.model.notes;
   report.notes.insert(report.notes.end(), notes.all().begin(), notes.all().end());
@@ -91,7 +91,7 @@ RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession
   RunFigures figures;
   figures.not_finite = all_not_finite(comm, local.loop.findings.not_finite);
   comm::agree_on(comm, [&] {
-    const bool failed = figures.not_finite.count > 0 && session.config.on_nan == "fail";
+    const bool failed = figures.not_finite.count > 0 && session.config.metrics.on_nan == "fail";
     if (failed) throw evaluate::numeric_error(figures.not_finite);
   });
   reduce(comm, session, local.state);
@@ -109,14 +109,15 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                                    const std::filesystem::path& path) {
   if (local.log.columns().empty()) return std::nullopt;
   auto writer = gather_columns(comm, local.log, session.scoring.num_units,
-                               session.config.gather_window_bytes, path);
+                               session.config.results.gather_window_bytes, path);
   std::vector<std::filesystem::path> texts;
   const auto form =
       session.scoring.task->detections() != nullptr ? JsonForm::list : JsonForm::object;
   const auto num_texts = local.texts ? std::ssize(local.texts->columns()) : 0;
   for (std::int64_t column = 0; column < num_texts; ++column) {
     texts.push_back(path.parent_path() / local.texts->columns()[to_size(column)].name);
-    gather_json(comm, form, *local.texts, column, session.config.gather_window_bytes, texts.back());
+    gather_json(comm, form, *local.texts, column, session.config.results.gather_window_bytes,
+                texts.back());
   }
   if (!writer) return std::nullopt;
   auto digest = writer->digest();
@@ -155,7 +156,8 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   report.comparable = std::all_of(classes.begin(), classes.end(),
                                   [&](const auto& other) { return other == classes[0]; });
   report.balance = session.plan.grid->balance(comm.world_size());
-  report.reduction = {std::string(session.reducer->name()), session.config.check_reduction};
+  report.reduction = {std::string(session.reducer->name()),
+                      session.config.execution.check_reduction};
   report.environment = environment_of(comm);
   report.environment.emplace_back(report::kModelForm, form_of(session));
   report.environment.emplace_back("read_threads", format("{}", session.plan.read_threads));

@@ -41,7 +41,7 @@ std::unique_ptr<ScoreSource> open_detections(const comm::Communicator& comm, con
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
     auto& set = *request.data.set;
-    const auto limit = request.config.limit, all = set.info().num_samples;
+    const auto limit = request.config.metrics.limit, all = set.info().num_samples;
     saved = read_detections(request.path, set, limit > 0 ? std::min(limit, all) : all,
                             request.data.file.digest);
     notes.add(saved.notes);
@@ -59,9 +59,9 @@ void require_hdf5(const Request& request) {
 
 void open_scores(const Request& request, SavedPredictionsInput& input, Notes& notes) {
   require_hdf5(request);
-  auto scores =
-      find_scores(request.path, request.task, request.config.outputs, request.data.file.digest);
-  input.set = std::make_unique<data::DataSet>(request.config.data, scores.column);
+  auto scores = find_scores(request.path, request.task, request.config.metrics.outputs,
+                            request.data.file.digest);
+  input.set = std::make_unique<data::DataSet>(request.config.files.data, scores.column);
   input.outputs = scores.outputs;
   input.source = predictor_scores();
   notes.add(scores.notes);
@@ -69,8 +69,8 @@ void open_scores(const Request& request, SavedPredictionsInput& input, Notes& no
 
 std::unique_ptr<ScoreSource> open_unit_scores(const Request& request, Notes& notes) {
   require_hdf5(request);
-  auto units =
-      open_units(request.path, request.task, request.data.set->info(), request.config.limit);
+  auto units = open_units(request.path, request.task, request.data.set->info(),
+                          request.config.metrics.limit);
   if (units.attribute("data_identity") != request.data.file.digest) {
     notes.add(other_data_note(units.attribute("data").value_or("")));
   }
@@ -84,8 +84,8 @@ SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
                                              const std::string& task, const OpenedData& data,
                                              Notes& notes) {
   SavedPredictionsInput input;
-  if (comm.is_root()) mend_interrupted(config.predictions);
-  const Request request{config, task, data, comm.broadcast(in_result(config.predictions))};
+  if (comm.is_root()) mend_interrupted(config.files.predictions);
+  const Request request{config, task, data, comm.broadcast(in_result(config.files.predictions))};
   comm::agree_on(comm, [&] {
     if (comm.is_root()) input.model.model = describe_input(request.path);
   });

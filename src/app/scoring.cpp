@@ -28,7 +28,8 @@ tasks::SaveColumns save_columns(const std::string& word) {
 // --outputs, else the card's, else logits. What a detector's scores are makes no difference.
 metrics::OutputKind output_kind(const config::RunConfig& config, const std::string& task_name,
                                 const std::optional<model::ModelCard>& card) {
-  if (!config.outputs.empty()) return metrics::output_kind_from_name(config.outputs);
+  if (!config.metrics.outputs.empty())
+    return metrics::output_kind_from_name(config.metrics.outputs);
   if (task_name == "detection") return metrics::OutputKind::logits;
   if (card && !card->outputs.empty() && !card->outputs[0].kind.empty()) {
     return metrics::output_kind_from_name(card->outputs[0].kind);
@@ -46,28 +47,29 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
   options.metrics = {.task = options.task,
                      .num_classes = info.num_classes,
                      .ignore_index = info.ignore_index,
-                     .confusion_max_classes = config.confusion_max_classes,
-                     .names = config.metrics,
-                     .definitions = metrics::definitions_from_name(config.definitions),
-                     .calibration_bins = config.calibration_bins,
-                     .label_smoothing = config.label_smoothing,
+                     .confusion_max_classes = config.metrics.confusion_max_classes,
+                     .names = config.metrics.names,
+                     .definitions = metrics::definitions_from_name(config.metrics.definitions),
+                     .calibration_bins = config.metrics.calibration_bins,
+                     .label_smoothing = config.metrics.label_smoothing,
                      .class_weights = class_weights,
-                     .threshold = config.threshold,
+                     .threshold = config.metrics.threshold,
                      .maps = info.has_maps(),
                      .no_answer = info.no_answer,
-                     .has_margins = config.predictions.empty()};
-  options.are_saved = !config.predictions.empty();
-  options.answer_limits = {.max_tokens = config.max_answer_length, .num_best = config.n_best};
+                     .has_margins = config.files.predictions.empty()};
+  options.are_saved = !config.files.predictions.empty();
+  options.answer_limits = {.max_tokens = config.answers.max_length,
+                           .num_best = config.answers.n_best};
   options.answer_policy = {.no_answer = info.no_answer,
-                           .no_answer_threshold = config.no_answer_threshold,
-                           .has_spans = config.predictions.empty()};
-  options.keep_rows = !info.groups.empty() || config.intervals == "bootstrap";
+                           .no_answer_threshold = config.answers.no_answer_threshold,
+                           .has_spans = config.files.predictions.empty()};
+  options.keep_rows = !info.groups.empty() || config.results.intervals == "bootstrap";
   options.targets.clear();
   for (const auto& target : info.targets) options.targets.push_back(target.name);
   if (card) {
     for (const auto& output : card->outputs) options.output_names.push_back(output.name);
   }
-  for (const auto& word : config.save) {
+  for (const auto& word : config.results.save) {
     if (word != "none") options.save.push_back(save_columns(word));
   }
   return options;
@@ -117,7 +119,8 @@ Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& co
                      const std::optional<model::ModelCard>& card) {
   Scoring scoring;
   scoring.task_name = std::move(task_name);
-  const auto class_weights = read_class_weights(comm, config.class_weights, info.num_classes);
+  const auto class_weights =
+      read_class_weights(comm, config.metrics.class_weights, info.num_classes);
   if (!class_weights.empty()) {
     scoring.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
   }
@@ -125,8 +128,8 @@ Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& co
     scoring.outputs = outputs ? *outputs : output_kind(config, scoring.task_name, card);
     scoring.task = tasks::make_task(task_options(config, scoring, info, class_weights, card));
     check_state_size(*scoring.task->layout());
-    check_intervals(*scoring.task, config.intervals);
-    if (keeps_records(*scoring.task)) check_spill_folder(config);
+    check_intervals(*scoring.task, config.results.intervals);
+    if (keeps_records(*scoring.task)) check_spill_folder(config.results);
   });
   return scoring;
 }

@@ -9,12 +9,12 @@ std::map<std::string, std::string> scoring_attributes(const EvaluationSession& s
   std::map<std::string, std::string> attributes{
       {"task", session.scoring.task_name},
       {"outputs", std::string(metrics::name(session.scoring.outputs))},
-      {"definitions", session.config.definitions},
-      {"calibration_bins", format("{}", session.config.calibration_bins)},
-      {"label_smoothing", format("{}", session.config.label_smoothing)},
-      {"curves", session.config.curves}};
+      {"definitions", session.config.metrics.definitions},
+      {"calibration_bins", format("{}", session.config.metrics.calibration_bins)},
+      {"label_smoothing", format("{}", session.config.metrics.label_smoothing)},
+      {"curves", session.config.metrics.curves}};
   if (session.scoring.task_name == "binary" || session.scoring.task_name == "multilabel") {
-    attributes["threshold"] = format("{}", session.config.threshold);
+    attributes["threshold"] = format("{}", session.config.metrics.threshold);
   }
   if (info.num_classes > 0) attributes["num_classes"] = format("{}", info.num_classes);
   if (info.ignore_index) attributes["ignore_index"] = format("{}", *info.ignore_index);

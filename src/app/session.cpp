@@ -44,9 +44,9 @@ std::vector<std::string> environment_entries() {
 
 // Nothing is computed but the metrics: rows at a time, and where.
 void settle_scoring(config::RunConfig& config) {
-  config.batch_size = 256;
-  config.bucket_batches = 1;
-  config.device = "cpu";
+  config.execution.batch_size = 256;
+  config.execution.bucket_batches = 1;
+  config.execution.device = "cpu";
 }
 
 config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind kind,
@@ -66,7 +66,7 @@ config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind 
 
 // Where a watch that is started again finds what it did before.
 std::string watch_folder(const config::RunConfig& config) {
-  if (!config.output.empty()) return config.output;
+  if (!config.files.output.empty()) return config.files.output;
   auto path = std::filesystem::absolute(config.watch.checkpoints).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   return format("tally-watch-{}", path.filename().string());
@@ -74,9 +74,11 @@ std::string watch_folder(const config::RunConfig& config) {
 
 std::string choose_output(const comm::Communicator& comm, const config::RunConfig& config) {
   if (!config.watch.checkpoints.empty()) return comm.broadcast(watch_folder(config));
-  auto output = comm.broadcast(config.output.empty() ? default_output_name() : config.output);
+  auto output =
+      comm.broadcast(config.files.output.empty() ? default_output_name() : config.files.output);
   comm::agree_on(comm, [&] {
-    if (comm.is_root()) OutputFolder(output, config.overwrite, config.trace, inputs_of(config));
+    if (comm.is_root())
+      OutputFolder(output, config.files.overwrite, config.results.trace, inputs_of(config));
   });
   return output;
 }
@@ -125,7 +127,7 @@ void plan_batches(const comm::Communicator& comm, EvaluationSession& session, No
   plan.slice = plan.grid->slice_of(comm.rank(), comm.world_size());
   comm::agree_on(comm, [&] { session.scoring.num_units = count_units(session); });
   plan.read_threads =
-      read_threads_for(session.config, session.hardware.device, comm.local_world_size());
+      read_threads_for(session.config.reading, session.hardware.device, comm.local_world_size());
   check_stage_folder(comm, session);
   session.scoring.subgroups = find_subgroups(comm, session, notes);
 }
@@ -137,7 +139,7 @@ bool scores_units(const EvaluationSession& session) { return session.source->sco
 std::int64_t num_samples(const EvaluationSession& session) {
   const auto& info = session.data.set->info();
   const auto all = scores_units(session) ? info.num_units : info.num_samples;
-  return session.config.limit > 0 ? std::min(session.config.limit, all) : all;
+  return session.config.metrics.limit > 0 ? std::min(session.config.metrics.limit, all) : all;
 }
 
 EvaluationSession open_session(const comm::Communicator& comm, config::RunKind kind,
@@ -146,15 +148,16 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   const bool has_model = kind != config::RunKind::predictions;
   EvaluationSession session(read_settings(comm, kind, arguments));
   const auto& config = session.config;
-  if (!config.trace.empty()) session.output.tracing = std::make_unique<Tracing>(comm);
+  if (!config.results.trace.empty()) session.output.tracing = std::make_unique<Tracing>(comm);
   session.output.folder = choose_output(comm, config);
-  session.output.overwrite = config.overwrite;
-  session.hardware = place_ranks(comm, config.device, notes);
+  session.output.overwrite = config.files.overwrite;
+  session.hardware = place_ranks(comm, config.execution.device, notes);
   comm::agree_on(comm, [&] { session.hardware.stream.emplace(session.hardware.device); });
   phases.done("settings");
   session.data = open_data(comm, config);
   std::string task;
-  comm::agree_on(comm, [&] { task = task_in_force(config.task, session.data.set->info()); });
+  comm::agree_on(comm,
+                 [&] { task = task_in_force(config.metrics.task, session.data.set->info()); });
   phases.done("open_data");
   std::optional<metrics::OutputKind> outputs;
   if (has_model) {
@@ -165,7 +168,7 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   phases.done(has_model ? "load_model" : "read_predictions");
   session.scoring = make_scoring(comm, config, task, session.data.set->info(), outputs,
                                  session.model.predictor->card());
-  session.execution.batch_size = config.batch_size;
+  session.execution.batch_size = config.execution.batch_size;
   if (session.source->runs_predictor()) bind_model_to_data(comm, session, notes);
   phases.done("warm_up");
   session.reducer = choose_reducer(comm, session, notes);  // last: what fails before leaves no NCCL

@@ -18,7 +18,8 @@ void note_model(const EvaluationSession& session, Notes& notes) {
     notes.add("the weights are random: the model was exported without --weights");
   }
   const bool has_classes = session.scoring.task->num_score_classes() > 0;
-  const bool has_kind = !session.config.outputs.empty() || !session.config.predictions.empty();
+  const bool has_kind =
+      !session.config.metrics.outputs.empty() || !session.config.files.predictions.empty();
   if (!card && !has_kind && has_classes) {
     notes.add("the model has no card: its outputs are taken as logits (--outputs says otherwise)");
   }
@@ -40,7 +41,7 @@ void note_amx(const comm::Communicator& comm, const EvaluationSession& session, 
 void note_balance(const EvaluationSession& session, int world_size, Notes& notes) {
   const auto& grid = *session.plan.grid;
   const auto& card = session.model.predictor->card();
-  const auto usual_size = config::RunConfig{}.batch_size;
+  const auto usual_size = config::RunConfig{}.execution.batch_size;
   const bool is_small =
       world_size == 1 && std::max(grid.num_samples(), grid.batch_size()) <= usual_size;
   const auto most = grid.most_computed(world_size);
@@ -65,8 +66,9 @@ void note_balance(const EvaluationSession& session, int world_size, Notes& notes
 void note_limit(const EvaluationSession& session, Notes& notes) {
   const auto& info = session.data.set->info();
   const auto all = scores_units(session) ? info.num_units : info.num_samples;
-  if (session.config.limit <= all) return;
-  notes.add(format("--limit {} is more than the {} {} of the data set", session.config.limit, all,
+  if (session.config.metrics.limit <= all) return;
+  notes.add(format("--limit {} is more than the {} {} of the data set",
+                   session.config.metrics.limit, all,
                    scores_units(session) ? unit_word(info.task) : "samples"));
 }
 

@@ -10,14 +10,14 @@
 
 namespace tally::app {
 
-std::string spill_folder(const config::RunConfig& config) {
-  if (!config.spill_dir.empty()) return config.spill_dir;
+std::string spill_folder(const config::ResultOptions& options) {
+  if (!options.spill_dir.empty()) return options.spill_dir;
   const char* folder = std::getenv("TMPDIR");
   return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
-void check_spill_folder(const config::RunConfig& config) {
-  const std::string folder = spill_folder(config);
+void check_spill_folder(const config::ResultOptions& options) {
+  const std::string folder = spill_folder(options);
   std::error_code ignored;
   if (std::filesystem::is_directory(folder, ignored) &&
       ::access(folder.c_str(), W_OK | X_OK) == 0) {

@@ -8,9 +8,9 @@
 namespace tally::app {
 
 // --spill-dir, else $TMPDIR, else /tmp.
-std::string spill_folder(const config::RunConfig& config);
+std::string spill_folder(const config::ResultOptions& options);
 
 // Throws Error(output) if it is no writable folder, which a run may need only hours later.
-void check_spill_folder(const config::RunConfig& config);
+void check_spill_folder(const config::ResultOptions& options);
 
 }  // namespace tally::app

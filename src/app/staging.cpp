@@ -62,7 +62,7 @@ void check_room(const std::string& folder, std::int64_t needed) {
 }  // namespace
 
 void check_stage_folder(const comm::Communicator& comm, const EvaluationSession& session) {
-  const std::string& folder = session.config.stage;
+  const std::string& folder = session.config.reading.stage;
   if (folder.empty()) return;
   std::int64_t mine = 0;
   comm::agree_on(comm, [&] {
@@ -74,11 +74,11 @@ void check_stage_folder(const comm::Communicator& comm, const EvaluationSession&
 }
 
 void stage_data(const comm::Communicator& comm, EvaluationSession& session) {
-  if (session.config.stage.empty()) return;
+  if (session.config.reading.stage.empty()) return;
   std::vector<std::int64_t> bytes(1, 0);
   comm::agree_on(comm, [&] {
     bytes[0] = session.data.set->stage(session.plan.grid->samples_of(session.plan.slice),
-                                       session.config.stage);
+                                       session.config.reading.stage);
   });
   comm.sum_in_place(bytes);
   session.plan.staged_bytes = bytes[0];

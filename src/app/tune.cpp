@@ -115,12 +115,12 @@ bool runs_script_on_cpu(const EvaluationSession& session) {
 }
 
 bool has_several_ways(const EvaluationSession& session) {
-  return runs_script_on_cpu(session) && session.config.cpu_kernels == "auto";
+  return runs_script_on_cpu(session) && session.config.execution.cpu_kernels == "auto";
 }
 
 std::optional<model::CpuWay> tuned_way(const comm::Communicator& comm,
                                        const EvaluationSession& session, Notes& notes) {
-  if (!session.config.tune || !has_several_ways(session)) return std::nullopt;
+  if (!session.config.execution.tune || !has_several_ways(session)) return std::nullopt;
   const trace::Span span(trace::Kind::step, "tune");
   const auto& info = session.data.set->info();
   const auto size = session.execution.batch_size;

@@ -22,7 +22,7 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
       *session.execution.routes =
           evaluate::make_routes(info, predictor, session.execution.batch_size,
-                                session.hardware.device, session.config.threads);
+                                session.hardware.device, session.config.execution.threads);
       evaluate::warm_up(info, session.execution.batch_size, session.execution.routes->routes,
                         predictor, *session.scoring.task, *session.hardware.stream);
     });

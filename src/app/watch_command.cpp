@@ -107,7 +107,7 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(session);
   });
-  if (!session.config.stage.empty()) stage_data(comm, session);
+  if (!session.config.reading.stage.empty()) stage_data(comm, session);
   for (bool has_told_notes = false;;) {
     const auto step = agree_on_next(comm, root);
     if (step == WatchStep::look_again) continue;

@@ -45,7 +45,7 @@ class SameFileTest : public comm::CommTest {
 TEST_F(SameFileTest, OneFileIsOpened) {
   write("a.h5");
   config::RunConfig config;
-  config.data = path_;
+  config.files.data = path_;
   const auto opened = open_data(world(), config);
   EXPECT_EQ(opened.set->stamp(), world().broadcast(opened.set->stamp()));
 }

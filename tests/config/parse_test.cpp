@@ -12,16 +12,16 @@ RunConfig parsed(const Words& more) { return parse_run_options(with_required(mor
 TEST(Parse, DefaultsAreThoseOfTheStruct) {
   const RunConfig config = parsed({});
   const RunConfig fresh;
-  EXPECT_EQ(config.model, "m.pt");
-  EXPECT_EQ(config.data, "d.h5");
-  EXPECT_EQ(config.weights, "");
-  EXPECT_EQ(config.output, "");
-  EXPECT_FALSE(config.overwrite);
-  EXPECT_EQ(config.batch_size, fresh.batch_size);
-  EXPECT_EQ(config.gather_window_bytes, fresh.gather_window_bytes);
-  EXPECT_THAT(config.save, ElementsAre("labels"));
-  EXPECT_THAT(config.metrics, IsEmpty());
-  EXPECT_EQ(config.threads, 1);
+  EXPECT_EQ(config.files.model, "m.pt");
+  EXPECT_EQ(config.files.data, "d.h5");
+  EXPECT_EQ(config.files.weights, "");
+  EXPECT_EQ(config.files.output, "");
+  EXPECT_FALSE(config.files.overwrite);
+  EXPECT_EQ(config.execution.batch_size, fresh.execution.batch_size);
+  EXPECT_EQ(config.results.gather_window_bytes, fresh.results.gather_window_bytes);
+  EXPECT_THAT(config.results.save, ElementsAre("labels"));
+  EXPECT_THAT(config.metrics.names, IsEmpty());
+  EXPECT_EQ(config.execution.threads, 1);
 }
 
 TEST(Parse, StoresEveryOption) {
@@ -63,26 +63,26 @@ TEST(Parse, StoresEveryOption) {
                                               "off"},
                                              {})
                                .config;
-  EXPECT_EQ(config.model, "a b.pt");
-  EXPECT_EQ(config.weights, "w=1.pt");
-  EXPECT_EQ(config.weights_key, "k");
-  EXPECT_EQ(config.weights_prefix, "net.");
-  EXPECT_EQ(config.data, "ü.h5");
-  EXPECT_EQ(config.output, "-odd");
-  EXPECT_TRUE(config.overwrite);
-  EXPECT_EQ(config.task, "multiclass");
-  EXPECT_EQ(config.outputs, "probabilities");
-  EXPECT_THAT(config.metrics, ElementsAre("loss", "accuracy"));
-  EXPECT_EQ(config.confusion_max_classes, 0);
-  EXPECT_EQ(config.limit, INT64_MAX);
-  EXPECT_EQ(config.batch_size, 16777216);
-  EXPECT_EQ(config.device, "cpu");
-  EXPECT_EQ(config.reduce, "mpi");
-  EXPECT_EQ(config.threads, 4096);
-  EXPECT_THAT(config.save, ElementsAre("topk", "logits"));
-  EXPECT_EQ(config.gather_window_bytes, std::int64_t{1} << 30);
-  EXPECT_EQ(config.spill_dir, "/s");
-  EXPECT_EQ(config.progress, "off");
+  EXPECT_EQ(config.files.model, "a b.pt");
+  EXPECT_EQ(config.files.weights, "w=1.pt");
+  EXPECT_EQ(config.files.weights_key, "k");
+  EXPECT_EQ(config.files.weights_prefix, "net.");
+  EXPECT_EQ(config.files.data, "ü.h5");
+  EXPECT_EQ(config.files.output, "-odd");
+  EXPECT_TRUE(config.files.overwrite);
+  EXPECT_EQ(config.metrics.task, "multiclass");
+  EXPECT_EQ(config.metrics.outputs, "probabilities");
+  EXPECT_THAT(config.metrics.names, ElementsAre("loss", "accuracy"));
+  EXPECT_EQ(config.metrics.confusion_max_classes, 0);
+  EXPECT_EQ(config.metrics.limit, INT64_MAX);
+  EXPECT_EQ(config.execution.batch_size, 16777216);
+  EXPECT_EQ(config.execution.device, "cpu");
+  EXPECT_EQ(config.execution.reduce, "mpi");
+  EXPECT_EQ(config.execution.threads, 4096);
+  EXPECT_THAT(config.results.save, ElementsAre("topk", "logits"));
+  EXPECT_EQ(config.results.gather_window_bytes, std::int64_t{1} << 30);
+  EXPECT_EQ(config.results.spill_dir, "/s");
+  EXPECT_EQ(config.results.progress, "off");
 }
 
 TEST(Parse, SettingsHoldAllOptionsInTableOrder) {
@@ -157,24 +157,24 @@ TEST(Parse, ConfigFileTakesCommentsBlanksAndWindowsLines) {
       "# a run\r\n\r\n  model=m.pt\r\n  # trusted\r\ndata =  d e.h5  \r\noverwrite = "
       "true\r\nlimit=3");
   const RunConfig config = parse_run_options({"--config", file.path()}, {}).config;
-  EXPECT_EQ(config.model, "m.pt");
-  EXPECT_EQ(config.data, "d e.h5");
-  EXPECT_TRUE(config.overwrite);
-  EXPECT_EQ(config.limit, 3);
+  EXPECT_EQ(config.files.model, "m.pt");
+  EXPECT_EQ(config.files.data, "d e.h5");
+  EXPECT_TRUE(config.files.overwrite);
+  EXPECT_EQ(config.metrics.limit, 3);
 }
 
 TEST(Parse, FileSetsAFlagThatTheCommandLineTakesBack) {
   const TemporaryFile file("overwrite = true\n");
   const auto words = with_required({"--config", file.path(), "--overwrite=false"});
-  EXPECT_FALSE(parse_run_options(words, {}).config.overwrite);
+  EXPECT_FALSE(parse_run_options(words, {}).config.files.overwrite);
 }
 
 TEST(Parse, ListsReplaceAndDoNotAddUp) {
   const TemporaryFile file("save = logits\nmetrics = loss\n");
   const auto words = with_required({"--config", file.path(), "--save", "topk"});
   const RunConfig config = parse_run_options(words, {"TALLY_METRICS=accuracy"}).config;
-  EXPECT_THAT(config.save, ElementsAre("topk"));
-  EXPECT_THAT(config.metrics, ElementsAre("accuracy"));
+  EXPECT_THAT(config.results.save, ElementsAre("topk"));
+  EXPECT_THAT(config.metrics.names, ElementsAre("accuracy"));
 }
 
 TEST(Parse, VariablesOfScriptsAreKnownAndOthersAreHandedBack) {
@@ -184,12 +184,12 @@ TEST(Parse, VariablesOfScriptsAreKnownAndOthersAreHandedBack) {
        "TALLY_ALLOW_SEPARATE_JOBS=1", "TALLY_ALLOW_SHARED_GPU=1", "TALLY_BATCHSIZE=3",
        "tally_limit=3", "TALLY_=1", "HOME=/", "NOEQUALS", "TALLY_WITHOUT", "=x", ""});
   EXPECT_THAT(result.unknown_variables, ElementsAre("TALLY_BATCHSIZE", "TALLY_"));
-  EXPECT_EQ(result.config.batch_size, 64);
+  EXPECT_EQ(result.config.execution.batch_size, 64);
 }
 
 TEST(Parse, AnEmptyVariableIsNotSet) {
   const auto result = parse_run_options(with_required({}), {"TALLY_LIMIT=", "TALLY_WEIGHTS="});
-  EXPECT_EQ(result.config.limit, 0);
+  EXPECT_EQ(result.config.metrics.limit, 0);
 }
 
 }  // namespace

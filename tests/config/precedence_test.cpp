@@ -121,9 +121,9 @@ TEST(PrecedenceOfTheFile, CommandLineNamesItBeforeTheEnvironment) {
   const TemporaryFile weak("batch-size = 1\n");
   const TemporaryFile strong("batch-size = 2\n");
   const Words environment{"TALLY_CONFIG=" + weak.path()};
-  EXPECT_EQ(parse_run_options(with_required({}), environment).config.batch_size, 1);
+  EXPECT_EQ(parse_run_options(with_required({}), environment).config.execution.batch_size, 1);
   const auto words = with_required({"--config", strong.path()});
-  EXPECT_EQ(parse_run_options(words, environment).config.batch_size, 2);
+  EXPECT_EQ(parse_run_options(words, environment).config.execution.batch_size, 2);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(WatchOptions, StoreWhatIsGiven) {
   EXPECT_EQ(config.watch.min_delta, 0.01);
   EXPECT_FALSE(config.watch.significant);
   EXPECT_EQ(config.watch.keep_best, "copy");
-  EXPECT_EQ(config.batch_size, 32);
+  EXPECT_EQ(config.execution.batch_size, 32);
 }
 
 TEST(WatchOptions, AreNotThoseOfOneRun) {
