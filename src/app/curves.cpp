@@ -1,5 +1,6 @@
 #include "curves.hpp"
 
+#include <tally/base/task_traits.hpp>
 #include <tally/exchange/curve_bootstrap.hpp>
 #include <tally/exchange/curve_metrics.hpp>
 #include <tally/exchange/curve_points.hpp>
@@ -16,7 +17,7 @@ exchange::ScoreKeys keys_of(const EvaluationSession& session) {
 }
 
 exchange::CurveRules rules_of(const EvaluationSession& session) {
-  const bool one_class_each = session.scoring.task_name == "multiclass";
+  const bool one_class_each = is_task(session.scoring.task_name, TaskKind::multiclass);
   return {one_class_each ? exchange::Targets::multiclass : exchange::Targets::labels,
           metrics::definitions_from_name(session.config.metrics.definitions)};
 }
@@ -67,7 +68,7 @@ void add_curve_metrics(const EvaluationSession& session,
     results.metrics.push_back(std::move(value));
   }
   // A binary task's figures are the metrics themselves.
-  if (session.scoring.task_name != "binary")
+  if (!is_task(session.scoring.task_name, TaskKind::binary))
     exchange::add_class_figures(curves, names_of(session), results.per_class);
 }
 

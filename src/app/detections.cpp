@@ -111,7 +111,7 @@ class ImageMatcher {
         kept_(samples.kept),
         units_(units),
         rows_(units.detections.emplace(
-            empty_log(session, {{"detection", DType::u8, {sizeof(DetectionRow)}}}))),
+            empty_log(session, {{"match", DType::u8, {sizeof(DetectionRow)}}}))),
         texts_(units.texts.emplace(empty_log(session, text_columns(session)))),
         class_ids_(data::read_class_ids(*session.data.set)),
         separator_(first_in_results ? "\n" : ",\n") {

@@ -3,6 +3,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/nearest_word.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/comm/runtime.hpp>
 #include <tally/config/compare_options.hpp>
 #include <tally/config/inspect_options.hpp>
@@ -25,7 +26,7 @@ constexpr std::string_view kExitCodes =
 
 std::string metrics_help() {
   std::string text;
-  for (const auto task : tasks::known_tasks()) {
+  for (const auto task : task_names()) {
     if (metrics::known_metrics(task).empty()) continue;
     text += format("Metrics of task {} (--metrics LIST; *: the standard set):\n", task);
     for (const auto& metric : metrics::known_metrics(task)) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/names.hpp>
 
@@ -42,17 +43,15 @@ void note_idle_options(const EvaluationSession& session, Notes& notes) {
        is_wanted(session, has_bins), "calibration-bins", "metric of --metrics has bins");
   note(given.metrics.label_smoothing > 0, has_losses, "label-smoothing",
        "loss is asked for or saved");
-  const bool takes_any_kind = session.scoring.task_name == "segmentation" ||
-                              session.scoring.task_name == "detection" ||
-                              session.scoring.task_name == "predict" || scores_units(session);
+  const TaskTraits& task = task_traits(session.scoring.task_name);
+  const bool takes_any_kind = !task.depends_on_output_kind || scores_units(session);
   note(!given.metrics.outputs.empty(), !takes_any_kind, "outputs",
        "figure depends on what kind of scores there is");
   note(!given.metrics.class_weights.empty(), has_losses, "class-weights",
        "loss is asked for or saved");
   note(given.metrics.confusion_max_classes != defaults.metrics.confusion_max_classes,
-       session.scoring.task_name == "multiclass" || session.scoring.task_name == "segmentation",
-       "confusion-max-classes",
-       format("matrix of many classes in the task {}", session.scoring.task_name));
+       task.has_large_confusion, "confusion-max-classes",
+       format("matrix of many classes in the task {}", task.name));
   const bool has_answers = answers_of(session) != nullptr;
   note(given.answers.max_length != defaults.answers.max_length, has_answers, "max-answer-length",
        "questions are answered");

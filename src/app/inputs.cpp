@@ -10,9 +10,9 @@
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
-#include <tally/tasks/task.hpp>
 #include <tally/trace/span.hpp>
 
 #include "same_file.hpp"
@@ -88,7 +88,7 @@ std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
   options.stream = stream.handle();
   options.precision = model::precision_from_name(config.execution.precision);
   options.tune = config.execution.tune;
-  options.keeps_bfloat16 = tasks::reads_bfloat16(task);
+  options.keeps_bfloat16 = task_traits(task).reads_bfloat16;
   options.weights_prefix = config.files.weights_prefix;
   options.allow_training_mode = config.execution.allow_training_mode;
   options.cuda_graphs = config.execution.cuda_graphs == "auto";
@@ -112,9 +112,9 @@ std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
 OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
   OpenedData opened;
   comm::agree_on(comm, [&] {
-    opened.set = std::make_unique<data::DataSet>(config.files.data, config.metrics.task == "predict"
-                                                                        ? data::Targets::left_out
-                                                                        : data::Targets::read);
+    opened.set = std::make_unique<data::DataSet>(
+        config.files.data, is_task(config.metrics.task, TaskKind::predict) ? data::Targets::left_out
+                                                                           : data::Targets::read);
     opened.file = {config.files.data, opened.set->info().file_bytes, opened.set->identity()};
   });
   comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.files.data + "'",

@@ -11,6 +11,7 @@
 #include <tally/base/nearest_word.hpp>
 #include <tally/base/parse_number.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/data/groups.hpp>
 #include <tally/predictions/choose_rows.hpp>
 #include <tally/predictions/saved_rows.hpp>
@@ -37,7 +38,7 @@ struct DataOfRows {
 };
 
 data::DataSet open_data(const SavedRows& saved, const std::string& path) {
-  const bool predicts = saved.task() == "predict";
+  const bool predicts = is_task(saved.task(), TaskKind::predict);
   return data::DataSet(path, predicts ? data::Targets::left_out : data::Targets::read);
 }
 

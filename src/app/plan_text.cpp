@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "provenance.hpp"
 #include "session.hpp"
@@ -32,18 +33,12 @@ std::string threads_text(int threads) {
 
 std::string task_text(const EvaluationSession& session) {
   const auto& info = session.data.set->info();
-  const std::string& task = session.scoring.task_name;
+  const TaskTraits& task = task_traits(session.scoring.task_name);
   if (session.scoring.task->has_units()) {
-    const bool has_documents =
-        std::holds_alternative<const tasks::DocumentTask*>(session.scoring.task->units());
-    return format("{}, {} {}", task, info.num_units, has_documents ? "documents" : "questions");
+    return format("{}, {} {}", task.name, info.num_units, task.many);
   }
-  if (info.num_classes == 0) return format("{}, nothing is scored", task);
-  const bool counts_classes =
-      task == "multiclass" || task == "binary" || task == "segmentation" || task == "detection";
-  const std::string_view what =
-      counts_classes ? "classes" : (task == "multilabel" ? "labels" : "outputs");
-  return format("{}, {} {}", task, info.num_classes, what);
+  if (info.num_classes == 0) return format("{}, nothing is scored", task.name);
+  return format("{}, {} {}", task.name, info.num_classes, task.many);
 }
 
 std::string column_names(const tasks::Task& task) {

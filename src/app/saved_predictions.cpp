@@ -7,6 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/model/fake_predictors.hpp>
 
@@ -77,6 +78,17 @@ std::unique_ptr<ScoreSource> open_unit_scores(const Request& request, Notes& not
   return unit_scores(std::move(units));
 }
 
+// What each rank opens for itself.
+void open_on_each(SavedForm form, const Request& request, SavedPredictionsInput& input,
+                  Notes& notes) {
+  if (form == SavedForm::none) {
+    throw Error(ErrorKind::usage, format("the task '{}' has no figures to score", request.task),
+                "Leave --task out.");
+  }
+  if (form == SavedForm::scores) return open_scores(request, input, notes);
+  input.source = open_unit_scores(request, notes);
+}
+
 }  // namespace
 
 SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
@@ -92,25 +104,15 @@ SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
   input.model.model.path = request.path;
   input.model.model.digest = comm.broadcast(input.model.model.digest);
   input.model.predictor = model::make_passthrough_predictor();
-  if (task == "question-answering") {
+  const SavedForm form = task_traits(task).saved;
+  if (form == SavedForm::texts) {
     input.source = text_scores(share_texts(comm, request.path));
-  } else if (task == "detection") {
+  } else if (form == SavedForm::detections) {
     input.source = open_detections(comm, request, notes);
-  } else if (task == "language-model" || task == "multiple-choice") {
-    comm::agree_on(comm, [&] { input.source = open_unit_scores(request, notes); });
-  } else if (task == "predict") {
-    comm::agree_on(comm, [] {
-      throw Error(ErrorKind::usage, "the task 'predict' has no figures to score",
-                  "Leave --task out.");
-    });
   } else {
-    comm::agree_on(comm, [&] { open_scores(request, input, notes); });
+    comm::agree_on(comm, [&] { open_on_each(form, request, input, notes); });
   }
   return input;
-}
-
-std::string_view unit_word(std::string_view task) {
-  return task == "language-model" ? "documents" : "questions";
 }
 
 }  // namespace tally::app

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <tally/comm/communicator.hpp>
 #include <tally/config/run_config.hpp>
@@ -29,8 +28,5 @@ SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
                                              const config::RunConfig& config,
                                              const std::string& task, const OpenedData& data,
                                              Notes& notes);
-
-// "documents" or "questions".
-std::string_view unit_word(std::string_view task);
 
 }  // namespace tally::app

@@ -13,6 +13,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
@@ -30,7 +31,8 @@ constexpr const char* kWhat = "predictions file";
 // A model that returns probabilities has no logits; regression and segmentation have no scores but
 // what is predicted.
 std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
-  if (task == "regression" || task == "segmentation") return {"prediction"};
+  if (is_task(task, TaskKind::regression) || is_task(task, TaskKind::segmentation))
+    return {"prediction"};
   if (outputs == "probabilities") return {"probabilities"};
   if (!outputs.empty()) return {"logits"};
   return {"logits", "probabilities"};
@@ -38,9 +40,9 @@ std::vector<std::string> columns_for(std::string_view task, const std::string& o
 
 // The --save value, or what else would give the column.
 std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::string_view task) {
-  if (root_text(file, "task") == "predict")
+  if (is_task(root_text(file, "task"), TaskKind::predict))
     return "It is of --task predict: evaluate without that.";
-  if (task == "segmentation") return "Evaluate with --save labels,masks.";
+  if (is_task(task, TaskKind::segmentation)) return "Evaluate with --save labels,masks.";
   return wanted == "prediction" ? "Evaluate with --save labels, of maps with --save labels,masks."
                                 : format("Evaluate with --save {}.", wanted);
 }
@@ -109,7 +111,8 @@ std::vector<std::string> texts_in(const hdf5::Reader& file, const std::string& n
 TextsById texts_of_hdf5(const std::string& path) {
   const hdf5::Reader file = predictions::open_predictions(path);
   for (const char* name : {"/id/offsets", "/id/values", "/prediction/offsets"}) {
-    if (!file.exists(name)) refuse_column(file, {"id", "prediction"}, "question-answering");
+    if (!file.exists(name))
+      refuse_column(file, {"id", "prediction"}, task_name(TaskKind::question_answering));
   }
   const auto ids = texts_in(file, "id");
   auto answers = texts_in(file, "prediction");

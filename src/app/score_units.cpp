@@ -8,6 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/data/choices.hpp>
 #include <tally/data/ragged.hpp>
 #include <tally/data/read_column.hpp>
@@ -237,13 +238,14 @@ SavedRows open_units(const std::string& path, std::string_view task, const data:
       num_scored > 0 ? std::min(num_scored, info.num_units) : info.num_units;
   if (saved.num_rows() > info.num_units) {
     refuse(saved,
-           format("it has {} {}, data set '{}' has {}", saved.num_rows(), unit_word(task),
+           format("it has {} {}, data set '{}' has {}", saved.num_rows(), task_traits(task).many,
                   printable(info.path.string()), info.num_units),
            kOtherData);
   }
   if (saved.num_rows() < wanted) {
     refuse(saved,
-           format("it has {} {}, {} are to be scored", saved.num_rows(), unit_word(task), wanted),
+           format("it has {} {}, {} are to be scored", saved.num_rows(), task_traits(task).many,
+                  wanted),
            saved.num_rows() == 0
                ? "Evaluate again."
                : format("Score as many with --limit {}, or evaluate the rest.", saved.num_rows()));

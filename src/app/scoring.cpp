@@ -7,6 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/nearest_word.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 
@@ -30,7 +31,7 @@ metrics::OutputKind output_kind(const config::RunConfig& config, const std::stri
                                 const std::optional<model::ModelCard>& card) {
   if (!config.metrics.outputs.empty())
     return metrics::output_kind_from_name(config.metrics.outputs);
-  if (task_name == "detection") return metrics::OutputKind::logits;
+  if (is_task(task_name, TaskKind::detection)) return metrics::OutputKind::logits;
   if (card && !card->outputs.empty() && !card->outputs[0].kind.empty()) {
     return metrics::output_kind_from_name(card->outputs[0].kind);
   }
@@ -98,11 +99,12 @@ bool keeps_records(const tasks::Task& task) {
 std::string task_in_force(const std::string& asked, const data::DataSetInfo& info) {
   // One of two classes can be read either way.
   const auto labels_one_of_two = [&](const std::string& task) {
-    return task == "binary" || (task == "multiclass" && info.num_classes == 2);
+    return is_task(task, TaskKind::binary) ||
+           (is_task(task, TaskKind::multiclass) && info.num_classes == 2);
   };
   if (asked.empty() || asked == info.task) return info.task;
   if (labels_one_of_two(asked) && labels_one_of_two(info.task)) return asked;
-  const auto tasks = tasks::known_tasks();
+  const auto tasks = task_names();
   if (std::ranges::find(tasks, asked) == tasks.end()) {
     throw Error(ErrorKind::usage, format("there is no task '{}'", printable(asked)),
                 did_you_mean(asked, {tasks.begin(), tasks.end()}, "See 'tally help evaluate'."));

@@ -1,6 +1,7 @@
 #include "scoring_attributes.hpp"
 
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 
 namespace tally::app {
 
@@ -13,7 +14,7 @@ std::map<std::string, std::string> scoring_attributes(const EvaluationSession& s
       {"calibration_bins", format("{}", session.config.metrics.calibration_bins)},
       {"label_smoothing", format("{}", session.config.metrics.label_smoothing)},
       {"curves", session.config.metrics.curves}};
-  if (session.scoring.task_name == "binary" || session.scoring.task_name == "multilabel") {
+  if (task_traits(session.scoring.task_name).has_threshold) {
     attributes["threshold"] = format("{}", session.config.metrics.threshold);
   }
   if (info.num_classes > 0) attributes["num_classes"] = format("{}", info.num_classes);

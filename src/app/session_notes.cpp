@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/model/amx.hpp>
 
 #include "batch_size.hpp"
@@ -69,7 +70,7 @@ void note_limit(const EvaluationSession& session, Notes& notes) {
   if (session.config.metrics.limit <= all) return;
   notes.add(format("--limit {} is more than the {} {} of the data set",
                    session.config.metrics.limit, all,
-                   scores_units(session) ? unit_word(info.task) : "samples"));
+                   scores_units(session) ? task_traits(info.task).many : "samples"));
 }
 
 }  // namespace tally::app

@@ -1,3 +1,4 @@
+#include <tally/base/task_traits.hpp>
 #include <tally/compare/comparison.hpp>
 
 #include <algorithm>
@@ -16,14 +17,14 @@ namespace tally::compare {
 namespace {
 
 struct Reader {
-  std::string_view task;
+  TaskKind task;
   ReadPair (*read)(const SavedRun& a, const SavedRun& b, const std::vector<std::string>& names);
 };
 constexpr std::array kReaders{
-    Reader{"binary", read_label_pair},
-    Reader{"multiclass", read_class_pair},
-    Reader{"multilabel", read_label_pair},
-    Reader{"regression", read_value_pair},
+    Reader{TaskKind::binary, read_label_pair},
+    Reader{TaskKind::multiclass, read_class_pair},
+    Reader{TaskKind::multilabel, read_label_pair},
+    Reader{TaskKind::regression, read_value_pair},
 };
 
 // Of shares of samples there is a closed form, which owes nothing to a seed.
@@ -72,8 +73,8 @@ ReadPair read_pair(const SavedRun& a, const SavedRun& b, const std::vector<std::
   const std::string task = a.attribute("task");
   std::vector<std::string_view> known;
   for (const Reader& reader : kReaders) {
-    if (reader.task == task) return reader.read(a, b, names);
-    known.push_back(reader.task);
+    if (is_task(task, reader.task)) return reader.read(a, b, names);
+    known.push_back(task_name(reader.task));
   }
   throw Error(ErrorKind::usage,
               format("results of the task {} cannot be compared, expected one of {}",

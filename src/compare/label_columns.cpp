@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "label_run.hpp"
 
@@ -114,7 +115,7 @@ LabelRow row_of(const LabelRun& labels, const Columns& columns, std::size_t i) {
 LabelRun::LabelRun(const KnownRun& known)
     : run(known.run),
       settings(known.settings),
-      is_binary(run.attribute("task") == "binary"),
+      is_binary(is_task(run.attribute("task"), TaskKind::binary)),
       has_logits(run.has_column("logits")),
       has_probabilities(is_binary || run.has_column("probabilities")),
       num_labels(is_binary ? 1 : settings.num_classes),

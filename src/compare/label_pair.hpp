@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include <tally/base/task_traits.hpp>
 #include <tally/metrics/label_pass.hpp>
 
 #include "paired_samples.hpp"
@@ -28,7 +29,7 @@ class LabelPair : public PairedSamples {
   Changes changes(std::int64_t most) const override;
 
  private:
-  bool is_binary() const { return metrics_.options().task == "binary"; }
+  bool is_binary() const { return is_task(metrics_.options().task, TaskKind::binary); }
   bool is_changed(std::size_t sample) const;
   // change_of(sample): what is listed of it.
   template <class Made, class Change>

@@ -2,6 +2,7 @@
 #include <array>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "chosen_metrics.hpp"
 #include "label_pair.hpp"
@@ -51,7 +52,7 @@ std::optional<std::string> lack_of_outputs(const TwoLabelRuns& labels) {
 
 // Why a metric cannot be compared; none if it can.
 std::optional<std::string> obstacle_of(const std::string& metric, const TwoLabelRuns& labels) {
-  const char* const task = labels.a.is_binary ? "binary" : "multilabel";
+  const auto task = task_name(labels.a.is_binary ? TaskKind::binary : TaskKind::multilabel);
   if (metrics::description_of(task, metric).value().needs_order) {
     const auto lack = lack_of_probabilities(labels);
     const std::int64_t num_scores = labels.a.run.num_samples() * labels.a.num_labels;

@@ -5,6 +5,7 @@
 
 #include <tally/base/parse_number.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/exchange/curve_metrics.hpp>
 
 namespace tally::compare {
@@ -50,8 +51,6 @@ const char* name(exchange::ScoreKeys keys) {
   return keys == exchange::ScoreKeys::float32 ? "exact" : "bf16";
 }
 
-bool has_threshold(const std::string& task) { return task == "binary" || task == "multilabel"; }
-
 }  // namespace
 
 ScoringSettings scoring_settings(const SavedRun& run) {
@@ -59,7 +58,7 @@ ScoringSettings scoring_settings(const SavedRun& run) {
   constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
   ScoringSettings settings;
   const std::string task = run.attribute("task");
-  settings.num_classes = task == "binary"
+  settings.num_classes = is_task(task, TaskKind::binary)
                              ? number_of<std::int64_t>(run, "num_classes", 2, 2)
                              : number_of<std::int64_t>(run, "num_classes", 1, kMaxClasses);
   if (const auto text = run.find_attribute("ignore_index")) {
@@ -70,7 +69,7 @@ ScoringSettings scoring_settings(const SavedRun& run) {
   settings.label_smoothing = number_of(run, "label_smoothing", 0.0, 1.0);
   settings.has_class_weights = run.find_attribute("class_weights_sha256").has_value();
   settings.outputs = word_of(run, "outputs", metrics::output_kind_from_name);
-  if (has_threshold(task)) {
+  if (const auto* known = find_task_traits(task); known != nullptr && known->has_threshold) {
     settings.threshold = number_of(run, "threshold", 0.0, 1.0);
   }
   if (run.find_attribute("curves")) settings.curves = word_of(run, "curves", keys_from_name);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "chosen_metrics.hpp"
 #include "scoring_settings.hpp"
@@ -51,7 +52,8 @@ ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
   refuse_maps(a);
   ReadPair pair;
   const auto none = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
-  auto options = choose_metrics("regression", runs, names, none, pair);
+  auto options =
+      choose_metrics(std::string(task_name(TaskKind::regression)), runs, names, none, pair);
   PairedValues values{.indices = a.indices(),
                       .targets = targets_of(runs.a),
                       .a = values_of(runs.a, "prediction"),

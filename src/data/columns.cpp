@@ -6,6 +6,7 @@
 #include <span>
 
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "checksum_table.hpp"
 #include "image_attributes.hpp"
@@ -193,7 +194,8 @@ void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
   if (!has_units(rules)) return;
   info.num_units = info.tables.front().num_rows;
   if (info.num_units > 0) return;
-  refuse(file.path(), info.tables.front().path, format("has no rows: there are 0 {}", rules.many));
+  refuse(file.path(), info.tables.front().path,
+         format("has no rows: there are 0 {}", task_traits(info.task).many));
 }
 
 void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {

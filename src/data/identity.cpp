@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/digest/digest.hpp>
 
 #include "columns.hpp"
@@ -62,7 +63,8 @@ std::string DataSet::identity() const {
   if (info().columns_checked) return hash.hex();
 
   add(hash, "file_bytes", format("{}", info().file_bytes));
-  const Targets targets = info().task == kPredict ? Targets::left_out : Targets::read;
+  const Targets targets =
+      is_task(info().task, TaskKind::predict) ? Targets::left_out : Targets::read;
   DataSet reopened(info().path, targets);  // its counters and caches are its own
   for (const ColumnInfo* column : all_columns(info())) {
     if (is_input(info(), *column)) continue;

@@ -8,6 +8,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "label_form.hpp"
 #include "labels.hpp"
@@ -62,8 +63,8 @@ struct Counts {
 };
 
 std::string summary(const DataSetInfo& info, const Counts& counts) {
-  std::string text =
-      format("labels: {} of {} {} occur", counts.of.size(), info.num_classes, rules_of(info).many);
+  std::string text = format("labels: {} of {} {} occur", counts.of.size(), info.num_classes,
+                            task_traits(info.task).many);
   if (!counts.of.empty()) {
     const auto [least, most] =
         std::ranges::minmax_element(counts.of, {}, [](const auto& entry) { return entry.second; });

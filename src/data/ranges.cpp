@@ -3,6 +3,8 @@
 #include <limits>
 #include <string_view>
 
+#include <tally/base/task_traits.hpp>
+
 #include "task_rules.hpp"
 
 namespace tally::data {
@@ -38,17 +40,18 @@ void set_question_ranges(DataSetInfo& info) {
 
 void set_ranges(DataSetInfo& info) {
   if (has_units(rules_of(info))) set(info, "/targets/unit", info.num_units - 1);
-  if (info.task == "question-answering") set_question_ranges(info);
-  if (info.task == "language-model") {
+  const TaskKind task = rules_of(info).kind;
+  if (task == TaskKind::question_answering) set_question_ranges(info);
+  if (task == TaskKind::language_model) {
     set(info, "/units/bytes", most_of_a_unit(info));
     set(info, "/units/words", most_of_a_unit(info));
   }
-  if (info.task == "multiple-choice") {
+  if (task == TaskKind::multiple_choice) {
     set(info, "/targets/choice", info.num_samples - 1);
     set(info, "/units/gold", info.num_samples - 1);
     set(info, "/units/first_choice", info.num_samples);
   }
-  if (info.task == "detection") {
+  if (task == TaskKind::detection) {
     set(info, "/objects/label", info.num_classes - 1);
     set(info, "/objects/crowd", 1);
   }

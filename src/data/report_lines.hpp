@@ -25,7 +25,7 @@ void append_each(Lines& lines, const DataSetInfo& info, const Text& text_of) {
   }
   if (num_shown < info.num_classes) {
     lines.push_back(
-        format("  … and {} more {}", info.num_classes - num_shown, rules_of(info).many));
+        format("  … and {} more {}", info.num_classes - num_shown, task_traits(info.task).many));
   }
 }
 

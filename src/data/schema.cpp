@@ -1,6 +1,7 @@
 #include "schema.hpp"
 
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "checksum_table.hpp"
 #include "columns.hpp"
@@ -58,10 +59,10 @@ void read_root(const hdf5::Reader& file, Targets targets, DataSetInfo& info) {
   if (rules == nullptr) {
     refuse(file.path(), "",
            format("is for the task '{}', which this version does not evaluate", shown(info.task)),
-           format("It evaluates: {}.", known_tasks()));
+           format("It evaluates: {}.", fmt::join(task_names(), ", ")));
   }
   if (targets == Targets::left_out) {
-    info.task = kPredict;
+    info.task = task_name(TaskKind::predict);
     return;
   }
   if (rules->num_classes) read_num_classes(file, *rules->num_classes, info);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/data/choices.hpp>
 #include <tally/data/objects.hpp>
 #include <tally/data/read_column.hpp>
@@ -158,22 +159,23 @@ void check_choices(DataSet& data_set) {
 
 std::vector<std::string> table_report(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
-  if (info.task == "question-answering") return {question_line(info)};
-  if (info.task == "detection") return report_objects(data_set);
+  const TaskKind task = rules_of(info).kind;
+  if (task == TaskKind::question_answering) return {question_line(info)};
+  if (task == TaskKind::detection) return report_objects(data_set);
   return {};
 }
 
 std::string unit_line(DataSet& data_set) {
-  return data_set.info().task == "multiple-choice" ? choice_line(data_set)
-                                                   : document_line(data_set);
+  return is_task(data_set.info().task, TaskKind::multiple_choice) ? choice_line(data_set)
+                                                                  : document_line(data_set);
 }
 
 void check_tables(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   check_offsets(data_set);
   if (has_units(rules_of(info))) check_units(data_set);
-  if (info.task == "multiple-choice") check_choices(data_set);
-  if (info.task != "detection") return;
+  if (is_task(info.task, TaskKind::multiple_choice)) check_choices(data_set);
+  if (!is_task(info.task, TaskKind::detection)) return;
   for_each_run(info.num_samples, [&](std::int64_t first, std::int64_t count) {
     read_images(data_set, first, count);
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
@@ -77,30 +78,50 @@ constexpr std::array kObjectTables{
     TableRule{"/objects/area", Element::f64, 0, "/objects/box", 0, kArea},
 };
 
-// In order of name.
+constexpr ValueRange kAnyClasses{1, kMost}, kTwoOrMore{2, kMost};
+
+// In the order of TaskKind.
 constexpr std::array kTasks{
-    TaskRules{"binary", "class", "classes", ValueRange{2, 2}, LabelForm::one, kAnyInt64},
-    TaskRules{.name = "detection",
-              .one = "class",
-              .many = "classes",
-              .num_classes = ValueRange{1, kMost},
-              .label = LabelForm::none,
-              .ignore_index = std::nullopt,
-              .tables = kObjectTables},
-    TaskRules{"language-model", "document", "documents", ValueRange{1, kMost}, LabelForm::sequence,
-              kAnyInt64, kUnitTarget, kDocumentTables},
-    TaskRules{"multiclass", "class", "classes", ValueRange{2, kMost}, LabelForm::one, kAnyInt64},
-    TaskRules{"multilabel", "label", "labels", ValueRange{1, kMost}, LabelForm::flags,
-              ValueRange{2, 255}},
-    TaskRules{"multiple-choice", "question", "questions", ValueRange{1, kMost}, LabelForm::sequence,
-              kAnyInt64, kChoiceTargets, kChoiceTables},
-    TaskRules{kPredict, "", "", std::nullopt, LabelForm::none, std::nullopt},
-    TaskRules{"question-answering", "question", "questions", std::nullopt, LabelForm::none,
-              std::nullopt, kSpanTargets, kSpanTables, true},
-    TaskRules{"regression", "output", "outputs", ValueRange{1, kMost}, LabelForm::values,
-              std::nullopt},
-    TaskRules{"segmentation", "class", "classes", ValueRange{2, kMost}, LabelForm::mask, kAnyInt64},
+    TaskRules{.kind = TaskKind::binary,
+              .num_classes = ValueRange{2, 2},
+              .label = LabelForm::one,
+              .ignore_index = kAnyInt64},
+    TaskRules{.kind = TaskKind::detection, .num_classes = kAnyClasses, .tables = kObjectTables},
+    TaskRules{.kind = TaskKind::language_model,
+              .num_classes = kAnyClasses,
+              .label = LabelForm::sequence,
+              .ignore_index = kAnyInt64,
+              .targets = kUnitTarget,
+              .tables = kDocumentTables},
+    TaskRules{.kind = TaskKind::multiclass,
+              .num_classes = kTwoOrMore,
+              .label = LabelForm::one,
+              .ignore_index = kAnyInt64},
+    TaskRules{.kind = TaskKind::multilabel,
+              .num_classes = kAnyClasses,
+              .label = LabelForm::flags,
+              .ignore_index = ValueRange{2, 255}},
+    TaskRules{.kind = TaskKind::multiple_choice,
+              .num_classes = kAnyClasses,
+              .label = LabelForm::sequence,
+              .ignore_index = kAnyInt64,
+              .targets = kChoiceTargets,
+              .tables = kChoiceTables},
+    TaskRules{.kind = TaskKind::predict},
+    TaskRules{.kind = TaskKind::question_answering,
+              .targets = kSpanTargets,
+              .tables = kSpanTables,
+              .needs_lengths = true},
+    TaskRules{.kind = TaskKind::regression, .num_classes = kAnyClasses, .label = LabelForm::values},
+    TaskRules{.kind = TaskKind::segmentation,
+              .num_classes = kTwoOrMore,
+              .label = LabelForm::mask,
+              .ignore_index = kAnyInt64},
 };
+static_assert(std::ranges::equal(kTasks, std::views::iota(std::size_t{0}, kTasks.size()), {},
+                                 [](const TaskRules& rules) {
+                                   return static_cast<std::size_t>(rules.kind);
+                                 }));
 
 }  // namespace
 
@@ -114,22 +135,12 @@ std::string range_text(const ValueRange& range) {
 }
 
 const TaskRules* find_task(std::string_view name) {
-  const auto found = std::ranges::find(kTasks, name, &TaskRules::name);
-  return found == kTasks.end() ? nullptr : &*found;
+  const TaskTraits* task = find_task_traits(name);
+  return task == nullptr ? nullptr : &kTasks.at(static_cast<std::size_t>(task->kind));
 }
 
 const TaskRules& rules_of(const DataSetInfo& info) {
-  const TaskRules* rules = find_task(info.task);
-  if (rules == nullptr) {
-    throw Error(ErrorKind::internal, format("no rules for the task '{}'", info.task));
-  }
-  return *rules;
-}
-
-std::string known_tasks() {
-  std::vector<std::string_view> names;
-  for (const TaskRules& rules : kTasks) names.push_back(rules.name);
-  return format("{}", fmt::join(names, ", "));
+  return kTasks.at(static_cast<std::size_t>(task_traits(info.task).kind));
 }
 
 bool has_units(const TaskRules& rules) {
@@ -137,14 +148,14 @@ bool has_units(const TaskRules& rules) {
 }
 
 std::string counted(const DataSetInfo& info) {
-  const TaskRules& rules = rules_of(info);
-  if (rules.many.empty()) return "no targets";
-  const std::int64_t count = has_units(rules) ? info.num_units : info.num_classes;
-  return format("{} {}", count, count == 1 ? rules.one : rules.many);
+  const TaskTraits& task = task_traits(info.task);
+  if (task.many.empty()) return "no targets";
+  const std::int64_t count = has_units(rules_of(info)) ? info.num_units : info.num_classes;
+  return format("{} {}", count, count == 1 ? task.one : task.many);
 }
 
 std::string counted_name(const DataSetInfo& info, std::int64_t index) {
-  const std::string_view one = rules_of(info).one;
+  const std::string_view one = task_traits(info.task).one;
   if (info.class_names.empty()) return format("{} {}", one, index);
   return format("{} {} '{}'", one, index, shown(info.class_names[to_size(index)]));
 }

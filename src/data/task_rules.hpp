@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <tally/base/task_traits.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/hdf5/element.hpp>
 
@@ -45,18 +46,12 @@ struct TableRule {
   std::span<const Sign> signs = {};  // as in ColumnInfo
 };
 
-// Nothing is scored.
-inline constexpr std::string_view kPredict = "predict";
-
 struct TaskRules {
-  std::string_view name;
-  // Of units, or where there are none of what num_classes counts: "class", "classes"; empty: there
-  // is neither.
-  std::string_view one, many;
-  std::optional<ValueRange> num_classes;  // none: there are no classes
-  LabelForm label;
+  TaskKind kind;
+  std::optional<ValueRange> num_classes = std::nullopt;  // none: there are no classes
+  LabelForm label = LabelForm::none;
   // None: every target is scored. Of sequences it is needed, and no token.
-  std::optional<ValueRange> ignore_index;
+  std::optional<ValueRange> ignore_index = std::nullopt;
   std::span<const TargetRule> targets = {};  // beside the label, in order of name
   std::span<const TableRule> tables = {};    // where there are units, the first has a row for each
   // /lengths has to be there; for sequences where an input is filled up.
@@ -67,9 +62,6 @@ struct TaskRules {
 const TaskRules* find_task(std::string_view name);
 // Of a data set whose task was found.
 const TaskRules& rules_of(const DataSetInfo& info);
-// "binary, multiclass".
-std::string known_tasks();
-
 // Whether /targets/unit names what is scored.
 bool has_units(const TaskRules& rules);
 

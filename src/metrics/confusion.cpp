@@ -2,6 +2,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/metrics/names.hpp>
 
 #include "row_counters.hpp"
@@ -38,7 +39,7 @@ class Confusion : public Family {
   }
 
  private:
-  bool has_labels() const { return options_.task == "multilabel"; }
+  bool has_labels() const { return task_traits(options_.task).has_confusion_of_labels; }
   std::int64_t classes() const { return has_labels() ? 2 : options_.num_classes; }
   std::int64_t num_tables() const { return has_labels() ? options_.num_classes : 1; }
 
@@ -62,7 +63,7 @@ class Confusion : public Family {
 
 std::optional<std::string> too_many_classes(const MetricOptions& options, std::string_view) {
   // Tables of two classes are always small.
-  const bool is_large = options.task == "multiclass" || options.task == "segmentation";
+  const bool is_large = task_traits(options.task).has_large_confusion;
   if (!is_large || options.num_classes <= options.confusion_max_classes) {
     return std::nullopt;
   }

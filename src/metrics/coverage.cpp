@@ -1,5 +1,7 @@
 #include "coverage.hpp"
 
+#include <tally/base/task_traits.hpp>
+
 #include "row_counters.hpp"
 
 namespace tally::metrics {
@@ -85,7 +87,7 @@ FamilyEntry coverage_family() {
   return {.metrics = {},
           .kept = Kept::always,
           .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
-            return std::make_unique<Coverage>(options.task != "predict");
+            return std::make_unique<Coverage>(task_traits(options.task).is_scored);
           }};
 }
 

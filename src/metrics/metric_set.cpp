@@ -1,3 +1,4 @@
+#include <tally/base/task_traits.hpp>
 #include <tally/metrics/metric_set.hpp>
 
 #include <algorithm>
@@ -24,18 +25,16 @@ bool is_needed(const FamilyEntry& family, const std::vector<std::string>& names)
 }
 
 void check_options(const MetricOptions& options) {
-  const bool has_threshold = options.task == "binary" || options.task == "multilabel";
-  if (!has_threshold && options.threshold != MetricOptions{}.threshold) {
+  const TaskTraits& task = task_traits(options.task);
+  if (!task.has_threshold && options.threshold != MetricOptions{}.threshold) {
     throw Error(ErrorKind::usage, format("the task {} knows no threshold", options.task));
   }
-  if (options.task != "multiclass" &&
-      (options.label_smoothing > 0 || !options.class_weights.empty())) {
+  if (!task.has_loss_options && (options.label_smoothing > 0 || !options.class_weights.empty())) {
     throw Error(ErrorKind::usage,
                 format("the task {} knows no label smoothing and no class weights", options.task));
   }
   const auto weights = options.class_weights.size();
-  const bool has_classes = options.task != "question-answering" && options.task != "predict";
-  if (options.num_classes >= (has_classes ? 1 : 0) &&
+  if (options.num_classes >= (task.has_classes ? 1 : 0) &&
       (weights == 0 || weights == static_cast<std::size_t>(options.num_classes))) {
     return;
   }

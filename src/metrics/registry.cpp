@@ -5,6 +5,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "agreement.hpp"
 #include "answer_figures.hpp"
@@ -123,28 +124,38 @@ std::vector<FamilyEntry> segmentation_families() {
   return {coverage_family(), mask_family(), confusion_family()};
 }
 
-struct Entry {
-  std::string_view task;
-  std::vector<FamilyEntry> (*families)();
-};
-constexpr std::array kTasks{
-    Entry{"binary", binary_families},           Entry{"detection", detection_families},
-    Entry{"language-model", document_families}, Entry{"multiclass", multiclass_families},
-    Entry{"multilabel", multilabel_families},   Entry{"multiple-choice", choice_families},
-    Entry{"predict", predict_families},         Entry{"question-answering", question_families},
-    Entry{"regression", regression_families},   Entry{"segmentation", segmentation_families},
-};
+std::vector<FamilyEntry> families_of(TaskKind task) {
+  switch (task) {
+    case TaskKind::binary:
+      return binary_families();
+    case TaskKind::detection:
+      return detection_families();
+    case TaskKind::language_model:
+      return document_families();
+    case TaskKind::multiclass:
+      return multiclass_families();
+    case TaskKind::multilabel:
+      return multilabel_families();
+    case TaskKind::multiple_choice:
+      return choice_families();
+    case TaskKind::predict:
+      return predict_families();
+    case TaskKind::question_answering:
+      return question_families();
+    case TaskKind::regression:
+      return regression_families();
+    case TaskKind::segmentation:
+      return segmentation_families();
+  }
+  throw Error(ErrorKind::internal, "a task has no metrics");
+}
 
 }  // namespace
 
 std::vector<FamilyEntry> families_of(std::string_view task) {
-  std::vector<std::string_view> known;
-  for (const Entry& entry : kTasks) {
-    if (entry.task == task) return entry.families();
-    known.push_back(entry.task);
-  }
-  throw Error(ErrorKind::usage,
-              format("task '{}' has no metrics, expected one of {}", task, fmt::join(known, ", ")));
+  if (const auto* found = find_task_traits(task)) return families_of(found->kind);
+  throw Error(ErrorKind::usage, format("task '{}' has no metrics, expected one of {}", task,
+                                       fmt::join(task_names(), ", ")));
 }
 
 }  // namespace tally::metrics

@@ -7,6 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 
 namespace tally::predictions {
 namespace {
@@ -18,47 +19,58 @@ double different_is_bad(double label, double prediction) { return label == predi
 
 constexpr std::string_view kLargestLoss = "largest loss first";
 
-// One line per task that is scored.
-constexpr Ranking kRankings[] = {
-    {"binary", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
-    {"detection",
-     false,
-     Wrong::parts,
-     "smallest share of objects found first",
-     share_is_small,
-     {"correct", "annotated"},
-     {}},
-    {"language-model", false, Wrong::unknown, kLargestLoss, large_is_bad, {"loss"}, {}},
-    {"multiclass", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
-    {"multilabel", true, Wrong::prediction, kLargestLoss, large_is_bad, {"loss"}, {}},
-    {"multiple-choice",
-     false,
-     Wrong::choice,
-     "wrong ones first",
-     different_is_bad,
-     {"label", "prediction"},
-     {}},
-    {"question-answering",
-     false,
-     Wrong::exact_match,
-     "lowest f1 first",
-     small_is_bad,
-     {"f1"},
-     "score"},
-    {"regression", false, Wrong::unknown, kLargestLoss, large_is_bad, {"loss"}, {}},
-    {"segmentation",
-     false,
-     Wrong::parts,
-     "smallest share of right pixels first",
-     share_is_small,
-     {"correct", "pixels"},
-     {}}};
+constexpr Ranking kByLoss{.order = kLargestLoss, .badness = large_is_bad, .columns = {"loss"}};
+constexpr Ranking kByLossOfClasses{.has_classes = true,
+                                   .wrong = Wrong::prediction,
+                                   .order = kLargestLoss,
+                                   .badness = large_is_bad,
+                                   .columns = {"loss"}};
+constexpr Ranking kByObjects{.wrong = Wrong::parts,
+                             .order = "smallest share of objects found first",
+                             .badness = share_is_small,
+                             .columns = {"correct", "annotated"}};
+constexpr Ranking kByPixels{.wrong = Wrong::parts,
+                            .order = "smallest share of right pixels first",
+                            .badness = share_is_small,
+                            .columns = {"correct", "pixels"}};
+constexpr Ranking kByChoice{.wrong = Wrong::choice,
+                            .order = "wrong ones first",
+                            .badness = different_is_bad,
+                            .columns = {"label", "prediction"}};
+constexpr Ranking kByF1{.wrong = Wrong::exact_match,
+                        .order = "lowest f1 first",
+                        .badness = small_is_bad,
+                        .columns = {"f1"},
+                        .tie_break = "score"};
+
+const Ranking* ranking_of(TaskKind task) {
+  switch (task) {
+    case TaskKind::binary:
+    case TaskKind::multiclass:
+    case TaskKind::multilabel:
+      return &kByLossOfClasses;
+    case TaskKind::language_model:
+    case TaskKind::regression:
+      return &kByLoss;
+    case TaskKind::detection:
+      return &kByObjects;
+    case TaskKind::segmentation:
+      return &kByPixels;
+    case TaskKind::multiple_choice:
+      return &kByChoice;
+    case TaskKind::question_answering:
+      return &kByF1;
+    case TaskKind::predict:
+      return nullptr;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
 const Ranking* find_ranking(std::string_view task) {
-  const auto* const found = std::ranges::find(kRankings, task, &Ranking::task);
-  return found == std::end(kRankings) ? nullptr : found;
+  const TaskTraits* found = find_task_traits(task);
+  return found == nullptr ? nullptr : ranking_of(found->kind);
 }
 
 const Ranking& ranking_of(std::string_view task) {

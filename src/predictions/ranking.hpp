@@ -15,13 +15,12 @@ enum class Wrong { unknown, prediction, choice, exact_match, parts };
 using Badness = double (*)(double first, double second);
 
 struct Ranking {
-  std::string_view task;
   bool has_classes = false;  // /label and /prediction are classes, or a mark for each
   Wrong wrong = Wrong::unknown;
-  std::string_view order;  // for people; empty: no row is worse than another
+  std::string_view order = {};  // for people; empty: no row is worse than another
   Badness badness = nullptr;
-  std::array<std::string_view, 2> columns;  // that it is given; the second may be empty
-  std::string_view tie_break;  // a column, where the file has it: the smaller value is worse
+  std::array<std::string_view, 2> columns = {};  // that it is given; the second may be empty
+  std::string_view tie_break = {};  // a column, where the file has it: the smaller value is worse
 };
 
 // Null for a task whose rows are neither right nor wrong.

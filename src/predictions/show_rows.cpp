@@ -1,3 +1,4 @@
+#include <tally/base/task_traits.hpp>
 #include <tally/predictions/show_rows.hpp>
 
 #include <algorithm>
@@ -55,8 +56,8 @@ bool holds_classes(const SavedRows& saved, std::string_view column) {
 // Of detections by name, where there are names.
 std::string ragged_text(const SavedRows& saved, const std::string& column,
                         const RaggedColumn& ragged, std::int64_t row, const Lines& class_names) {
-  const bool are_classes =
-      saved.task() == "detection" && column == "label" && ragged.is_of(hdf5::Element::i32);
+  const bool are_classes = is_task(saved.task(), TaskKind::detection) && column == "label" &&
+                           ragged.is_of(hdf5::Element::i32);
   if (!are_classes || class_names.empty()) return ragged.cell(row);
   constexpr std::int64_t kOneMore = kShownClasses + 1;  // which is not shown
   return format("[{}]", classes_text(ragged.first_integers(row, kOneMore), false, class_names));

@@ -3,6 +3,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/report/run_report.hpp>
 
 #include "figures.hpp"
@@ -89,10 +90,14 @@ std::vector<std::string> lines_of(const Json& json) {
 }
 
 // Reports of 0.1.0 do not name their texts.
-std::vector<std::string> texts_of_task(std::string_view task) {
-  if (task == "question-answering") return {"predictions.json", "nbest.json"};
-  if (task == "detection") return {"detections.json"};
-  return {};
+std::vector<std::string> texts_of_task(std::string_view name) {
+  std::vector<std::string> files;
+  const TaskTraits* task = find_task_traits(name);
+  if (task == nullptr) return files;
+  for (const auto file : task->text_files) {
+    if (!file.empty()) files.emplace_back(file);
+  }
+  return files;
 }
 
 }  // namespace

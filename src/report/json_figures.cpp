@@ -1,6 +1,7 @@
 #include "json_figures.hpp"
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "worst_groups.hpp"
 
@@ -46,7 +47,7 @@ Json per_class_json(const RunReport& report) {
     Json row = {{"class", figures.index},
                 {"name", index < names.size() ? Json(names[index]) : Json()},
                 {"support", figures.support}};
-    if (report.task != "regression") {
+    if (task_traits(report.task).has_class_counts) {
       row["predicted"] = figures.predicted;
       row["correct"] = figures.correct;
     }

@@ -6,6 +6,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/hdf5/writer.hpp>
 #include <tally/report/run_report.hpp>
@@ -65,20 +66,20 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
   writer.set_attribute("/", "state_digest", report.state_digest);
   writer.set_attribute("/", "task", report.task);
   writer.set_attribute("/", "num_classes", results.num_classes);
-  const Shape matrix = report.task == "multilabel"
-                           ? Shape{results.num_classes, 2, 2}
-                           : Shape{results.num_classes, results.num_classes};
+  const bool has_labels = task_traits(report.task).has_confusion_of_labels;
+  const Shape matrix = has_labels ? Shape{results.num_classes, 2, 2}
+                                  : Shape{results.num_classes, results.num_classes};
   if (!results.confusion.empty()) {
     writer.write(kConfusion, matrix, results.confusion);
     writer.set_attribute(kConfusion, "rows", "true class");
     writer.set_attribute(kConfusion, "columns", "predicted class");
-    if (report.task == "multilabel") writer.set_attribute(kConfusion, "tables", "label");
+    if (has_labels) writer.set_attribute(kConfusion, "tables", "label");
   }
   for (const auto& shares : results.confusion_shares) {
     writer.write("/" + shares.name, matrix, shares.values);
   }
   write_reliability(writer, results.reliability);
-  write_curves(writer, report.task == "binary", report.curves);
+  write_curves(writer, is_task(report.task, TaskKind::binary), report.curves);
   if (!report.class_names.empty()) writer.write_strings(kClassNames, report.class_names);
 }
 
@@ -115,8 +116,8 @@ std::vector<std::string> describe_metrics_file(const std::filesystem::path& path
         format("{}: {} {}", printable(name), hdf5::name(info.element), to_string(info.shape)));
   }
   // Files of older versions do not name the task.
-  const bool is_of_classes =
-      !reader.has_attribute("/", "task") || reader.string_attribute("/", "task") == "multiclass";
+  const bool is_of_classes = !reader.has_attribute("/", "task") ||
+                             is_task(reader.string_attribute("/", "task"), TaskKind::multiclass);
   if (!reader.exists(kConfusion) && is_of_classes) {
     lines.push_back(
         format("no confusion matrix was kept for {} classes "

@@ -6,6 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/report/waste.hpp>
 
@@ -79,7 +80,7 @@ std::string figure_cell(std::optional<double> value) {
 std::string class_lines(const RunReport& report) {
   const auto& classes = report.results.per_class;
   if (classes.empty() || classes.size() > kMaxClassRows) return {};
-  const bool has_counts = report.task != "regression";
+  const bool has_counts = task_traits(report.task).has_class_counts;
   const auto cell = [](std::string_view text) { return format("{:>10}", text); };
   const std::size_t num_figures = std::min(kMaxFigures, classes[0].figures.size());
   std::string text =
@@ -114,8 +115,8 @@ std::string group_lines(const RunReport& report) {
 }
 
 std::string_view not_finite_text(std::string_view task) {
-  if (task == "predict") return "";
-  return task == "regression" ? ", in no figure" : ", counted as wrong if scored";
+  if (is_task(task, TaskKind::predict)) return "";
+  return is_task(task, TaskKind::regression) ? ", in no figure" : ", counted as wrong if scored";
 }
 
 std::string sample_lines(const RunReport& report) {

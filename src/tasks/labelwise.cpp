@@ -6,6 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/metrics/label_pass.hpp>
 
 #include "label_columns.hpp"
@@ -36,7 +37,7 @@ metrics::MetricOptions metrics_of(const TaskOptions& options) {
 struct Rules {
   explicit Rules(const TaskOptions& given)
       : options(given),
-        is_binary(given.task == "binary"),
+        is_binary(is_task(given.task, TaskKind::binary)),
         num_labels(is_binary ? 1 : given.metrics.num_classes),
         label_position(position_of_label(given)),
         metrics(metrics_of(given)),

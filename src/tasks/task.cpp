@@ -1,7 +1,7 @@
+#include <tally/base/task_traits.hpp>
 #include <tally/tasks/task.hpp>
 
 #include <algorithm>
-#include <array>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -18,24 +18,31 @@
 namespace tally::tasks {
 namespace {
 
-struct Entry {
-  std::string_view name;
-  std::unique_ptr<Task> (*make)(const TaskOptions&);
-  bool reads_bfloat16 = false;
-};
-// In order of name.
-constexpr std::array kTasks{
-    Entry{"binary", make_binary},
-    Entry{"detection", make_detection},
-    Entry{"language-model", make_language_model, true},
-    Entry{"multiclass", make_multiclass},
-    Entry{"multilabel", make_multilabel},
-    Entry{"multiple-choice", make_multiple_choice, true},
-    Entry{"predict", make_predict},
-    Entry{"question-answering", make_question_answering},
-    Entry{"regression", make_regression},
-    Entry{"segmentation", make_segmentation},
-};
+std::unique_ptr<Task> make(TaskKind kind, const TaskOptions& options) {
+  switch (kind) {
+    case TaskKind::binary:
+      return make_binary(options);
+    case TaskKind::detection:
+      return make_detection(options);
+    case TaskKind::language_model:
+      return make_language_model(options);
+    case TaskKind::multiclass:
+      return make_multiclass(options);
+    case TaskKind::multilabel:
+      return make_multilabel(options);
+    case TaskKind::multiple_choice:
+      return make_multiple_choice(options);
+    case TaskKind::predict:
+      return make_predict(options);
+    case TaskKind::question_answering:
+      return make_question_answering(options);
+    case TaskKind::regression:
+      return make_regression(options);
+    case TaskKind::segmentation:
+      return make_segmentation(options);
+  }
+  throw Error(ErrorKind::internal, "a task has no scorer");
+}
 
 }  // namespace
 
@@ -51,26 +58,13 @@ void Task::pairs_of(const predictions::RecordBatch&, std::span<float>, std::span
 std::unique_ptr<Task> make_task(const TaskOptions& options) {
   const bool saves_masks =
       std::ranges::find(options.save, SaveColumns::masks) != options.save.end();
-  if (saves_masks && options.task != "segmentation" && !options.metrics.maps) {
+  if (saves_masks && !is_task(options.task, TaskKind::segmentation) && !options.metrics.maps) {
     throw Error(ErrorKind::usage, format("the task {} has no masks to save", options.task),
                 "Leave masks out of --save.");
   }
-  for (const Entry& entry : kTasks) {
-    if (entry.name == options.task) return entry.make(options);
-  }
+  if (const auto* task = find_task_traits(options.task)) return make(task->kind, options);
   throw Error(ErrorKind::usage, format("task '{}' is not known", options.task),
-              format("Known: {}.", fmt::join(known_tasks(), ", ")));
-}
-
-bool reads_bfloat16(std::string_view task) {
-  const auto found = std::ranges::find(kTasks, task, &Entry::name);
-  return found != kTasks.end() && found->reads_bfloat16;
-}
-
-std::vector<std::string_view> known_tasks() {
-  std::vector<std::string_view> names;
-  for (const Entry& entry : kTasks) names.push_back(entry.name);
-  return names;
+              format("Known: {}.", fmt::join(task_names(), ", ")));
 }
 
 }  // namespace tally::tasks

@@ -122,6 +122,21 @@ def _is_listed(root: Path, path: Path) -> bool:
     return any(path.as_posix() in text for file, text in texts(root, "cmake"))
 
 
+TASKS = "src/base/task_traits.cpp"
+
+
+def task_names(root: Path, house: House) -> Iterator[str]:
+    """Names of tasks stand in their table alone: other files ask for a trait, or compare the kind."""
+    table = root / TASKS
+    names = re.findall(r'\.name = "([\w-]+)"', table.read_text()) if table.is_file() else []
+    quoted = re.compile(f'"({"|".join(names)})"')
+    for file, text in sources(root, "include", "src") if names else ():
+        if file == TASKS:
+            continue
+        for match in quoted.finditer(text):
+            yield f"{file}:{_at(text, match.start())}: {match[0]} stands in {TASKS} alone"
+
+
 def unfinished(root: Path, house: House) -> Iterator[str]:
     for file, text in texts(root):
         for match in UNFINISHED.finditer(text):
@@ -171,6 +186,6 @@ def document_tables(root: Path, house: House) -> Iterator[str]:
 
 Check = Callable[[Path, House], Iterator[str]]
 CHECKS: tuple[Check, ...] = (
-    links, room_includes, unused_permissions, vendor_includes, directives, lengths, dead_files, unfinished, machine_paths,
-    document_links, document_tables,
+    links, room_includes, unused_permissions, vendor_includes, directives, lengths, dead_files, task_names, unfinished,
+    machine_paths, document_links, document_tables,
 )  # fmt: skip

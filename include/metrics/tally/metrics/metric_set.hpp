@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tally/base/task_traits.hpp>
 #include <tally/exact/state.hpp>
 #include <tally/metrics/answer_row.hpp>
 #include <tally/metrics/choice_row.hpp>
@@ -26,7 +27,7 @@
 namespace tally::metrics {
 
 struct MetricOptions {
-  std::string task = "multiclass";
+  std::string task{task_name(TaskKind::multiclass)};
   std::int64_t num_classes = 0;  // of a regression: outputs
   std::optional<std::int64_t> ignore_index = std::nullopt;
   std::int64_t confusion_max_classes = 2048;

@@ -21,7 +21,7 @@ class SavedRows {
   // The file as messages name it.
   std::string name() const;
   std::int64_t num_rows() const { return num_rows_; }
-  // "multiclass"
+  // Name of the task, as the file has it; any text.
   const std::string& task() const { return task_; }
   std::optional<std::string> attribute(std::string_view name) const;
 

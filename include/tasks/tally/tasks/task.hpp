@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include <tally/base/task_traits.hpp>
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
 #include <tally/exact/state.hpp>
@@ -29,7 +30,7 @@ namespace tally::tasks {
 enum class SaveColumns { labels, topk, probabilities, logits, masks };
 
 struct TaskOptions {
-  std::string task = "multiclass";
+  std::string task{task_name(TaskKind::multiclass)};
   metrics::OutputKind outputs = metrics::OutputKind::logits;
   metrics::MetricOptions metrics = {};
   std::vector<SaveColumns> save = {};
@@ -134,8 +135,5 @@ class Task {
 // Error(usage) names a task or metric that is not known, or a column that the model's kind of
 // output cannot give; Error(dataset) names a target that the task needs and the data set lacks.
 std::unique_ptr<Task> make_task(const TaskOptions& options);
-std::vector<std::string_view> known_tasks();
-// Whether scorers take scores of bfloat16 as well as float32. False for a task that is not known.
-bool reads_bfloat16(std::string_view task);
 
 }  // namespace tally::tasks
