@@ -21,7 +21,7 @@ void add_intervals(const EvaluationSession& session, const Replicates& replicate
                    metrics::Results& results);
 
 // Collective. The same for every metric that is made of counts, on rank 0. Throws what must end the
-// job.
+// MPI job.
 void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& session,
                    const LocalUnits& local, metrics::Results& results);
 

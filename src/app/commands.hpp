@@ -16,7 +16,7 @@ int run_command(const std::vector<std::string>& arguments, int& argc, char**& ar
 enum class EvaluateMode { evaluate, check, score };
 // Collective. `tally evaluate`, `tally check` and `tally score`: the exit code. Throws
 // comm::AgreedFailure after a failure that all ranks agreed on; anything else that leaves it must
-// end the whole job.
+// end the MPI job.
 int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
                  const std::vector<std::string>& arguments);
 

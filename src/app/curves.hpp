@@ -14,7 +14,7 @@
 namespace tally::app {
 
 // Collective. The curves of the whole run, on every rank; none where no metric that is wanted is
-// made of them. What it throws must end the job.
+// made of them. What it throws must end the MPI job.
 std::vector<exchange::CurveCounts> count_all_curves(const comm::Communicator& comm,
                                                     const EvaluationSession& session,
                                                     const LocalUnits& local);

@@ -221,10 +221,13 @@ LocalUnits match_detections(const comm::Communicator& comm, const EvaluationSess
       saved != nullptr ? std::ssize(*saved) : samples.kept.num_elements(tasks::kKeptScores));
   const auto before = std::span(counts).first(to_size(comm.rank()));
   const bool is_first = std::ranges::all_of(before, [](std::int64_t n) { return n == 0; });
-  LocalUnits units(samples, empty_log(session, session.scoring.task->columns()),
-                   empty_log(session, {}));
-  comm::agree_on(comm, [&] { ImageMatcher(session, samples, units, saved, is_first).run(); });
-  return units;
+  std::optional<LocalUnits> units;
+  comm::agree_on(comm, [&] {
+    units = units_of(samples, empty_log(session, session.scoring.task->columns()),
+                     empty_log(session, {}));
+    ImageMatcher(session, samples, *units, saved, is_first).run();
+  });
+  return std::move(*units);
 }
 
 void add_average_precisions(const comm::Communicator& comm, const EvaluationSession& session,

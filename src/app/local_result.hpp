@@ -43,14 +43,14 @@ struct LocalUnits {
         kept(std::move(samples.kept)),
         first_index(samples.first_index),
         loop(std::move(samples.loop)) {}
-  // Units that are to be made of samples, whose counters they take over.
-  LocalUnits(LocalSamples& samples, predictions::PredictionLog records,
-             predictions::PredictionLog retained)
-      : state(std::move(samples.state)),
+  // Units that are to be made of samples: the counters go on from theirs.
+  LocalUnits(exact::State counted, std::int64_t first, LoopStatistics statistics,
+             predictions::PredictionLog records, predictions::PredictionLog retained)
+      : state(std::move(counted)),
         log(std::move(records)),
         kept(std::move(retained)),
-        first_index(samples.first_index),
-        loop(std::move(samples.loop)) {}
+        first_index(first),
+        loop(std::move(statistics)) {}
 
   exact::State state;
   predictions::PredictionLog log;
@@ -63,12 +63,13 @@ struct LocalUnits {
   LoopStatistics loop;
 };
 
-// The memory of each log, in bytes, before it goes to a file.
-inline constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
-
 // A log of these columns, in memory and beyond that in the spill folder.
 predictions::PredictionLog empty_log(const EvaluationSession& session,
                                      std::vector<predictions::ColumnSpec> columns);
+
+// Units without records, in logs of these columns, that take over what the loop counted.
+LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
+                    predictions::PredictionLog retained);
 
 // Nothing counted and nothing recorded, in logs of these columns.
 LocalSamples empty_samples(const EvaluationSession& session,

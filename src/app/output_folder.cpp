@@ -54,8 +54,8 @@ void require_no_other_run(const fs::path& path) {
 }  // namespace
 
 std::string default_output_name() {
-  const char* session = std::getenv("SLURM_JOB_ID");
-  return format("tally-{}-{}", utc_now_compact(), session ? session : std::to_string(::getpid()));
+  const char* job = std::getenv("SLURM_JOB_ID");
+  return format("tally-{}-{}", utc_now_compact(), job ? job : std::to_string(::getpid()));
 }
 
 void mend_interrupted(const fs::path& result) {

@@ -6,7 +6,6 @@
 #include "detections.hpp"
 #include "local_result.hpp"
 #include "naming_model.hpp"
-#include "spill_folder.hpp"
 #include "units.hpp"
 
 namespace tally::app {
@@ -138,21 +137,6 @@ class PredictorScores final : public ScoreSource {
 };
 
 }  // namespace
-
-predictions::PredictionLog empty_log(const EvaluationSession& session,
-                                     std::vector<predictions::ColumnSpec> columns) {
-  return {std::move(columns), spill_folder(session.config.results), kLogMemoryBytes};
-}
-
-LocalSamples empty_samples(const EvaluationSession& session,
-                           std::vector<predictions::ColumnSpec> log,
-                           std::vector<predictions::ColumnSpec> kept) {
-  return {.state = exact::State(session.scoring.task->layout()),
-          .log = empty_log(session, std::move(log)),
-          .kept = empty_log(session, std::move(kept)),
-          .first_index = session.plan.grid->samples_of(session.plan.slice).first,
-          .loop = {}};
-}
 
 std::unique_ptr<ScoreSource> predictor_scores() { return std::make_unique<PredictorScores>(); }
 

@@ -15,7 +15,7 @@ namespace tally::app {
 
 // Collective. The sums of ranks of the whole run, one per output, on every rank; none where the
 // metric is not wanted. With `codes` and a `code`: of the samples of one subgroup. What it throws
-// must end the job.
+// must end the MPI job.
 std::vector<exchange::RankSums> sum_all_ranks(const comm::Communicator& comm,
                                               const EvaluationSession& session,
                                               const LocalUnits& local);

@@ -34,7 +34,7 @@ RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession
                          LocalUnits& local);
 
 // Collective. What is computed of kept samples: figures by subgroup, intervals. What it throws must
-// end the job.
+// end the MPI job.
 void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
                          LocalUnits& local, RunFigures& figures);
 
@@ -47,7 +47,7 @@ struct SavedPredictions {
 };
 
 // Collective. Brings all ranks' records to rank 0, which writes them to disk; none on other ranks
-// and where nothing is saved. What it throws must end the whole job.
+// and where nothing is saved. What it throws must end the MPI job.
 std::optional<SavedPredictions> gather_predictions(const comm::Communicator& comm,
                                                    const EvaluationSession& session,
                                                    const LocalUnits& local,

@@ -29,7 +29,7 @@ class ScoreSource {
   virtual bool scores_units() const { return false; }
 
   // Counts and records what this rank's slice scores. Not collective: what it throws must end the
-  // whole MPI job.
+  // MPI job.
   virtual LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) = 0;
 
   // Collective. After the loop: makes units of samples, or matches detections. Throws

@@ -8,8 +8,8 @@
 
 namespace tally::app {
 
-// `texts`: the same on all ranks. Adds notes on ids that only the predictions or only the data set
-// have.
+// `texts`: the same on all ranks. Its match_ids() adds notes on ids that only the predictions or
+// only the data set have.
 std::unique_ptr<ScoreSource> text_scores(SavedTexts texts);
 
 }  // namespace tally::app

@@ -16,7 +16,6 @@
 #include "choice_units.hpp"
 #include "document_units.hpp"
 #include "local_result.hpp"
-#include "saved_predictions.hpp"
 
 namespace tally::app {
 namespace {

@@ -4,20 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 
 #include <tally/base/build_info.hpp>
-#include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
-#include <tally/base/nearest_word.hpp>
-#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/config/options.hpp>
-#include <tally/digest/digest.hpp>
 #include <tally/model/gpu_libraries.hpp>
-#include <tally/trace/span.hpp>
 
 #include "batch_size.hpp"
 #include "binding_hints.hpp"
@@ -87,7 +81,7 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
 void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   session.execution.batch_size = settled_batch_size(comm, session, notes);
   warm_up(comm, session, notes);
-  if (const auto way = tuned_way(comm, session, notes)) use_way(comm, session, *way, notes);
+  tune(comm, session, notes);
   notes.add(session.execution.routes->notes);
   notes.add(session.model.predictor->notes());
   notes.add(session.scoring.task->notes());
@@ -119,7 +113,16 @@ std::optional<metrics::OutputKind> open_predictions(const comm::Communicator& co
   return opened.outputs;
 }
 
-// Collective. Which samples each rank evaluates.
+}  // namespace
+
+bool scores_units(const EvaluationSession& session) { return session.source->scores_units(); }
+
+std::int64_t num_samples(const EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  const auto all = scores_units(session) ? info.num_units : info.num_samples;
+  return session.config.metrics.limit > 0 ? std::min(session.config.metrics.limit, all) : all;
+}
+
 void plan_batches(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   auto& plan = session.plan;
   plan.grid.emplace(num_samples(session), session.execution.batch_size,
@@ -130,16 +133,6 @@ void plan_batches(const comm::Communicator& comm, EvaluationSession& session, No
       read_threads_for(session.config.reading, session.hardware.device, comm.local_world_size());
   check_stage_folder(comm, session);
   session.scoring.subgroups = find_subgroups(comm, session, notes);
-}
-
-}  // namespace
-
-bool scores_units(const EvaluationSession& session) { return session.source->scores_units(); }
-
-std::int64_t num_samples(const EvaluationSession& session) {
-  const auto& info = session.data.set->info();
-  const auto all = scores_units(session) ? info.num_units : info.num_samples;
-  return session.config.metrics.limit > 0 ? std::min(session.config.metrics.limit, all) : all;
 }
 
 EvaluationSession open_session(const comm::Communicator& comm, config::RunKind kind,

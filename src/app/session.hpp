@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <tally/base/clock.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/placement.hpp>
 #include <tally/comm/reducer.hpp>
@@ -38,11 +37,11 @@ struct RunOutput {
   double began_s = 0;                // age of the process, in seconds, when the evaluation began
   std::unique_ptr<Tracing> tracing;  // null without --trace
 
-  // The next evaluation of a watch begins.
-  void begin(std::string next_folder) {
+  // The next evaluation of a watch, which began at that age of the process.
+  void begin(double age_s, std::string next_folder) {
+    began_s = age_s;
     folder = std::move(next_folder);
     overwrite = true;  // what an evaluation left that was cut short
-    began_s = process_age_s();
   }
 };
 
@@ -105,6 +104,10 @@ std::int64_t num_samples(const EvaluationSession& session);
 EvaluationSession open_session(const comm::Communicator& comm, config::RunKind kind,
                                const std::vector<std::string>& arguments, Phases& phases,
                                Notes& notes);
+
+// Collective. The last step of that: which samples each rank evaluates, and their subgroups. The
+// session has everything else. Throws comm::AgreedFailure.
+void plan_batches(const comm::Communicator& comm, EvaluationSession& session, Notes& notes);
 
 // The text that `tally check` prints.
 std::string plan_text(const EvaluationSession& session, int world_size);

@@ -7,7 +7,6 @@
 #include <tally/model/amx.hpp>
 
 #include "batch_size.hpp"
-#include "saved_predictions.hpp"
 
 namespace tally::app {
 

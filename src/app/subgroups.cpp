@@ -13,7 +13,6 @@
 #include "kept_rows.hpp"
 #include "local_result.hpp"
 #include "reduction.hpp"
-#include "saved_predictions.hpp"
 #include "session.hpp"
 
 namespace tally::app {

@@ -31,7 +31,7 @@ std::vector<std::int32_t> group_codes(const EvaluationSession& session, const Lo
                                       const Subgroups& groups);
 
 // Collective. One state per value of `groups`, of the whole run, on every rank. Throws what must
-// end the job.
+// end the MPI job.
 std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
                                           const EvaluationSession& session, const LocalUnits& local,
                                           const Subgroups& groups,

@@ -118,9 +118,8 @@ bool has_several_ways(const EvaluationSession& session) {
   return runs_script_on_cpu(session) && session.config.execution.cpu_kernels == "auto";
 }
 
-std::optional<model::CpuWay> tuned_way(const comm::Communicator& comm,
-                                       const EvaluationSession& session, Notes& notes) {
-  if (!session.config.execution.tune || !has_several_ways(session)) return std::nullopt;
+void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
+  if (!session.config.execution.tune || !has_several_ways(session)) return;
   const trace::Span span(trace::Kind::step, "tune");
   const auto& info = session.data.set->info();
   const auto size = session.execution.batch_size;
@@ -135,8 +134,8 @@ std::optional<model::CpuWay> tuned_way(const comm::Communicator& comm,
   };
   const auto usual = session.execution.way.value_or(model::CpuWay{});
   const auto tuning = fastest_way(comm, predictor, {settle, seconds_of_batch}, usual);
+  use_way(comm, session, tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way, notes);
   notes.add(note_of(tuning));
-  return tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way;
 }
 
 }  // namespace tally::app

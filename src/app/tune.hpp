@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,10 +49,8 @@ bool runs_script_on_cpu(const EvaluationSession& session);
 // on a CPU, with --cpu-kernels auto.
 bool has_several_ways(const EvaluationSession& session);
 
-// Collective. With --tune, where has_several_ways(): the fastest way for the session's predictor,
-// which is warm; none otherwise. Adds a note of what was tried. The predictor is left with any of
-// the ways.
-std::optional<model::CpuWay> tuned_way(const comm::Communicator& comm,
-                                       const EvaluationSession& session, Notes& notes);
+// Collective. With --tune, where has_several_ways(): finds the fastest way for the session's
+// predictor, which is warm, has it and all later ones run that way, and adds a note.
+void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& notes);
 
 }  // namespace tally::app

@@ -34,18 +34,19 @@ template <class Maker>
 LocalUnits join(const comm::Communicator& comm, const EvaluationSession& session,
                 LocalSamples& samples) {
   const auto& task = *session.scoring.task;
-  LocalUnits units(samples, empty_log(session, task.columns()),
-                   empty_log(session, task.kept_columns()));
+  std::optional<LocalUnits> units;
   std::optional<UnitJoin<Maker>> joined;
   std::vector<std::byte> head;
   comm::agree_on(comm, [&] {
-    joined.emplace(session, samples, units);
+    units = units_of(samples, empty_log(session, task.columns()),
+                     empty_log(session, task.kept_columns()));
+    joined.emplace(session, samples, *units);
     joined->take_samples();
     head = joined->head();
   });
   const auto heads = gather_heads(comm, head);
   comm::agree_on(comm, [&] { joined->finish(heads); });
-  return units;
+  return std::move(*units);
 }
 
 // By what the units are.

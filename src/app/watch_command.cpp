@@ -63,10 +63,11 @@ bool did(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot
 void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& session,
                          std::optional<WatchRoot>& root, Notes& notes, bool& has_told_notes) {
   Phases phases;
+  const double began_s = process_age_s();
   std::vector<std::byte> bytes;
   if (root) bytes = weights::to_bytes(root->opened());
   comm.broadcast(bytes);
-  session.output.begin(comm.broadcast(root ? root->result_folder() : std::string()));
+  session.output.begin(began_s, comm.broadcast(root ? root->result_folder() : std::string()));
   std::vector<std::string> of_weights;
   const auto load = [&] {
     of_weights = take_weights(comm, session, weights::checkpoint_from_bytes(bytes));

@@ -76,7 +76,7 @@ constexpr bool is_in_order() {
   }
   return std::ranges::is_sorted(kTasks, {}, &TaskTraits::name);
 }
-static_assert(is_in_order());
+static_assert(is_in_order() && kTasks.size() == kNumTasks);
 
 }  // namespace
 
@@ -100,7 +100,7 @@ bool is_task(std::string_view name, TaskKind kind) { return name == task_name(ki
 
 std::vector<std::string_view> task_names() {
   std::vector<std::string_view> names;
-  for (const TaskTraits& task : kTasks) names.push_back(task.name);
+  for (const TaskTraits& task : all_tasks()) names.push_back(task.name);
   return names;
 }
 

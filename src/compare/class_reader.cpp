@@ -10,7 +10,7 @@
 namespace tally::compare {
 namespace {
 
-const std::string_view kTask = task_name(TaskKind::multiclass);
+std::string_view this_task() { return task_name(TaskKind::multiclass); }
 
 using metrics::ClassRow;
 using metrics::Definitions;
@@ -58,7 +58,7 @@ std::optional<std::string> obstacle_of_loss(const TwoRuns& runs) {
 
 // Why a metric cannot be compared; none if it can.
 std::optional<std::string> obstacle_of(const std::string& metric, const TwoRuns& runs) {
-  if (metrics::description_of(kTask, metric).value().needs_order) {
+  if (metrics::description_of(this_task(), metric).value().needs_order) {
     const auto lack = lack_of_scores(runs, false);
     const std::int64_t num_scores = runs.a.run.num_samples() * runs.a.settings.num_classes;
     return lack ? lack : obstacle_of_curves(runs, num_scores);
@@ -74,7 +74,7 @@ void add_scores_of_both(const TwoRuns& runs, const metrics::MetricOptions& optio
   const bool both_outputs = !has_no_outputs(runs.a) && !has_no_outputs(runs.b);
   const bool wants_scores = std::ranges::any_of(options.names, [](const std::string& metric) {
     return metric == "brier" || metric == "hinge" ||
-           metrics::description_of(kTask, metric).value().needs_order;
+           metrics::description_of(this_task(), metric).value().needs_order;
   });
   if (!both_outputs && !wants_scores) return;
   const FromScores what = both_outputs ? FromScores::all : FromScores::brier_and_hinge;
@@ -97,7 +97,7 @@ ReadPair read_class_pair(const SavedRun& a, const SavedRun& b,
   const TwoRuns runs{KnownRun(a), KnownRun(b)};
   ReadPair pair;
   const auto obstacle = [&](const std::string& metric) { return obstacle_of(metric, runs); };
-  auto options = choose_metrics(std::string(kTask), runs, names, obstacle, pair);
+  auto options = choose_metrics(std::string(this_task()), runs, names, obstacle, pair);
   auto rows_a = rows_of_columns(a, runs.a.settings);
   auto rows_b = rows_of_columns(b, runs.b.settings);
   require_same_labels(a, rows_a, b, rows_b);

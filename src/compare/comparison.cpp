@@ -1,10 +1,10 @@
-#include <tally/base/task_traits.hpp>
 #include <tally/compare/comparison.hpp>
 
 #include <algorithm>
 #include <array>
 
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/metrics/definitions.hpp>
 
 #include "class_pair.hpp"

@@ -6,7 +6,6 @@
 #include <ranges>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
 #include "refuse.hpp"
@@ -118,6 +117,7 @@ constexpr std::array kTasks{
               .label = LabelForm::mask,
               .ignore_index = kAnyInt64},
 };
+static_assert(kTasks.size() == kNumTasks);
 static_assert(std::ranges::equal(kTasks, std::views::iota(std::size_t{0}, kTasks.size()), {},
                                  [](const TaskRules& rules) {
                                    return static_cast<std::size_t>(rules.kind);

@@ -62,6 +62,7 @@ struct TaskRules {
 const TaskRules* find_task(std::string_view name);
 // Of a data set whose task was found.
 const TaskRules& rules_of(const DataSetInfo& info);
+
 // Whether /targets/unit names what is scored.
 bool has_units(const TaskRules& rules);
 

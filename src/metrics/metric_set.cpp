@@ -1,10 +1,10 @@
-#include <tally/base/task_traits.hpp>
 #include <tally/metrics/metric_set.hpp>
 
 #include <algorithm>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/metrics/names.hpp>
 
 #include "family.hpp"
@@ -98,8 +98,8 @@ MetricSet::MetricSet(MetricOptions options)
     : options_(std::move(options)),
       layout_(std::make_shared<exact::StateLayout>()),
       counters_(std::make_unique<RowCounters>()) {
-  check_options(options_);
   const std::vector<FamilyEntry> known = families_of(options_.task);
+  check_options(options_);
   options_.names = wanted_metrics(options_, known);
   for (const FamilyEntry& entry : known) {
     if (!is_needed(entry, options_.names)) continue;

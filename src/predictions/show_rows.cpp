@@ -1,4 +1,3 @@
-#include <tally/base/task_traits.hpp>
 #include <tally/predictions/show_rows.hpp>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
 #include <tally/predictions/choose_rows.hpp>
 
 #include "ragged_cells.hpp"

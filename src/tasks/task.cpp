@@ -1,10 +1,10 @@
-#include <tally/base/task_traits.hpp>
 #include <tally/tasks/task.hpp>
 
 #include <algorithm>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
 
 #include "detection.hpp"
 #include "labelwise.hpp"

@@ -166,6 +166,9 @@ def test_saved_masks(model: Path, evaluate: Evaluate, score: Evaluate, tally: Pr
     saved = run.folder / "predictions.h5"
     again = score(saved, data, "--save", "labels,masks", "--on-nan", "wrong", ranks=2)
     assert again.digests == run.digests and again.report["metrics"] == run.report["metrics"]
+    assert not any("--outputs" in note for note in again.report["notes"])
+    asked = score(saved, data, "--outputs", "logits", "--on-nan", "wrong")
+    assert any("--outputs changes nothing" in note for note in asked.report["notes"])
     words = ["--data", data, "--output", tmp_path / "no"]
     tally("score", "--predictions", saved, *words, ranks=2).must_fail(7, "1 sample: 3")
     with h5py.File(saved, "r+") as file:

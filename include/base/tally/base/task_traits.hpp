@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -21,8 +22,9 @@ enum class TaskKind : std::uint8_t {
   regression,
   segmentation
 };
+inline constexpr std::size_t kNumTasks = static_cast<std::size_t>(TaskKind::segmentation) + 1;
 
-// What an evaluation saves and `tally score` scores.
+// What `tally score` reads of an evaluation.
 enum class SavedForm : std::uint8_t {
   scores,      // a column that stands for the model's output
   texts,       // an answer for each question
@@ -50,11 +52,11 @@ struct TaskTraits {
   std::array<std::string_view, 2> text_files = {};  // beside predictions.h5; empty: none
 };
 
-// In the order of TaskKind, which is that of the names.
+// All, in the order of TaskKind, which is that of the names.
 std::span<const TaskTraits> all_tasks();
 
 const TaskTraits& task_traits(TaskKind kind);
-// Throws Error(internal) for a name that is none: of a task that was found before.
+// The name must be that of a task; throws Error(internal) otherwise.
 const TaskTraits& task_traits(std::string_view name);
 // Null for a name that is none.
 const TaskTraits* find_task_traits(std::string_view name);

@@ -27,8 +27,8 @@ struct FileOptions {
   bool overwrite = false;
 };
 
-// What is computed of the outputs.
-struct MetricOptions {
+// What is scored, and which metrics are computed.
+struct ScoringOptions {
   std::string task;                // empty: the data set's
   std::string outputs;             // logits, log-probabilities, probabilities; empty: the card's
   std::vector<std::string> names;  // empty: the task's standard set
@@ -67,7 +67,7 @@ struct ExecutionOptions {
 
 // How the data set is read.
 struct ReadingOptions {
-  int threads = kAutoReadThreads;  // per rank
+  int threads = kAutoReadThreads;  // per rank, that read the data set
   std::string stage;               // folder on each node for its part of the data set; empty: none
 };
 
@@ -99,7 +99,7 @@ struct WatchConfig {
 
 struct RunConfig {
   FileOptions files;
-  MetricOptions metrics;
+  ScoringOptions metrics;
   AnswerOptions answers;
   ExecutionOptions execution;
   ReadingOptions reading;
