@@ -116,7 +116,7 @@ ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
 ScriptModule::ScriptModule(const ScriptModule& other)
     : name_(other.name_),
       device_(other.device_),
-      hint_(other.hint_),
+      cast_hint_(other.cast_hint_),
       card_(other.card_),
       impl_(std::make_unique<Impl>(other.impl_->module)) {
   impl_->arguments = other.impl_->arguments;
@@ -185,7 +185,7 @@ void ScriptModule::cast(c10::ScalarType type) {
   replace_tensors(impl_->module, [type](const at::Tensor& tensor) {
     return tensor.is_floating_point() ? tensor.to(type) : tensor;
   });
-  hint_ =
+  cast_hint_ =
       format("Export it with --precision {}: a trace keeps the types that it was recorded with.",
              precision_word(type));
 }
@@ -270,7 +270,8 @@ Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const
     const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
     return tensors_in(forward(), impl_->outputs, name_);
   } catch (...) {
-    throw torch_error(format("model '{}' failed", name_), hint_);
+    throw torch_error(format("model '{}' failed", name_),
+                      "Check that the data set's inputs are what the model takes.", cast_hint_);
   }
 }
 

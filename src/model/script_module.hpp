@@ -80,8 +80,8 @@ class ScriptModule final : public Network {
   device::Device device_;
   bool keeps_state_ = false;
   GraphAnalysis analysis_;
-  // What its user can do where a run fails.
-  std::string hint_ = "Check that the data set's inputs are what the model takes.";
+  std::string
+      cast_hint_;  // the next step where its types do not fit each other; of one that was cast
   std::optional<ModelCard> card_;
   std::unique_ptr<Impl> impl_;
 };

@@ -41,7 +41,8 @@ Error out_of_memory(std::string_view what) {
           "Use a smaller --batch-size or fewer ranks on this node."};
 }
 
-Error from_text(std::string_view what, std::string_view text, std::string_view next_step) {
+Error from_text(std::string_view what, std::string_view text, std::string_view next_step,
+                std::string_view if_of_types) {
   const auto says = [text](std::string_view words) {
     return text.find(words) != std::string_view::npos;
   };
@@ -56,7 +57,9 @@ Error from_text(std::string_view what, std::string_view text, std::string_view n
         "Rows may be longer than the model takes (--max-length of the tool that prepared them), "
         "or hold numbers that its tables lack."};
   }
-  return {ErrorKind::model, problem, next_step};
+  const bool is_of_types =
+      says("dtype") || says("scalar type") || says("type (") || says("same type");
+  return {ErrorKind::model, problem, is_of_types && !if_of_types.empty() ? if_of_types : next_step};
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ std::string first_meaningful_line(std::string_view text) {
   return format("{} …", chosen.substr(0, kMaxLength));
 }
 
-Error torch_error(std::string_view what, std::string_view next_step) {
+Error torch_error(std::string_view what, std::string_view next_step, std::string_view if_of_types) {
   try {
     throw;
   } catch (const Error& error) {
@@ -82,9 +85,9 @@ Error torch_error(std::string_view what, std::string_view next_step) {
   } catch (const std::bad_alloc&) {
     return out_of_memory(what);
   } catch (const c10::Error& error) {
-    return from_text(what, error.what_without_backtrace(), next_step);
+    return from_text(what, error.what_without_backtrace(), next_step, if_of_types);
   } catch (const std::exception& error) {
-    return from_text(what, error.what(), next_step);
+    return from_text(what, error.what(), next_step, if_of_types);
   }
 }
 
