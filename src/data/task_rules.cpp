@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <ranges>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
@@ -117,11 +116,14 @@ constexpr std::array kTasks{
               .label = LabelForm::mask,
               .ignore_index = kAnyInt64},
 };
-static_assert(kTasks.size() == kNumTasks);
-static_assert(std::ranges::equal(kTasks, std::views::iota(std::size_t{0}, kTasks.size()), {},
-                                 [](const TaskRules& rules) {
-                                   return static_cast<std::size_t>(rules.kind);
-                                 }));
+
+constexpr bool is_in_order() {
+  for (std::size_t i = 0; i < kTasks.size(); ++i) {
+    if (kTasks[i].kind != static_cast<TaskKind>(i)) return false;
+  }
+  return true;
+}
+static_assert(is_in_order() && kTasks.size() == kNumTasks);
 
 }  // namespace
 
