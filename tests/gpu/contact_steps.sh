@@ -87,9 +87,14 @@ run_nccl() {
 
 # pytest NAME LIMIT_S ARGUMENTS…: by several processes where pytest can.
 run_pytest() {
-  local name=$1 limit=$2 options=()
+  local name=$1 limit=$2 options=() missing
   shift 2
-  "$python" -c 'import pytest' 2>/dev/null || { note "$name" "skipped: $python has no pytest" 0; return; }
+  missing=$("$python" -c 'import importlib.util as u, sys; print(*(m for m in sys.argv[1:] if not u.find_spec(m)))' \
+    pytest h5py google_crc32c pycocotools sklearn torchmetrics transformers)
+  if [[ -n $missing ]]; then
+    note "$name" "skipped: $python has no $missing" 0
+    return
+  fi
   "$python" -c 'import xdist' 2>/dev/null && options+=(-n 4)
   "$python" -c 'import pytest_timeout' 2>/dev/null && options+=(--timeout 120)
   step "$name" "$limit" "$python" -m pytest -q -rs -p no:cacheprovider "${options[@]}" \

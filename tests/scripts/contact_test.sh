@@ -12,17 +12,17 @@ expect_exit 2 "$contact" everything
 expect_exit 5 "$contact" --build "$scratch/nothing"
 expect_line "$scratch/err" 'Build first'
 
-# A build that has the program alone, a GPU that nvidia-smi alone finds, a Python that fails.
+# A build that has the program alone, a GPU that nvidia-smi alone finds, a Python that lacks packages and fails.
 mkdir -p "$scratch/bin" "$scratch/build"
 write_program "$scratch/bin/nvidia-smi" <<<'echo "some GPU, 1, 2"'
 write_program "$scratch/build/tally" <<<'echo "tally 0"'
-write_program "$scratch/bin/python" <<<'case $* in *figures.py*) exec python3 "$@" ;; *) exit 3 ;; esac'
+write_program "$scratch/bin/python" <<<'case $* in *figures.py*) exec python3 "$@" ;; *find_spec*) echo pytest h5py ;; *) exit 3 ;; esac'
 export PATH=$scratch/bin:$PATH TALLY_PYTHON=$scratch/bin/python
 expect_exit 1 "$contact" --build "$scratch/build" --results "$scratch/results" machine correct rates
 says '^environment +passed'
 says '^ceilings +FAILED \(3\)'
 says '^gpu_test +skipped: there is no'
-says '^end to end +skipped: .* has no pytest'
+says '^end to end +skipped: .* has no pytest h5py'
 says '^rates +FAILED \(3\)'
 expect_exit 0 python3 -c 'import json, sys; print(len([json.loads(line) for line in open(sys.argv[1])]))' \
   "$scratch/results/figures.jsonl"
