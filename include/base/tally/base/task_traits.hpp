@@ -22,6 +22,7 @@ enum class TaskKind : std::uint8_t {
   regression,
   segmentation
 };
+// By the last of them.
 inline constexpr std::size_t kNumTasks = static_cast<std::size_t>(TaskKind::segmentation) + 1;
 
 // What `tally score` reads of an evaluation.
