@@ -12,14 +12,14 @@ namespace tally::app {
 namespace {
 
 exchange::ScoreKeys keys_of(const EvaluationSession& session) {
-  return session.config.metrics.curves == "bf16" ? exchange::ScoreKeys::bfloat16
+  return session.config.scoring.curves == "bf16" ? exchange::ScoreKeys::bfloat16
                                                  : exchange::ScoreKeys::float32;
 }
 
 exchange::CurveRules rules_of(const EvaluationSession& session) {
   const bool one_class_each = is_task(session.scoring.task_name, TaskKind::multiclass);
   return {one_class_each ? exchange::Targets::multiclass : exchange::Targets::labels,
-          metrics::definitions_from_name(session.config.metrics.definitions)};
+          metrics::definitions_from_name(session.config.scoring.definitions)};
 }
 
 std::vector<std::string> names_of(const EvaluationSession& session) {

@@ -37,19 +37,19 @@ void note_idle_options(const EvaluationSession& session, Notes& notes) {
       is_wanted(session, [&](const std::string& metric) {
         return metrics::description_of(session.scoring.task_name, metric).value().needs_order;
       });
-  note(given.metrics.curves != defaults.metrics.curves, has_curves, "curves",
+  note(given.scoring.curves != defaults.scoring.curves, has_curves, "curves",
        "metric of --metrics is made of curves");
-  note(given.metrics.calibration_bins != defaults.metrics.calibration_bins,
+  note(given.scoring.calibration_bins != defaults.scoring.calibration_bins,
        is_wanted(session, has_bins), "calibration-bins", "metric of --metrics has bins");
-  note(given.metrics.label_smoothing > 0, has_losses, "label-smoothing",
+  note(given.scoring.label_smoothing > 0, has_losses, "label-smoothing",
        "loss is asked for or saved");
   const TaskTraits& task = task_traits(session.scoring.task_name);
   const bool takes_any_kind = !task.depends_on_output_kind || scores_units(session);
-  note(!given.metrics.outputs.empty(), !takes_any_kind, "outputs",
+  note(!given.scoring.outputs.empty(), !takes_any_kind, "outputs",
        "figure depends on what kind of scores there is");
-  note(!given.metrics.class_weights.empty(), has_losses, "class-weights",
+  note(!given.scoring.class_weights.empty(), has_losses, "class-weights",
        "loss is asked for or saved");
-  note(given.metrics.confusion_max_classes != defaults.metrics.confusion_max_classes,
+  note(given.scoring.confusion_max_classes != defaults.scoring.confusion_max_classes,
        task.has_large_confusion, "confusion-max-classes",
        format("matrix of many classes in the task {}", task.name));
   const bool has_answers = answers_of(session) != nullptr;

@@ -113,7 +113,7 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
   OpenedData opened;
   comm::agree_on(comm, [&] {
     opened.set = std::make_unique<data::DataSet>(
-        config.files.data, is_task(config.metrics.task, TaskKind::predict) ? data::Targets::left_out
+        config.files.data, is_task(config.scoring.task, TaskKind::predict) ? data::Targets::left_out
                                                                            : data::Targets::read);
     opened.file = {config.files.data, opened.set->info().file_bytes, opened.set->identity()};
   });

@@ -17,8 +17,11 @@ predictions::PredictionLog empty_log(const EvaluationSession& session,
 
 LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
                     predictions::PredictionLog retained) {
-  return {std::move(samples.state), samples.first_index, std::move(samples.loop),
-          std::move(records), std::move(retained)};
+  return LocalUnits({.state = std::move(samples.state),
+                     .log = std::move(records),
+                     .kept = std::move(retained),
+                     .first_index = samples.first_index,
+                     .loop = std::move(samples.loop)});
 }
 
 LocalSamples empty_samples(const EvaluationSession& session,

@@ -43,14 +43,6 @@ struct LocalUnits {
         kept(std::move(samples.kept)),
         first_index(samples.first_index),
         loop(std::move(samples.loop)) {}
-  // Units that are to be made of samples: the counters go on from theirs.
-  LocalUnits(exact::State counted, std::int64_t first, LoopStatistics statistics,
-             predictions::PredictionLog records, predictions::PredictionLog retained)
-      : state(std::move(counted)),
-        log(std::move(records)),
-        kept(std::move(retained)),
-        first_index(first),
-        loop(std::move(statistics)) {}
 
   exact::State state;
   predictions::PredictionLog log;

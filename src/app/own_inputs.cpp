@@ -42,7 +42,7 @@ std::vector<Input> inputs_of(const config::RunConfig& config) {
     add("predictions",
         fs::path(config.files.predictions) / "predictions.h5");  // of a result's folder
   }
-  add("class-weights", config.metrics.class_weights);
+  add("class-weights", config.scoring.class_weights);
   for (const auto& [name, text] : config.settings) {
     if (name == "config") add("config", text);
   }

@@ -1,3 +1,5 @@
+#include "predictor_scores.hpp"
+
 #include <optional>
 #include <utility>
 
@@ -57,7 +59,7 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                         result.kept,
                         observer};
   parts.info = &session.data.set->info();
-  if (session.config.metrics.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
+  if (session.config.scoring.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
   result.loop.findings = evaluate::run(parts, result.state);
 }
 

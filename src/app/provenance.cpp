@@ -66,11 +66,11 @@ std::string digest_class(const EvaluationSession& session) {
   line("samples", session.plan.grid->num_samples());
   line("weights key", session.config.files.weights_key);
   line("outputs", name(session.scoring.outputs));
-  line("definitions", session.config.metrics.definitions);
-  line("threshold", session.config.metrics.threshold);
-  line("label smoothing", session.config.metrics.label_smoothing);
+  line("definitions", session.config.scoring.definitions);
+  line("threshold", session.config.scoring.threshold);
+  line("label smoothing", session.config.scoring.label_smoothing);
   line("class weights", session.scoring.class_weights_digest);
-  line("curves", session.config.metrics.curves);
+  line("curves", session.config.scoring.curves);
   for (const auto& note : session.execution.routes->notes) line("normalisation", note);
   line("card", session.model.card_digest);
   if (session.hardware.device.kind == DeviceKind::cuda) {

@@ -72,7 +72,7 @@ void fill_inputs(report::RunReport& report, const EvaluationSession& session, co
   report.num_batches = session.plan.grid->num_batches();
   report.settings = session.config.settings;
   report.task = session.scoring.task_name;
-  report.definitions = session.config.metrics.definitions;
+  report.definitions = session.config.scoring.definitions;
   report.model = session.model.model;
   report.weights = session.model.weights;
   if (const auto& card = session.model.predictor->card()) report.model_source = card->source;
@@ -91,7 +91,7 @@ RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession
   RunFigures figures;
   figures.not_finite = all_not_finite(comm, local.loop.findings.not_finite);
   comm::agree_on(comm, [&] {
-    const bool failed = figures.not_finite.count > 0 && session.config.metrics.on_nan == "fail";
+    const bool failed = figures.not_finite.count > 0 && session.config.scoring.on_nan == "fail";
     if (failed) throw evaluate::numeric_error(figures.not_finite);
   });
   reduce(comm, session, local.state);

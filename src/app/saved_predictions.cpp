@@ -13,6 +13,7 @@
 
 #include "detection_scores.hpp"
 #include "output_folder.hpp"
+#include "predictor_scores.hpp"
 #include "saved_scores.hpp"
 #include "score_texts.hpp"
 #include "score_units.hpp"
@@ -42,7 +43,7 @@ std::unique_ptr<ScoreSource> open_detections(const comm::Communicator& comm, con
   comm::agree_on(comm, [&] {
     if (!comm.is_root()) return;
     auto& set = *request.data.set;
-    const auto limit = request.config.metrics.limit, all = set.info().num_samples;
+    const auto limit = request.config.scoring.limit, all = set.info().num_samples;
     saved = read_detections(request.path, set, limit > 0 ? std::min(limit, all) : all,
                             request.data.file.digest);
     notes.add(saved.notes);
@@ -60,7 +61,7 @@ void require_hdf5(const Request& request) {
 
 void open_scores(const Request& request, SavedPredictionsInput& input, Notes& notes) {
   require_hdf5(request);
-  auto scores = find_scores(request.path, request.task, request.config.metrics.outputs,
+  auto scores = find_scores(request.path, request.task, request.config.scoring.outputs,
                             request.data.file.digest);
   input.set = std::make_unique<data::DataSet>(request.config.files.data, scores.column);
   input.outputs = scores.outputs;
@@ -71,7 +72,7 @@ void open_scores(const Request& request, SavedPredictionsInput& input, Notes& no
 std::unique_ptr<ScoreSource> open_unit_scores(const Request& request, Notes& notes) {
   require_hdf5(request);
   auto units = open_units(request.path, request.task, request.data.set->info(),
-                          request.config.metrics.limit);
+                          request.config.scoring.limit);
   if (units.attribute("data_identity") != request.data.file.digest) {
     notes.add(other_data_note(units.attribute("data").value_or("")));
   }

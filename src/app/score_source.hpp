@@ -1,7 +1,6 @@
 // Where the scores of a run come from: a model, or predictions that were saved (`tally score`).
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include <tally/comm/communicator.hpp>
@@ -32,10 +31,10 @@ class ScoreSource {
   // MPI job.
   virtual LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) = 0;
 
-  // Collective. After the loop: makes units of samples, or matches detections. Throws
-  // comm::AgreedFailure.
+  // Collective. After the loop: makes units of samples, or matches detections. By default each
+  // sample is a unit. Throws comm::AgreedFailure.
   virtual LocalUnits complete(const comm::Communicator& comm, const EvaluationSession& session,
-                              LocalSamples samples) = 0;
+                              LocalSamples samples);
 
   // Collective. The ids that the predictions and the data set have in common, complete on rank 0;
   // none where scores have no ids.
@@ -48,8 +47,5 @@ class ScoreSource {
   // Not collective. Throws Error(dataset) if its file was written to since it was opened.
   virtual void require_unchanged() const {}
 };
-
-// The outputs of a predictor over the batches of the data set.
-std::unique_ptr<ScoreSource> predictor_scores();
 
 }  // namespace tally::app

@@ -151,11 +151,6 @@ class TextScores final : public ScoreSource {
     return result;
   }
 
-  LocalUnits complete(const comm::Communicator& /*comm*/, const EvaluationSession& /*session*/,
-                      LocalSamples samples) override {
-    return LocalUnits(std::move(samples));
-  }
-
   std::optional<report::IdMatch> match_ids(const comm::Communicator& comm,
                                            const EvaluationSession& session,
                                            Notes& notes) override {

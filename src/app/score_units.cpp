@@ -213,11 +213,6 @@ class UnitScores final : public ScoreSource {
                         : score_all<ChoiceQuestions>(session, saved_, observer);
   }
 
-  LocalUnits complete(const comm::Communicator& /*comm*/, const EvaluationSession& /*session*/,
-                      LocalSamples samples) override {
-    return LocalUnits(std::move(samples));
-  }
-
   void require_unchanged() const override { saved_.reader().require_unchanged(); }
 
  private:

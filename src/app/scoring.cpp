@@ -29,8 +29,8 @@ tasks::SaveColumns save_columns(const std::string& word) {
 // --outputs, else the card's, else logits. What a detector's scores are makes no difference.
 metrics::OutputKind output_kind(const config::RunConfig& config, const std::string& task_name,
                                 const std::optional<model::ModelCard>& card) {
-  if (!config.metrics.outputs.empty())
-    return metrics::output_kind_from_name(config.metrics.outputs);
+  if (!config.scoring.outputs.empty())
+    return metrics::output_kind_from_name(config.scoring.outputs);
   if (is_task(task_name, TaskKind::detection)) return metrics::OutputKind::logits;
   if (card && !card->outputs.empty() && !card->outputs[0].kind.empty()) {
     return metrics::output_kind_from_name(card->outputs[0].kind);
@@ -48,13 +48,13 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
   options.metrics = {.task = options.task,
                      .num_classes = info.num_classes,
                      .ignore_index = info.ignore_index,
-                     .confusion_max_classes = config.metrics.confusion_max_classes,
-                     .names = config.metrics.names,
-                     .definitions = metrics::definitions_from_name(config.metrics.definitions),
-                     .calibration_bins = config.metrics.calibration_bins,
-                     .label_smoothing = config.metrics.label_smoothing,
+                     .confusion_max_classes = config.scoring.confusion_max_classes,
+                     .names = config.scoring.names,
+                     .definitions = metrics::definitions_from_name(config.scoring.definitions),
+                     .calibration_bins = config.scoring.calibration_bins,
+                     .label_smoothing = config.scoring.label_smoothing,
                      .class_weights = class_weights,
-                     .threshold = config.metrics.threshold,
+                     .threshold = config.scoring.threshold,
                      .maps = info.has_maps(),
                      .no_answer = info.no_answer,
                      .has_margins = config.files.predictions.empty()};
@@ -122,7 +122,7 @@ Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& co
   Scoring scoring;
   scoring.task_name = std::move(task_name);
   const auto class_weights =
-      read_class_weights(comm, config.metrics.class_weights, info.num_classes);
+      read_class_weights(comm, config.scoring.class_weights, info.num_classes);
   if (!class_weights.empty()) {
     scoring.class_weights_digest = digest::sha256_hex(std::as_bytes(std::span(class_weights)));
   }

@@ -10,12 +10,12 @@ std::map<std::string, std::string> scoring_attributes(const EvaluationSession& s
   std::map<std::string, std::string> attributes{
       {"task", session.scoring.task_name},
       {"outputs", std::string(metrics::name(session.scoring.outputs))},
-      {"definitions", session.config.metrics.definitions},
-      {"calibration_bins", format("{}", session.config.metrics.calibration_bins)},
-      {"label_smoothing", format("{}", session.config.metrics.label_smoothing)},
-      {"curves", session.config.metrics.curves}};
+      {"definitions", session.config.scoring.definitions},
+      {"calibration_bins", format("{}", session.config.scoring.calibration_bins)},
+      {"label_smoothing", format("{}", session.config.scoring.label_smoothing)},
+      {"curves", session.config.scoring.curves}};
   if (task_traits(session.scoring.task_name).has_threshold) {
-    attributes["threshold"] = format("{}", session.config.metrics.threshold);
+    attributes["threshold"] = format("{}", session.config.scoring.threshold);
   }
   if (info.num_classes > 0) attributes["num_classes"] = format("{}", info.num_classes);
   if (info.ignore_index) attributes["ignore_index"] = format("{}", *info.ignore_index);

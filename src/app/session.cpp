@@ -18,6 +18,7 @@
 #include "comparability.hpp"
 #include "model_size.hpp"
 #include "output_folder.hpp"
+#include "predictor_scores.hpp"
 #include "reading.hpp"
 #include "reduction.hpp"
 #include "saved_predictions.hpp"
@@ -79,7 +80,6 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
 
 // What the data set alone and what the model alone cannot tell: do they fit each other?
 void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
-  session.execution.batch_size = settled_batch_size(comm, session, notes);
   warm_up(comm, session, notes);
   tune(comm, session, notes);
   notes.add(session.execution.routes->notes);
@@ -120,7 +120,7 @@ bool scores_units(const EvaluationSession& session) { return session.source->sco
 std::int64_t num_samples(const EvaluationSession& session) {
   const auto& info = session.data.set->info();
   const auto all = scores_units(session) ? info.num_units : info.num_samples;
-  return session.config.metrics.limit > 0 ? std::min(session.config.metrics.limit, all) : all;
+  return session.config.scoring.limit > 0 ? std::min(session.config.scoring.limit, all) : all;
 }
 
 void plan_batches(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
@@ -150,7 +150,7 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   session.data = open_data(comm, config);
   std::string task;
   comm::agree_on(comm,
-                 [&] { task = task_in_force(config.metrics.task, session.data.set->info()); });
+                 [&] { task = task_in_force(config.scoring.task, session.data.set->info()); });
   phases.done("open_data");
   std::optional<metrics::OutputKind> outputs;
   if (has_model) {
@@ -161,7 +161,7 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   phases.done(has_model ? "load_model" : "read_predictions");
   session.scoring = make_scoring(comm, config, task, session.data.set->info(), outputs,
                                  session.model.predictor->card());
-  session.execution.batch_size = config.execution.batch_size;
+  session.execution.batch_size = settled_batch_size(comm, session, notes);
   if (session.source->runs_predictor()) bind_model_to_data(comm, session, notes);
   phases.done("warm_up");
   session.reducer = choose_reducer(comm, session, notes);  // last: what fails before leaves no NCCL

@@ -19,7 +19,7 @@ void note_model(const EvaluationSession& session, Notes& notes) {
   }
   const bool has_classes = session.scoring.task->num_score_classes() > 0;
   const bool has_kind =
-      !session.config.metrics.outputs.empty() || !session.config.files.predictions.empty();
+      !session.config.scoring.outputs.empty() || !session.config.files.predictions.empty();
   if (!card && !has_kind && has_classes) {
     notes.add("the model has no card: its outputs are taken as logits (--outputs says otherwise)");
   }
@@ -66,9 +66,9 @@ void note_balance(const EvaluationSession& session, int world_size, Notes& notes
 void note_limit(const EvaluationSession& session, Notes& notes) {
   const auto& info = session.data.set->info();
   const auto all = scores_units(session) ? info.num_units : info.num_samples;
-  if (session.config.metrics.limit <= all) return;
+  if (session.config.scoring.limit <= all) return;
   notes.add(format("--limit {} is more than the {} {} of the data set",
-                   session.config.metrics.limit, all,
+                   session.config.scoring.limit, all,
                    scores_units(session) ? task_traits(info.task).many : "samples"));
 }
 

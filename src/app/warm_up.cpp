@@ -48,7 +48,6 @@ void agree_on_form(const comm::Communicator& comm, EvaluationSession& session, N
 void warm_up(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   run_zeros(comm, session);
   agree_on_form(comm, session, notes);
-  session.execution.varies = false;
   session.execution.varies = check_repeats(comm, session);
 }
 

@@ -73,7 +73,7 @@ TEST_F(MakeScoringTest, OutputsAreOfTheOptionElseTheCardElseLogits) {
   card_.emplace().outputs.emplace_back().kind = "probabilities";
   EXPECT_EQ(make("multiclass").outputs, OutputKind::probabilities);
   EXPECT_EQ(make("detection").outputs, OutputKind::logits) << "of boxes there is one kind";
-  config_.metrics.outputs = "log-probabilities";
+  config_.scoring.outputs = "log-probabilities";
   EXPECT_EQ(make("multiclass").outputs, OutputKind::log_probabilities);
 }
 
@@ -84,7 +84,7 @@ TEST_F(MakeScoringTest, SavedScoresSayWhatTheyAre) {
 }
 
 TEST_F(MakeScoringTest, ATaskHasItsMetrics) {
-  config_.metrics.names = {"accuracy"};
+  config_.scoring.names = {"accuracy"};
   const auto scoring = make("multiclass");
   EXPECT_EQ(scoring.task_name, "multiclass");
   EXPECT_THAT(scoring.task->metrics(), testing::ElementsAre("accuracy"));
@@ -92,7 +92,7 @@ TEST_F(MakeScoringTest, ATaskHasItsMetrics) {
 }
 
 TEST_F(MakeScoringTest, WhatATaskDoesNotHaveIsRefusedOnAllRanks) {
-  config_.metrics.threshold = 0.25;
+  config_.scoring.threshold = 0.25;
   EXPECT_EQ(failure_of("multiclass", ErrorKind::usage), "failed");
   EXPECT_EQ(failure_of("multilabel", ErrorKind::usage), "none");
   config_ = {};

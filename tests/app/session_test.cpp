@@ -15,6 +15,7 @@
 
 #include "comm_fixture.hpp"
 #include "evaluation.hpp"
+#include "predictor_scores.hpp"
 #include "reduction.hpp"
 #include "sample_file.hpp"
 #include "warm_up.hpp"
@@ -101,7 +102,7 @@ TEST_F(SessionTest, RanksShareTheSamplesAndRankZeroReports) {
 }
 
 TEST_F(SessionTest, ALimitLeavesTheFirstSamples) {
-  config_.metrics.limit = 8;
+  config_.scoring.limit = 8;
   auto session = open(always_class_2);
   const auto report = evaluate(session);
   EXPECT_EQ(session.scoring.num_units, 8);
@@ -147,7 +148,7 @@ TEST_F(SessionTest, OutputsThatAreNotFiniteEndAllRanksAlike) {
 }
 
 TEST_F(SessionTest, OutputsThatAreNotFiniteMayCountAsWrong) {
-  config_.metrics.on_nan = "wrong";
+  config_.scoring.on_nan = "wrong";
   auto session = open([](float, std::int64_t) { return std::nanf(""); });
   const auto report = evaluate(session);
   if (!report) return;

@@ -20,7 +20,7 @@ TEST(Parse, DefaultsAreThoseOfTheStruct) {
   EXPECT_EQ(config.execution.batch_size, fresh.execution.batch_size);
   EXPECT_EQ(config.results.gather_window_bytes, fresh.results.gather_window_bytes);
   EXPECT_THAT(config.results.save, ElementsAre("labels"));
-  EXPECT_THAT(config.metrics.names, IsEmpty());
+  EXPECT_THAT(config.scoring.names, IsEmpty());
   EXPECT_EQ(config.execution.threads, 1);
 }
 
@@ -70,11 +70,11 @@ TEST(Parse, StoresEveryOption) {
   EXPECT_EQ(config.files.data, "ü.h5");
   EXPECT_EQ(config.files.output, "-odd");
   EXPECT_TRUE(config.files.overwrite);
-  EXPECT_EQ(config.metrics.task, "multiclass");
-  EXPECT_EQ(config.metrics.outputs, "probabilities");
-  EXPECT_THAT(config.metrics.names, ElementsAre("loss", "accuracy"));
-  EXPECT_EQ(config.metrics.confusion_max_classes, 0);
-  EXPECT_EQ(config.metrics.limit, INT64_MAX);
+  EXPECT_EQ(config.scoring.task, "multiclass");
+  EXPECT_EQ(config.scoring.outputs, "probabilities");
+  EXPECT_THAT(config.scoring.names, ElementsAre("loss", "accuracy"));
+  EXPECT_EQ(config.scoring.confusion_max_classes, 0);
+  EXPECT_EQ(config.scoring.limit, INT64_MAX);
   EXPECT_EQ(config.execution.batch_size, 16777216);
   EXPECT_EQ(config.execution.device, "cpu");
   EXPECT_EQ(config.execution.reduce, "mpi");
@@ -160,7 +160,7 @@ TEST(Parse, ConfigFileTakesCommentsBlanksAndWindowsLines) {
   EXPECT_EQ(config.files.model, "m.pt");
   EXPECT_EQ(config.files.data, "d e.h5");
   EXPECT_TRUE(config.files.overwrite);
-  EXPECT_EQ(config.metrics.limit, 3);
+  EXPECT_EQ(config.scoring.limit, 3);
 }
 
 TEST(Parse, FileSetsAFlagThatTheCommandLineTakesBack) {
@@ -174,7 +174,7 @@ TEST(Parse, ListsReplaceAndDoNotAddUp) {
   const auto words = with_required({"--config", file.path(), "--save", "topk"});
   const RunConfig config = parse_run_options(words, {"TALLY_METRICS=accuracy"}).config;
   EXPECT_THAT(config.results.save, ElementsAre("topk"));
-  EXPECT_THAT(config.metrics.names, ElementsAre("accuracy"));
+  EXPECT_THAT(config.scoring.names, ElementsAre("accuracy"));
 }
 
 TEST(Parse, VariablesOfScriptsAreKnownAndOthersAreHandedBack) {
@@ -189,7 +189,7 @@ TEST(Parse, VariablesOfScriptsAreKnownAndOthersAreHandedBack) {
 
 TEST(Parse, AnEmptyVariableIsNotSet) {
   const auto result = parse_run_options(with_required({}), {"TALLY_LIMIT=", "TALLY_WEIGHTS="});
-  EXPECT_EQ(result.config.metrics.limit, 0);
+  EXPECT_EQ(result.config.scoring.limit, 0);
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ struct WatchConfig {
 
 struct RunConfig {
   FileOptions files;
-  ScoringOptions metrics;
+  ScoringOptions scoring;
   AnswerOptions answers;
   ExecutionOptions execution;
   ReadingOptions reading;
