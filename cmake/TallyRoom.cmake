@@ -10,7 +10,10 @@ function(tally_compile_cold target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
-# Sets TALLY_ROOMS, bottom up, and TALLY_ROOM_<room>_USES to the rooms that each may use, by src/rooms.txt.
+# Sets TALLY_ROOMS, bottom up, and TALLY_ROOM_<room>_USES to the rooms that each may use, by src/rooms.txt. The include
+# root of each room, TALLY_INCLUDE_ROOTS/<room>, holds a link to its public headers and nothing else: no compile line
+# names include/ itself, where those of all rooms lie.
+set(TALLY_INCLUDE_ROOTS ${PROJECT_BINARY_DIR}/include_roots)
 set(TALLY_ROOM_TABLE ${PROJECT_SOURCE_DIR}/src/rooms.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TALLY_ROOM_TABLE})
 set(TALLY_ROOMS)
@@ -20,13 +23,16 @@ foreach(line IN LISTS _lines)
     break()
   elseif(line MATCHES "^([a-z0-9_]+):(.*)$")
     list(APPEND TALLY_ROOMS ${CMAKE_MATCH_1})
+    file(MAKE_DIRECTORY ${TALLY_INCLUDE_ROOTS}/${CMAKE_MATCH_1}/tally)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tally/${CMAKE_MATCH_1}
+         ${TALLY_INCLUDE_ROOTS}/${CMAKE_MATCH_1}/tally/${CMAKE_MATCH_1} SYMBOLIC)
     separate_arguments(TALLY_ROOM_${CMAKE_MATCH_1}_USES UNIX_COMMAND "${CMAKE_MATCH_2}")
   endif()
 endforeach()
 
 # tally_room(NAME [COLD] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … ABSENT a_absent.cpp b_absent.cpp …])
 #
-# One static library per room. Its public headers live in include/<room>/tally/<room>/, private ones
+# One static library per room. Its public headers live in include/tally/<room>/, private ones
 # beside the bodies. A room sees only the public headers of the rooms that src/rooms.txt lets it use, and of
 # those that these use; its VENDOR libraries stay private: a forbidden include does not compile.
 #
@@ -44,7 +50,7 @@ function(tally_room name)
   add_library(tally_${name} STATIC ${ARG_SOURCES} ${twins})
   add_library(tally::${name} ALIAS tally_${name})
   target_include_directories(tally_${name}
-    PUBLIC ${PROJECT_SOURCE_DIR}/include/${name}
+    PUBLIC ${TALLY_INCLUDE_ROOTS}/${name}
     PRIVATE ${PROJECT_SOURCE_DIR}/src/${name})
   list(TRANSFORM TALLY_ROOM_${name}_USES PREPEND tally:: OUTPUT_VARIABLE uses)
   target_link_libraries(tally_${name} PUBLIC ${uses} PRIVATE tally_build_flags ${ARG_VENDOR})

@@ -11,6 +11,7 @@ LIMITED = (".cpp", ".hpp", ".cu", ".cuh", ".py", ".sh", ".cmake", "CMakeLists.tx
 DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)[ \t]*(\w*)", re.MULTILINE)
 # Split so that this file does not breach its own rule.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+WHOLE_TREE = re.compile(r"\$\{(?:PROJECT|CMAKE|TALLY)_SOURCE_DIR\}/include(?!/tally/|\w)")
 MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(work|root|home/\w+|tmp/w)" r"\b")
 
 
@@ -48,6 +49,13 @@ def room_includes(root: Path, house: House) -> Iterator[str]:
                     yield f'{file}:{include.line}: "{include.header}" is no public header; write <tally/room/x.hpp>'
             elif parts[0] == "tally" and parts[1] not in {room, *house.rooms.get(room, ())}:
                 yield f"{file}:{include.line}: <{include.header}> is of a room that {room} may not use"
+
+
+def include_roots(root: Path, house: House) -> Iterator[str]:
+    """No target sees the headers of all rooms: it is given the include root of each room that it uses."""
+    for file, text in texts(root, "cmake", "src", "tests"):
+        for match in WHOLE_TREE.finditer(text) if file.endswith((".cmake", "CMakeLists.txt")) else ():
+            yield f"{file}:{_at(text, match.start())}: {match[0]} holds the headers of all rooms; see TALLY_INCLUDE_ROOTS"
 
 
 def unused_permissions(root: Path, house: House) -> Iterator[str]:
@@ -102,7 +110,7 @@ def dead_files(root: Path, house: House) -> Iterator[str]:
             if not _is_listed(root, path):
                 yield f"{file}: in no CMakeLists.txt of its folder or above"
         elif file.endswith((".hpp", ".cuh")):
-            wanted = "/".join(path.parts[2:]) if path.parts[0] == "include" else path.name
+            wanted = "/".join(path.parts[1:]) if path.parts[0] == "include" else path.name
             if wanted not in included:
                 yield f"{file}: nobody includes it"
 
@@ -186,6 +194,6 @@ def document_tables(root: Path, house: House) -> Iterator[str]:
 
 Check = Callable[[Path, House], Iterator[str]]
 CHECKS: tuple[Check, ...] = (
-    links, room_includes, unused_permissions, vendor_includes, directives, lengths, dead_files, task_names, unfinished,
+    links, room_includes, include_roots, unused_permissions, vendor_includes, directives, lengths, dead_files, task_names, unfinished,
     machine_paths, document_links, document_tables,
 )  # fmt: skip

@@ -64,8 +64,8 @@ def includes(text: str) -> Iterator[Include]:
 
 
 def room_of(file: str) -> str:
-    """"src/exact/sum.cpp" and "include/exact/tally/exact/sum.hpp" are in the room "exact"."""
-    return file.split("/")[1]
+    """"src/exact/sum.cpp" and "include/tally/exact/sum.hpp" are in the room "exact"."""
+    return file.removeprefix("include/").split("/")[1]
 
 
 def sources(root: Path, *folders: str) -> Iterator[tuple[str, str]]:

@@ -41,7 +41,7 @@ def test_the_table_is_read_as_it_is_written() -> None:
         ("end_to_end.test_watch", "tests/end_to_end/test_watch.py", True),
         ("end_to_end.test_watch", "tests/end_to_end/test_weights.py", False),
         ("end_to_end.test_watch", "README.md", False),
-        ("guard.headers_alone", "include/base/tally/base/error.hpp", True),
+        ("guard.headers_alone", "include/tally/base/error.hpp", True),
         ("guard.headers_alone", "src/base/error.cpp", False),
     ],
 )
