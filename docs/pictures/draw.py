@@ -11,12 +11,15 @@ HERE = Path(__file__).resolve().parent
 ROOMS = HERE.parents[1] / "src" / "rooms.txt"
 # From the top floor to the lowest one.
 BANDS = {
-    "the program": ["app"],
-    "runs and results": ["evaluate", "exchange", "compare", "report", "watch"],
-    "what is evaluated": ["tasks", "metrics", "model", "weights", "data", "preprocess", "predictions", "comm"],
+    "commands": ["cli", "inspect", "watch_command"],
+    "a run": ["publish", "setup", "score_sources", "aggregate", "session", "result_folder"],
+    "the loop and results": ["evaluate", "distributed_metrics", "compare", "report", "watch"],
+    "what is evaluated": [
+        "tasks", "metrics", "ordered_metrics", "model", "weights", "data", "preprocess", "predictions", "comm",
+    ],
     "foundation": ["exact", "device", "hdf5", "trace", "plan", "digest", "config", "base"],
 }
-COLOURS = dict(zip(BANDS, ["#fbe3d0", "#fdf3c9", "#dcebd9", "#d8e5f2"], strict=True))
+COLOURS = dict(zip(BANDS, ["#f6d5d5", "#fbe3d0", "#fdf3c9", "#dcebd9", "#d8e5f2"], strict=True))
 
 
 def allowed() -> dict[str, list[str]]:

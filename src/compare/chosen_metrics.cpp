@@ -8,7 +8,7 @@
 namespace tally::compare {
 namespace {
 
-// With their places below 2^31, of which exchange::PreparedCurves takes up to four a score.
+// With their places below 2^31, of which ordered_metrics::LocalCurves takes up to four a score.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
 
 }  // namespace

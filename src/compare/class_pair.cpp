@@ -18,8 +18,8 @@ void fill_targets(std::span<const ClassRow> rows, std::span<std::uint8_t> target
   for (const ClassRow& row : rows) {
     const auto of_row = targets.first(classes);
     const bool counts = !row.ignored && row.finite;
-    std::ranges::fill(of_row, counts ? exchange::kNegative : exchange::kNotCounted);
-    if (counts) of_row[to_size(row.label)] = exchange::kPositive;
+    std::ranges::fill(of_row, counts ? ordered_metrics::kNegative : ordered_metrics::kNotCounted);
+    if (counts) of_row[to_size(row.label)] = ordered_metrics::kPositive;
     targets = targets.subspan(classes);
   }
 }
@@ -44,7 +44,7 @@ std::unique_ptr<OrderedFigures> ClassPair::ordered(Side side) const {
   const metrics::MetricOptions& options = metrics_.options();
   const auto& rows = side == Side::a ? a_ : b_;
   const auto& read = side == Side::a ? scores_.a : scores_.b;
-  const exchange::ScoreRows scores{
+  const ordered_metrics::ScoreRows scores{
       .num_rows = size(),
       .num_classes = options.num_classes,
       .first_index = rows.empty() ? 0 : static_cast<std::int64_t>(rows.front().index),
@@ -54,7 +54,7 @@ std::unique_ptr<OrderedFigures> ClassPair::ordered(Side side) const {
         fill_targets(std::span(rows).subspan(to_size(first), to_size(count)), targets);
       }};
   return curve_figures(options.names, scores, scores_.keys,
-                       {exchange::Targets::multiclass, options.definitions});
+                       {ordered_metrics::Targets::multiclass, options.definitions});
 }
 
 std::int64_t ClassPair::num_ignored() const {

@@ -13,7 +13,7 @@ namespace tally::compare {
 // Where curves are compared: the scores they are made of.
 struct ClassScores {
   ReadProbabilities a, b;
-  exchange::ScoreKeys keys = exchange::ScoreKeys::float32;
+  ordered_metrics::ScoreKeys keys = ordered_metrics::ScoreKeys::float32;
 };
 
 class ClassPair : public PairedSamples {

@@ -63,7 +63,7 @@ metrics::LabelRows part_of(const metrics::LabelFacts& facts, std::int64_t first,
 }  // namespace
 
 LabelPair::LabelPair(metrics::MetricOptions options, metrics::LabelFacts a, metrics::LabelFacts b,
-                     exchange::ScoreKeys keys)
+                     ordered_metrics::ScoreKeys keys)
     : metrics_(std::move(options)), a_(std::move(a)), b_(std::move(b)), keys_(keys) {
   if (a_.targets != b_.targets) {
     throw Error(ErrorKind::internal, "runs of other labels are paired");
@@ -82,7 +82,7 @@ std::unique_ptr<OrderedFigures> LabelPair::ordered(Side side) const {
   if (!metrics_.needs_order()) return nullptr;
   const metrics::MetricOptions& options = metrics_.options();
   const metrics::LabelFacts& facts = side == Side::a ? a_ : b_;
-  const exchange::ScoreRows scores{
+  const ordered_metrics::ScoreRows scores{
       .num_rows = size(),
       .num_classes = is_binary() ? 1 : options.num_classes,
       .first_index = facts.rows.empty() ? 0 : static_cast<std::int64_t>(facts.rows.front().index),
@@ -93,12 +93,12 @@ std::unique_ptr<OrderedFigures> LabelPair::ordered(Side side) const {
         std::ranges::copy(window.targets, targets.begin());
         for (const LabelRow& row : window.rows) {
           const auto of_row = targets.first(window.targets.size() / window.rows.size());
-          if (!row.finite) std::ranges::fill(of_row, exchange::kNotCounted);
+          if (!row.finite) std::ranges::fill(of_row, ordered_metrics::kNotCounted);
           targets = targets.subspan(of_row.size());
         }
       }};
   return curve_figures(options.names, scores, keys_,
-                       {exchange::Targets::labels, options.definitions});
+                       {ordered_metrics::Targets::labels, options.definitions});
 }
 
 std::int64_t LabelPair::num_ignored() const {

@@ -14,7 +14,7 @@ class LabelPair : public PairedSamples {
  public:
   // Facts of the same samples, in the same order.
   LabelPair(metrics::MetricOptions options, metrics::LabelFacts a, metrics::LabelFacts b,
-            exchange::ScoreKeys keys = exchange::ScoreKeys::float32);
+            ordered_metrics::ScoreKeys keys = ordered_metrics::ScoreKeys::float32);
 
   std::int64_t size() const override { return std::ssize(a_.rows); }
   std::uint64_t index_of(std::int64_t sample) const override;
@@ -37,7 +37,7 @@ class LabelPair : public PairedSamples {
 
   metrics::MetricSet metrics_;
   metrics::LabelFacts a_, b_;
-  exchange::ScoreKeys keys_;
+  ordered_metrics::ScoreKeys keys_;
 };
 
 // The reader of the tasks binary and multilabel.

@@ -118,7 +118,7 @@ ReadPair read_label_pair(const SavedRun& a, const SavedRun& b,
   LabelFacts facts_a = facts_of(labels.a, options, loss);
   LabelFacts facts_b = facts_of(labels.b, options, loss);
   require_same_labels(labels, facts_a, facts_b);
-  const auto keys = runs.a.settings.curves.value_or(exchange::ScoreKeys::float32);
+  const auto keys = runs.a.settings.curves.value_or(ordered_metrics::ScoreKeys::float32);
   pair.samples =
       std::make_unique<LabelPair>(std::move(options), std::move(facts_a), std::move(facts_b), keys);
   return pair;

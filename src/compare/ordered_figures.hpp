@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <tally/exchange/curve_metrics.hpp>
-#include <tally/exchange/rank_correlation.hpp>
-#include <tally/exchange/score_rows.hpp>
 #include <tally/metrics/prepared_rows.hpp>
+#include <tally/ordered_metrics/curve_metrics.hpp>
+#include <tally/ordered_metrics/score_rows.hpp>
+#include <tally/ordered_metrics/spearman.hpp>
 
 namespace tally::compare {
 
@@ -29,12 +29,12 @@ class OrderedFigures {
 // Those of `names` that are made of curves. Reads the rows before it returns; null if there are no
 // such names.
 std::unique_ptr<OrderedFigures> curve_figures(const std::vector<std::string>& names,
-                                              const exchange::ScoreRows& rows,
-                                              exchange::ScoreKeys keys,
-                                              const exchange::CurveRules& rules);
+                                              const ordered_metrics::ScoreRows& rows,
+                                              ordered_metrics::ScoreKeys keys,
+                                              const ordered_metrics::CurveRules& rules);
 
 // Spearman's correlation, if it is one of `names`; else null.
 std::unique_ptr<OrderedFigures> rank_figures(const std::vector<std::string>& names,
-                                             const exchange::PairRows& rows);
+                                             const ordered_metrics::PairRows& rows);
 
 }  // namespace tally::compare

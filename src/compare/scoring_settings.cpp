@@ -6,7 +6,7 @@
 #include <tally/base/parse_number.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/exchange/curve_metrics.hpp>
+#include <tally/ordered_metrics/curve_metrics.hpp>
 
 namespace tally::compare {
 namespace {
@@ -41,14 +41,14 @@ auto word_of(const SavedRun& run, std::string_view attribute, const Parse& parse
   }
 }
 
-exchange::ScoreKeys keys_from_name(std::string_view word) {
-  if (word == "exact") return exchange::ScoreKeys::float32;
-  if (word == "bf16") return exchange::ScoreKeys::bfloat16;
+ordered_metrics::ScoreKeys keys_from_name(std::string_view word) {
+  if (word == "exact") return ordered_metrics::ScoreKeys::float32;
+  if (word == "bf16") return ordered_metrics::ScoreKeys::bfloat16;
   throw Error(ErrorKind::usage, format("'{}' is no way to make curves", word));
 }
 
-const char* name(exchange::ScoreKeys keys) {
-  return keys == exchange::ScoreKeys::float32 ? "exact" : "bf16";
+const char* name(ordered_metrics::ScoreKeys keys) {
+  return keys == ordered_metrics::ScoreKeys::float32 ? "exact" : "bf16";
 }
 
 }  // namespace
@@ -111,8 +111,9 @@ std::vector<std::string> notes_on_settings(const TwoRuns& runs,
   const bool has_bins = is_asked([](const std::string& metric) {
     return metric == "ece" || metric.starts_with("calibration_error_");
   });
-  const bool has_curves = is_asked(
-      [&](const std::string& metric) { return !exchange::curve_metric_names({metric}).empty(); });
+  const bool has_curves = is_asked([&](const std::string& metric) {
+    return !ordered_metrics::curve_metric_names({metric}).empty();
+  });
   if (has_bins && a.calibration_bins != b.calibration_bins) {
     notes.push_back(
         format("B was evaluated with {} calibration bins; both are compared with A's {}",

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <tally/exchange/score_rows.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/output_kind.hpp>
+#include <tally/ordered_metrics/score_rows.hpp>
 
 #include "saved_run.hpp"
 
@@ -22,8 +22,8 @@ struct ScoringSettings {
   double label_smoothing = 0;
   bool has_class_weights = false;
   metrics::OutputKind outputs = metrics::OutputKind::logits;
-  double threshold = 0.5;                     // of the tasks binary and multilabel
-  std::optional<exchange::ScoreKeys> curves;  // none in files that do not say it
+  double threshold = 0.5;                            // of the tasks binary and multilabel
+  std::optional<ordered_metrics::ScoreKeys> curves;  // none in files that do not say it
 };
 ScoringSettings scoring_settings(const SavedRun& run);
 

@@ -66,7 +66,7 @@ metrics::PreparedRows ValuePair::prepare(Side side, std::int64_t first, std::int
 }
 
 std::unique_ptr<OrderedFigures> ValuePair::ordered(Side side) const {
-  const exchange::PairRows rows{
+  const ordered_metrics::PairRows rows{
       .num_rows = size(),
       .num_outputs = metrics_.options().num_classes,
       .first_index = values_.indices.empty() ? 0 : values_.indices.front(),

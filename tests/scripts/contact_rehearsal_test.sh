@@ -17,7 +17,7 @@ ln -s "$kernel_tests" "$scratch/build/tests/gpu/gpu_test"
 write_program "$scratch/bin/nvidia-smi" <<<'echo "some GPU, 1, 2"'
 # Of the end-to-end tests a few; ctest runs all of them.
 write_program "$scratch/bin/python" <<<"
-case \$* in *pytest*) exec '$python' \"\$@\" -k 'a_trace or two_ranks' ;; *) exec '$python' \"\$@\" ;; esac"
+case \$* in '-m pytest'*) exec '$python' \"\$@\" -k 'a_trace or two_ranks' ;; *) exec '$python' \"\$@\" ;; esac"
 export PATH=$scratch/bin:$PATH TALLY_PYTHON=$scratch/bin/python TMPDIR=$scratch CUDA_VISIBLE_DEVICES=
 expect_exit 1 "$project/tests/gpu/contact.sh" --build "$scratch/build" --results "$scratch/results" \
   --images 100 --only '32 x 32' machine correct rates

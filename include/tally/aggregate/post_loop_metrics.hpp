@@ -1,0 +1,17 @@
+// Metrics that one count for each sample cannot give: curves, Spearman's correlation, average
+// precision, subgroups and intervals.
+#pragma once
+
+#include <tally/aggregate/global_result.hpp>
+#include <tally/comm/communicator.hpp>
+#include <tally/session/local_result.hpp>
+#include <tally/session/session.hpp>
+
+namespace tally::app {
+
+// Collective. What is computed of kept samples: figures by subgroup, intervals. What it throws must
+// end the MPI job.
+void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
+                         LocalUnits& local, RunFigures& figures);
+
+}  // namespace tally::app

@@ -1,0 +1,44 @@
+// What must vanish when the process is told to die (Ctrl-C, a time limit, a failed peer whose
+// MPI_Abort ends the job): files of a result that is not complete.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace tally {
+
+struct Rename {
+  std::filesystem::path from, to;
+};
+
+// From now on SIGINT and SIGTERM remove these files, undo what was set aside, remove what comes
+// last (folders only if they are empty), and end the process as they would have. Replaces an
+// earlier list; empty lists restore the default.
+void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
+                         const std::vector<std::filesystem::path>& last,
+                         const std::vector<Rename>& renames = {});
+
+// While it lives, a SIGINT or SIGTERM waits for its end: for a few quick steps that belong
+// together.
+class HeldInterrupts {
+ public:
+  HeldInterrupts();
+  ~HeldInterrupts();
+  HeldInterrupts(const HeldInterrupts&) = delete;
+  HeldInterrupts& operator=(const HeldInterrupts&) = delete;
+};
+
+// For the other ranks of such a process: from now on SIGINT and SIGTERM end this one two seconds
+// later, or the launcher does before. Open MPI's mpirun kills all that are left as soon as one of
+// those that it sent SIGTERM is gone, so that they must not go before the rank that cleans up.
+void wait_on_interrupt();
+
+// For a process that can go on later: from now on SIGINT, SIGTERM and SIGUSR1 only ask it to stop,
+// whatever is said above; a second SIGINT or SIGTERM does what they do.
+void stop_on_interrupt();
+bool asked_to_stop();
+
+// Thrown where work ends because somebody asked for that.
+struct StopRequested {};
+
+}  // namespace tally

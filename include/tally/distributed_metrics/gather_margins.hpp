@@ -1,0 +1,16 @@
+// Brings the margins of all questions to rank 0.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/ordered_metrics/answer_thresholds.hpp>
+
+namespace tally::distributed_metrics {
+
+// Collective. Those of all ranks, in rank order, on rank 0; 24 bytes each there.
+std::vector<ordered_metrics::AnswerMargin> gather_margins(
+    const comm::Communicator& comm, std::span<const ordered_metrics::AnswerMargin> local);
+
+}  // namespace tally::distributed_metrics

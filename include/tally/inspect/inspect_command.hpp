@@ -1,0 +1,12 @@
+// The command `tally inspect`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tally::app {
+
+// `tally inspect FILE`: one process, no MPI. Throws Error.
+void run_inspect(const std::vector<std::string>& arguments);
+
+}  // namespace tally::app

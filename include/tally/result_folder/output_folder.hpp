@@ -1,0 +1,85 @@
+// The folder of one result. Rank 0 owns it; a run that does not end well leaves nothing in it, and
+// an earlier result as it was.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/result_folder/folder_lock.hpp>
+#include <tally/result_folder/run_inputs.hpp>
+
+namespace tally::app {
+
+// "tally-<UTC time>-<job or process id>"
+std::string default_output_name();
+
+// Before a result is read, given as its folder or a file in it: if a run was killed when it had
+// moved the report away, the earlier result is brought back. Nothing happens where a report is in
+// its place, another process is at work, the file system has no locks that would say so, or this
+// process may not write.
+void mend_interrupted(const std::filesystem::path& result);
+
+class OutputFolder {
+ public:
+  // Refuses a path that holds a result (unless `overwrite`), files that no run wrote, or that
+  // cannot be a folder; changes nothing there. `trace`: another file of the result, which may lie
+  // elsewhere; empty: none. `inputs` are not to be replaced. Throws Error(output), Error(usage).
+  OutputFolder(std::filesystem::path path, bool overwrite, std::filesystem::path trace = {},
+               std::vector<Input> inputs = {});
+  // Removes what this run left, unless publish() was reached.
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  // Creates the folder and locks it: of two runs that want it, one is refused, with `overwrite`
+  // too. Removes what a killed run left half-written, or, where the file system has no locks,
+  // refuses a folder in which a run began and is not known to have ended. Throws Error(output).
+  void create();
+  // The result is written: `files`, of this folder, lie at their partial_path() and are synced, the
+  // report among them. They take the place of the earlier result, if there is one, and `complete`
+  // is called at the end; what is thrown until then leaves the earlier result as it was. Without
+  // `overwrite` nothing is replaced. Throws Error(output).
+  void publish(const std::vector<std::filesystem::path>& files,
+               const std::function<void()>& complete);
+  // Whether the trace's path is as it was when this run began. Throws Error(output).
+  void check_trace() const;
+  // After publish(): the trace, which lies at its partial_path(), gets its name; with `overwrite`
+  // it takes the place of an earlier trace. Throws Error(output); what is there stays.
+  void publish_trace();
+  // There will be no trace: removes what is written of it.
+  void drop_trace();
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path report() const { return path_ / "report.json"; }
+  std::filesystem::path predictions() const { return path_ / "predictions.h5"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.h5"; }
+  const std::filesystem::path& trace() const { return trace_; }
+  std::filesystem::path events() const { return path_ / "events.jsonl"; }
+
+ private:
+  void check_what_is_there() const;
+  void refuse_earlier() const;
+  void create_folders();
+  void remove_created_folders();
+  std::vector<std::filesystem::path> leftovers() const;
+  void claim_events();
+  // The files of a run that is not complete.
+  std::vector<std::filesystem::path> unfinished_files() const;
+  void sync_created_folders() const;
+  void undo();
+
+  std::filesystem::path path_;
+  bool overwrite_;
+  std::filesystem::path trace_;
+  std::vector<Input> inputs_;
+  bool unfinished_ = false;
+  bool has_begun_ = false;                              // what is kept aside is this run's
+  bool has_events_ = false;                             // of this run's own
+  std::vector<std::filesystem::path> created_folders_;  // innermost first
+  std::optional<FolderLock> lock_;
+};
+
+}  // namespace tally::app

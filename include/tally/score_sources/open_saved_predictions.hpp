@@ -1,0 +1,31 @@
+// `tally score`: opening predictions that were saved, in place of loading a model.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/config/run_config.hpp>
+#include <tally/metrics/output_kind.hpp>
+#include <tally/session/notes.hpp>
+#include <tally/session/opened_files.hpp>
+#include <tally/session/score_source.hpp>
+
+namespace tally::app {
+
+struct SavedPredictionsInput {
+  LoadedModel model;  // names the predictions' file; its predictor passes saved scores on
+  std::unique_ptr<ScoreSource> source;
+  // Where a column of scores stands for the model's output: the data set with it, and its kind.
+  std::unique_ptr<data::DataSet> set;
+  std::optional<metrics::OutputKind> outputs;
+};
+
+// Collective. What --predictions names, for a task of the data set. Throws comm::AgreedFailure.
+SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
+                                             const config::RunConfig& config,
+                                             const std::string& task, const OpenedData& data,
+                                             Notes& notes);
+
+}  // namespace tally::app

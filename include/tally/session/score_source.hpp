@@ -1,0 +1,50 @@
+// Where the scores of a run come from: a model, or predictions that were saved (`tally score`).
+#pragma once
+
+#include <optional>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/evaluate/loop.hpp>
+#include <tally/report/run_report.hpp>
+#include <tally/session/notes.hpp>
+
+namespace tally::app {
+
+struct EvaluationSession;
+struct LocalSamples;
+struct LocalUnits;
+
+class ScoreSource {
+ public:
+  ScoreSource() = default;
+  virtual ~ScoreSource() = default;
+  ScoreSource(const ScoreSource&) = delete;
+  ScoreSource& operator=(const ScoreSource&) = delete;
+
+  // Whether a predictor runs batches of the data set, saved scores being the output of one.
+  virtual bool runs_predictor() const = 0;
+  // Whether it scores units that were saved, so that no sample is read.
+  virtual bool scores_units() const { return false; }
+
+  // Counts and records what this rank's slice scores. Not collective: what it throws must end the
+  // MPI job.
+  virtual LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) = 0;
+
+  // Collective. After the loop: makes units of samples, or matches detections. By default each
+  // sample is a unit. Throws comm::AgreedFailure.
+  virtual LocalUnits complete(const comm::Communicator& comm, const EvaluationSession& session,
+                              LocalSamples samples);
+
+  // Collective. The ids that the predictions and the data set have in common, complete on rank 0;
+  // none where scores have no ids.
+  virtual std::optional<report::IdMatch> match_ids(const comm::Communicator& /*comm*/,
+                                                   const EvaluationSession& /*session*/,
+                                                   Notes& /*notes*/) {
+    return std::nullopt;
+  }
+
+  // Not collective. Throws Error(dataset) if its file was written to since it was opened.
+  virtual void require_unchanged() const {}
+};
+
+}  // namespace tally::app

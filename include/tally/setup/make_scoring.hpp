@@ -1,0 +1,27 @@
+// Makes the task of a run from its settings, its data set and what its model says of itself.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <tally/comm/communicator.hpp>
+#include <tally/config/run_config.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/metrics/output_kind.hpp>
+#include <tally/model/card.hpp>
+#include <tally/session/scoring.hpp>
+
+namespace tally::app {
+
+// --task, else the task of the data set. Throws Error(usage) for one that does not fit the data.
+std::string task_in_force(const std::string& asked, const data::DataSetInfo& info);
+
+// Collective. The task, without its subgroups and the number of its units. `outputs`: what saved
+// scores say that they are. Throws comm::AgreedFailure for metrics and options that the task does
+// not have, and for class weights that cannot be read.
+Scoring make_scoring(const comm::Communicator& comm, const config::RunConfig& config,
+                     std::string task_name, const data::DataSetInfo& info,
+                     std::optional<metrics::OutputKind> outputs,
+                     const std::optional<model::ModelCard>& card);
+
+}  // namespace tally::app

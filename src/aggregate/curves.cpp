@@ -1,0 +1,123 @@
+#include "curves.hpp"
+
+#include <tally/base/task_traits.hpp>
+#include <tally/distributed_metrics/count_curves.hpp>
+#include <tally/distributed_metrics/curve_bootstrap.hpp>
+#include <tally/ordered_metrics/curve_metrics.hpp>
+#include <tally/ordered_metrics/curve_points.hpp>
+#include <tally/session/retained_samples.hpp>
+
+#include "bootstrap.hpp"
+
+namespace tally::app {
+namespace {
+
+ordered_metrics::ScoreKeys keys_of(const EvaluationSession& session) {
+  return session.config.scoring.curves == "bf16" ? ordered_metrics::ScoreKeys::bfloat16
+                                                 : ordered_metrics::ScoreKeys::float32;
+}
+
+ordered_metrics::CurveRules rules_of(const EvaluationSession& session) {
+  const bool one_class_each = is_task(session.scoring.task_name, TaskKind::multiclass);
+  return {one_class_each ? ordered_metrics::Targets::multiclass : ordered_metrics::Targets::labels,
+          metrics::definitions_from_name(session.config.scoring.definitions)};
+}
+
+std::vector<std::string> names_of(const EvaluationSession& session) {
+  return ordered_metrics::curve_metric_names(session.scoring.task->metrics());
+}
+
+ordered_metrics::ScoreRows rows_of(const EvaluationSession& session, const LocalUnits& local) {
+  const evaluate::KeptSamples kept = kept_samples(session, local);
+  return {.num_rows = kept.log.num_rows(),
+          .num_classes = session.scoring.task->num_score_classes(),
+          .first_index = kept.first_index,
+          .read = [kept](std::int64_t first, std::int64_t count, std::span<float> scores,
+                         std::span<std::uint8_t> targets) {
+            predictions::RecordBatch window;
+            evaluate::read_window(kept, first, count, window);
+            kept.task.scores_of(window, scores, targets);
+          }};
+}
+
+}  // namespace
+
+std::vector<ordered_metrics::CurveCounts> count_all_curves(const comm::Communicator& comm,
+                                                           const EvaluationSession& session,
+                                                           const LocalUnits& local) {
+  if (names_of(session).empty()) return {};
+  return distributed_metrics::count_curves(comm, rows_of(session, local), keys_of(session));
+}
+
+std::vector<ordered_metrics::CurveCounts> count_curves_of(const comm::Communicator& comm,
+                                                          const EvaluationSession& session,
+                                                          const LocalUnits& local,
+                                                          const std::vector<std::int32_t>& codes,
+                                                          std::int32_t code) {
+  ordered_metrics::ScoreRows rows = rows_of(session, local);
+  count_only(codes, code, ordered_metrics::kNotCounted, rows);
+  return distributed_metrics::count_curves(comm, rows, keys_of(session));
+}
+
+void add_curve_metrics(const EvaluationSession& session,
+                       const std::vector<ordered_metrics::CurveCounts>& curves,
+                       metrics::Results& results) {
+  if (curves.empty()) return;
+  auto values = ordered_metrics::curve_metrics(curves, names_of(session), rules_of(session));
+  for (auto& value : values) {
+    if (results.scored == 0) value.value.reset();
+    results.metrics.push_back(std::move(value));
+  }
+  // A binary task's figures are the metrics themselves.
+  if (!is_task(session.scoring.task_name, TaskKind::binary))
+    ordered_metrics::add_class_figures(curves, names_of(session), results.per_class);
+}
+
+void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession& session,
+                         const LocalUnits& local,
+                         const std::vector<ordered_metrics::CurveCounts>& whole,
+                         metrics::Results& results) {
+  const auto names = names_of(session);
+  if (names.empty()) return;
+  const distributed_metrics::ReplicateValues figures{
+      std::ssize(names), [&](std::span<const ordered_metrics::CurveCounts> curves,
+                             std::span<std::optional<double>> values) {
+        const auto made =
+            ordered_metrics::replicate_metrics(curves, whole, names, rules_of(session));
+        for (std::size_t i = 0; i < made.size(); ++i) values[i] = made[i].value;
+      }};
+  const distributed_metrics::CurveBootstrap options{
+      .seed = static_cast<std::uint64_t>(session.config.results.seed),
+      .num_replicates = session.config.results.bootstrap_replicas,
+      .keys = keys_of(session)};
+  Replicates replicates;
+  for (const auto& of_replicate :
+       distributed_metrics::bootstrap_curves(comm, rows_of(session, local), options, figures)) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (of_replicate[i]) replicates[names[i]].push_back(*of_replicate[i]);
+    }
+  }
+  add_intervals(session, replicates, results);
+}
+
+std::vector<report::Curve> points_of(const std::vector<ordered_metrics::CurveCounts>& curves) {
+  std::vector<report::Curve> points;
+  for (const ordered_metrics::CurveCounts& counts : curves) {
+    report::Curve& curve = points.emplace_back();
+    for (const auto& point : ordered_metrics::roc_points(counts)) {
+      curve.false_positive_rate.push_back(point.false_positive_rate);
+      curve.true_positive_rate.push_back(point.true_positive_rate);
+      curve.roc_threshold.push_back(point.threshold);
+      curve.roc_includes_threshold.push_back(point.side ==
+                                             ordered_metrics::ThresholdSide::at_least);
+    }
+    for (const auto& point : ordered_metrics::precision_recall_points(counts)) {
+      curve.precision.push_back(point.precision);
+      curve.recall.push_back(point.recall);
+      curve.threshold.push_back(point.threshold);
+    }
+  }
+  return points;
+}
+
+}  // namespace tally::app

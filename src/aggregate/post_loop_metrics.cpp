@@ -1,0 +1,99 @@
+#include <tally/aggregate/post_loop_metrics.hpp>
+
+#include <tally/aggregate/detections.hpp>
+#include <tally/aggregate/questions.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/ordered_metrics/digest_encoding.hpp>
+
+#include "bootstrap.hpp"
+#include "curves.hpp"
+#include "spearman.hpp"
+#include "subgroup_metrics.hpp"
+
+namespace tally::app {
+namespace {
+
+template <class Exchanged>
+void add_to_digest(const std::vector<Exchanged>& exchanged, digest::Sha256& digest) {
+  if (exchanged.empty()) return;
+  ordered_metrics::pass_digest_bytes(
+      exchanged, [&](std::span<const std::byte> bytes) { digest.update(bytes); });
+}
+
+// Which metrics that need an order are wanted.
+struct Ordered {
+  bool curves = false;
+  bool ranks = false;
+};
+
+// Collective. The figures of one dataset of subgroups, on rank 0.
+void add_group(const comm::Communicator& comm, const EvaluationSession& session,
+               const LocalUnits& local, const Subgroups& groups, const Ordered& ordered,
+               RunFigures& figures, digest::Sha256& digest) {
+  const auto codes = group_codes(session, local, groups);
+  const auto states = count_subgroups(comm, session, local, groups, codes);
+  for (const exact::State& state : states) digest.update(state.bytes());
+  report::GroupFigures made;
+  if (comm.is_root()) made = figures_of(session, groups, states);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto code = checked_cast<std::int32_t>(i);
+    if (ordered.curves) {
+      const auto curves = count_curves_of(comm, session, local, codes, code);
+      add_to_digest(curves, digest);
+      if (comm.is_root()) add_curve_metrics(session, curves, made.values[i].results);
+    }
+    if (ordered.ranks) {
+      const auto sums = sum_ranks_of(comm, session, local, codes, code);
+      add_to_digest(sums, digest);
+      if (comm.is_root()) add_rank_metrics(sums, made.values[i].results);
+    }
+  }
+  if (comm.is_root()) figures.groups.push_back(std::move(made));
+}
+
+void remove_intervals(metrics::Results& results) {
+  for (auto& metric : results.metrics) metric.interval.reset();
+  for (auto& figures : results.per_class) {
+    for (auto& figure : figures.figures) figure.interval.reset();
+  }
+}
+
+void remove_intervals(RunFigures& figures) {
+  remove_intervals(figures.results);
+  for (auto& group : figures.groups) {
+    for (auto& value : group.values) remove_intervals(value.results);
+  }
+}
+
+}  // namespace
+
+void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
+                         LocalUnits& local, RunFigures& figures) {
+  digest::Sha256 digest;
+  digest.update(local.state.bytes());
+  const auto curves = count_all_curves(comm, session, local);
+  const auto rank_sums = sum_all_ranks(comm, session, local);
+  add_to_digest(curves, digest);
+  add_to_digest(rank_sums, digest);
+  if (comm.is_root()) {
+    add_curve_metrics(session, curves, figures.results);
+    add_rank_metrics(rank_sums, figures.results);
+    figures.curves = points_of(curves);
+  }
+  add_best_answers(comm, session, local, figures.results, digest);
+  add_average_precisions(comm, session, local, figures.results, digest);
+  const Ordered ordered{!curves.empty(), !rank_sums.empty()};
+  for (const Subgroups& groups : session.scoring.subgroups) {
+    add_group(comm, session, local, groups, ordered, figures, digest);
+  }
+  figures.state_digest = digest.hex();
+  if (session.config.results.intervals == "bootstrap") {
+    add_bootstrap(comm, session, local, figures.results);
+    add_curve_intervals(comm, session, local, curves, figures.results);
+    add_rank_intervals(comm, session, local, figures.results);
+  }
+  if (session.config.results.intervals == "off") remove_intervals(figures);
+}
+
+}  // namespace tally::app

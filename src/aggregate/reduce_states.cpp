@@ -1,0 +1,46 @@
+#include "reduce_states.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <tally/comm/checked_sum.hpp>
+
+namespace tally::app {
+namespace {
+
+// As one sum: thousands of small ones would take as many round trips.
+void sum_together(comm::Reducer& reducer, std::vector<exact::State>& states) {
+  std::vector<std::int64_t> all;
+  for (const exact::State& state : states) {
+    all.insert(all.end(), state.values().begin(), state.values().end());
+  }
+  reducer.sum(all);
+  auto summed = all.begin();
+  for (exact::State& state : states) {
+    const auto values = state.values();
+    std::copy_n(summed, values.size(), values.begin());
+    summed += std::ssize(values);
+  }
+}
+
+}  // namespace
+
+void reduce(const comm::Communicator& comm, const EvaluationSession& session, exact::State& state) {
+  if (session.config.execution.check_reduction) {
+    comm::sum_checked(*session.reducer, comm, state);
+  } else {
+    session.reducer->sum(state.values());
+  }
+}
+
+void reduce_all(const comm::Communicator& comm, const EvaluationSession& session,
+                std::vector<exact::State>& states) {
+  if (session.config.execution.check_reduction) {
+    for (exact::State& state : states) comm::sum_checked(*session.reducer, comm, state);
+  } else {
+    sum_together(*session.reducer, states);
+  }
+  for (exact::State& state : states) state.canonicalise();
+}
+
+}  // namespace tally::app

@@ -1,0 +1,95 @@
+#include <tally/aggregate/unit_aggregation.hpp>
+
+#include <tally/aggregate/choice_units.hpp>
+#include <tally/aggregate/document_units.hpp>
+#include <tally/aggregate/questions.hpp>
+#include <tally/aggregate/unit_aggregator.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/data/read_column.hpp>
+#include <tally/session/session.hpp>
+
+namespace tally::app {
+namespace {
+
+// Collective. Of each rank some bytes, on every rank.
+std::vector<std::vector<std::byte>> gather_heads(const comm::Communicator& comm,
+                                                 const std::vector<std::byte>& local) {
+  const auto counts = comm.all_gather(std::ssize(local));
+  std::int64_t total = 0;
+  for (const std::int64_t count : counts) total += count;
+  std::vector<std::byte> all(to_size(total));
+  comm.all_gather_rows(local, 1, counts, all);
+  std::vector<std::vector<std::byte>> heads;
+  auto begin = all.begin();
+  for (const std::int64_t count : counts) {
+    heads.emplace_back(begin, begin + count);
+    begin += count;
+  }
+  return heads;
+}
+
+template <class Maker>
+LocalUnits join(const comm::Communicator& comm, const EvaluationSession& session,
+                LocalSamples& samples) {
+  const auto& task = *session.scoring.task;
+  std::optional<LocalUnits> units;
+  std::optional<UnitJoin<Maker>> joined;
+  std::vector<std::byte> head;
+  comm::agree_on(comm, [&] {
+    units = units_of(samples, empty_log(session, task.columns()),
+                     empty_log(session, task.kept_columns()));
+    joined.emplace(session, samples, *units);
+    joined->take_samples();
+    head = joined->head();
+  });
+  const auto heads = gather_heads(comm, head);
+  comm::agree_on(comm, [&] { joined->finish(heads); });
+  return std::move(*units);
+}
+
+// By what the units are.
+struct Joiner {
+  const comm::Communicator& comm;
+  const EvaluationSession& session;
+  LocalSamples& samples;
+
+  LocalUnits operator()(std::monostate) const { return LocalUnits(std::move(samples)); }
+  LocalUnits operator()(const tasks::AnswerTask*) const {
+    return join<Questions>(comm, session, samples);
+  }
+  LocalUnits operator()(const tasks::DocumentTask*) const {
+    return join<Documents>(comm, session, samples);
+  }
+  LocalUnits operator()(const tasks::ChoiceTask*) const {
+    return join<ChoiceQuestions>(comm, session, samples);
+  }
+};
+
+}  // namespace
+
+std::int64_t unit_of(const EvaluationSession& session, std::int64_t sample) {
+  auto& set = *session.data.set;
+  return data::read_column<std::int64_t>(set, set.info().target("unit"), sample, 1).front();
+}
+
+std::int64_t cut_unit(const EvaluationSession& session) {
+  const std::int64_t evaluated = session.plan.grid->num_samples();
+  if (evaluated == session.data.set->info().num_samples) return -1;
+  const std::int64_t last = unit_of(session, evaluated - 1);
+  return unit_of(session, evaluated) == last ? last : -1;
+}
+
+std::int64_t count_units(const EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  if (info.num_units == 0 || scores_units(session)) return num_samples(session);
+  return num_samples(session) == info.num_samples ? info.num_units
+                                                  : unit_of(session, num_samples(session) - 1) + 1;
+}
+
+LocalUnits join_units(const comm::Communicator& comm, const EvaluationSession& session,
+                      LocalSamples samples) {
+  return std::visit(Joiner{comm, session, samples}, session.scoring.task->units());
+}
+
+}  // namespace tally::app

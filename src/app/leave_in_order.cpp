@@ -1,9 +1,0 @@
-#include <cstdlib>
-
-#include "leave.hpp"
-
-namespace tally::app {
-
-void leave(int code) { std::exit(code); }
-
-}  // namespace tally::app

@@ -1,0 +1,123 @@
+#include <tally/base/interrupt.hpp>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tally {
+namespace {
+
+struct Doomed {
+  std::vector<std::string> files, last;
+  std::vector<std::pair<std::string, std::string>> renames;  // from, to
+};
+
+// A signal handler can reach nothing but static storage. It reads the list and calls only
+// async-signal-safe functions; the list is complete before its address is published.
+std::atomic<const Doomed*> doomed = nullptr;
+static_assert(std::atomic<const Doomed*>::is_always_lock_free);
+
+// More than the second that Open MPI's mpirun leaves between SIGTERM and SIGKILL.
+constexpr int kPatienceMs = 2000;
+
+constexpr std::string_view kLine = "tally: interrupted; the incomplete result was removed\n";
+
+std::atomic<bool> is_held = false;
+std::atomic<int> came_while_held = 0;
+std::atomic<bool> is_dying = false;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void die_of(int signal_number) {
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
+extern "C" void remove_and_die(int signal_number) {
+  if (is_held.load()) {
+    came_while_held.store(signal_number);
+    return;
+  }
+  if (is_dying.exchange(true)) return;  // the first signal removes, on whatever thread
+  if (const Doomed* list = doomed.load()) {
+    for (const auto& file : list->files) ::unlink(file.c_str());
+    for (const auto& [from, to] : list->renames) ::rename(from.c_str(), to.c_str());
+    for (const auto& path : list->last) {
+      if (::rmdir(path.c_str()) != 0) ::unlink(path.c_str());
+    }
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+  }
+  die_of(signal_number);
+}
+
+extern "C" void wait_and_die(int signal_number) {
+  ::poll(nullptr, 0, kPatienceMs);
+  die_of(signal_number);
+}
+
+std::atomic<bool> stop_asked = false;
+// What SIGINT and SIGTERM do where they do not ask to stop, or do so a second time.
+std::atomic<void (*)(int)> last_resort = SIG_DFL;
+bool only_asks = false;
+
+extern "C" void ask_to_stop(int signal_number) {
+  if (!stop_asked.exchange(true) || signal_number == SIGUSR1) return;
+  void (*const handler)(int) = last_resort.load();
+  handler == SIG_DFL ? die_of(signal_number) : handler(signal_number);
+}
+
+void handle_interrupts(void (*handler)(int)) {
+  last_resort.store(handler);
+  if (only_asks) return;
+  for (const int signal_number : {SIGINT, SIGTERM}) std::signal(signal_number, handler);
+}
+
+}  // namespace
+
+void remove_on_interrupt(const std::vector<std::filesystem::path>& files,
+                         const std::vector<std::filesystem::path>& last,
+                         const std::vector<Rename>& renames) {
+  auto list = std::make_unique<Doomed>();
+  for (const auto& file : files) list->files.push_back(file.string());
+  for (const auto& path : last) list->last.push_back(path.string());
+  for (const auto& [from, to] : renames) list->renames.emplace_back(from.string(), to.string());
+  const bool any = !files.empty() || !last.empty();
+  // The lists before are kept for a while: a handler on another thread may be reading one.
+  constexpr std::size_t kKept = 8;
+  static std::deque<std::unique_ptr<const Doomed>> lists;
+  lists.push_back(std::move(list));
+  doomed.store(any ? lists.back().get() : nullptr);
+  if (lists.size() > kKept) lists.pop_front();
+  handle_interrupts(any || is_held.load() ? remove_and_die : SIG_DFL);
+}
+
+HeldInterrupts::HeldInterrupts() {
+  is_held.store(true);
+  handle_interrupts(remove_and_die);
+}
+
+HeldInterrupts::~HeldInterrupts() {
+  is_held.store(false);
+  if (const int signal_number = came_while_held.exchange(0)) remove_and_die(signal_number);
+  if (doomed.load() == nullptr) handle_interrupts(SIG_DFL);
+}
+
+void stop_on_interrupt() {
+  only_asks = true;
+  for (const int signal_number : {SIGINT, SIGTERM, SIGUSR1}) {
+    std::signal(signal_number, ask_to_stop);
+  }
+}
+
+bool asked_to_stop() { return stop_asked.load(); }
+
+void wait_on_interrupt() { handle_interrupts(wait_and_die); }
+
+}  // namespace tally

@@ -1,0 +1,32 @@
+// The subcommands of the program and how they are started.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tally/comm/communicator.hpp>
+
+namespace tally::app {
+
+// Everything main() does: answers --help and --version, runs the subcommand, decides how the
+// process ends. Returns the exit code.
+int run_command(const std::vector<std::string>& arguments, int& argc, char**& argv);
+
+enum class EvaluateMode { evaluate, check, score };
+// Collective. `tally evaluate`, `tally check` and `tally score`: the exit code. Throws
+// comm::AgreedFailure after a failure that all ranks agreed on; anything else that leaves it must
+// end the MPI job.
+int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
+                 const std::vector<std::string>& arguments);
+
+// `tally compare DIR_A DIR_B`: one process, no MPI. Throws Error.
+void run_compare(const std::vector<std::string>& arguments);
+
+std::string general_help();
+std::string version_text();
+// Error(usage) for an unknown command.
+std::string command_help(std::string_view command);
+[[noreturn]] void refuse_command(std::string_view command);
+
+}  // namespace tally::app

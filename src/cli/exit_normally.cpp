@@ -1,0 +1,9 @@
+#include <cstdlib>
+
+#include "exit_process.hpp"
+
+namespace tally::app {
+
+void leave(int code) { std::exit(code); }
+
+}  // namespace tally::app

@@ -1,0 +1,14 @@
+// tally: exact, MPI-native distributed evaluation of trained models.
+#include <string>
+#include <vector>
+
+#include <tally/base/allocator.hpp>
+
+#include "commands.hpp"
+#include "exit_process.hpp"
+
+int main(int argc, char** argv) {
+  tally::keep_freed_memory();
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  tally::app::leave(tally::app::run_command(arguments, argc, argv));
+}

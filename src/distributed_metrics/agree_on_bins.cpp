@@ -1,0 +1,49 @@
+#include "agree_on_bins.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/comm/share_in_turn.hpp>
+#include <tally/ordered_metrics/distinct_keys.hpp>
+
+namespace tally::distributed_metrics {
+namespace {
+
+constexpr std::int64_t kShareBytes = std::int64_t{64} << 20;  // at a time, from all ranks together
+
+}  // namespace
+
+ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
+                                             const ordered_metrics::ScoreRows& rows,
+                                             ordered_metrics::ScoreKeys keys) {
+  comm::agree_same(comm, ErrorKind::internal, "the number of classes of a curve",
+                   format("{}", rows.num_classes));
+  ordered_metrics::DistinctKeys all;
+  std::vector<std::uint64_t> mine;
+  comm::agree_on(comm, [&] {
+    ordered_metrics::collect_positives(rows, keys, all);
+    const auto found = all.sorted();
+    mine.assign(found.begin(), found.end());
+  });
+  comm::share_in_turn(comm, std::as_bytes(std::span(mine)), sizeof(std::uint64_t), kShareBytes,
+                      [&](std::int64_t rank, std::span<const std::byte> rows_of_rank) {
+                        if (rank == comm.rank()) return;
+                        std::uint64_t key = 0;
+                        for (; !rows_of_rank.empty();
+                             rows_of_rank = rows_of_rank.subspan(sizeof key)) {
+                          std::memcpy(&key, rows_of_rank.data(), sizeof key);
+                          all.add(key);
+                        }
+                      });
+  std::optional<ordered_metrics::ThresholdBins> slots;
+  comm::agree_on(comm, [&] { slots.emplace(all.sorted(), rows.num_classes); });
+  return *std::move(slots);
+}
+
+}  // namespace tally::distributed_metrics

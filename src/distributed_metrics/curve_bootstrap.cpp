@@ -1,0 +1,102 @@
+#include <tally/distributed_metrics/curve_bootstrap.hpp>
+
+#include <bit>
+
+#include <tally/comm/agree.hpp>
+#include <tally/ordered_metrics/threshold_bins.hpp>
+
+#include "agree_on_bins.hpp"
+#include "replicate_counts.hpp"
+
+namespace tally::distributed_metrics {
+namespace {
+
+// Figures of all replicates as integers: one rank writes an entry, the others leave it 0, so that
+// adding them up shares them.
+class SharedFigures {
+ public:
+  SharedFigures(std::int64_t num_replicates, std::int64_t num_figures)
+      : num_figures_(to_size(num_figures)),
+        values_(to_size(num_replicates) * num_figures_ * kWords) {}
+
+  void set(std::int64_t replicate, std::span<const std::optional<double>> figures) {
+    std::size_t next = to_size(replicate) * num_figures_ * kWords;
+    for (const auto& figure : figures) {
+      values_[next++] = figure ? 1 : 0;
+      values_[next++] = std::bit_cast<std::int64_t>(figure.value_or(0.0));
+    }
+  }
+  std::span<std::int64_t> values() { return values_; }
+  std::vector<std::optional<double>> get(std::int64_t replicate) const {
+    std::vector<std::optional<double>> figures(num_figures_);
+    std::size_t next = to_size(replicate) * num_figures_ * kWords;
+    for (auto& figure : figures) {
+      if (values_[next] != 0) figure = std::bit_cast<double>(values_[next + 1]);
+      next += kWords;
+    }
+    return figures;
+  }
+
+ private:
+  static constexpr std::size_t kWords = 2;  // whether it is defined, its bits
+  std::size_t num_figures_;
+  std::vector<std::int64_t> values_;
+};
+
+// Which replicates of a batch are this rank's to compute.
+struct Turns {
+  std::int64_t first_replicate;
+  std::int64_t num_replicates;
+  std::int64_t rank;
+  std::int64_t world_size;
+};
+
+void compute_figures(const Turns& turns, std::span<const std::int64_t> batch,
+                     const ordered_metrics::ThresholdBins& slots, const ReplicateValues& figures,
+                     SharedFigures& shared) {
+  const auto num_slots = to_size(slots.num_slots());
+  std::vector<ordered_metrics::CurveCounts> curves;
+  for (std::int64_t i = turns.rank; i < turns.num_replicates; i += turns.world_size) {
+    std::vector<std::optional<double>> found(to_size(figures.num_figures));
+    slots.fill(batch.subspan(to_size(i) * num_slots, num_slots), curves);
+    figures.compute(curves, found);
+    shared.set(turns.first_replicate + i, found);
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<std::optional<double>>> bootstrap_curves(
+    const comm::Communicator& comm, const ordered_metrics::ScoreRows& rows,
+    const CurveBootstrap& options, const ReplicateValues& figures) {
+  const ordered_metrics::ThresholdBins slots = agree_on_bins(comm, rows, options.keys);
+  const std::int64_t num_slots = slots.num_slots();
+  const std::int64_t per_batch = std::max<std::int64_t>(
+      1, options.max_batch_bytes / (num_slots * std::int64_t{sizeof(std::int64_t)}));
+  std::optional<ReplicateCounts> replicates;
+  std::optional<SharedFigures> shared;
+  std::vector<std::int64_t> counts;
+  comm::agree_on(comm, [&] {
+    replicates.emplace(rows, options, slots);
+    shared.emplace(options.num_replicates, figures.num_figures);
+    counts.resize(to_size(std::min(per_batch, options.num_replicates) * num_slots));
+  });
+  for (std::int64_t first = 0; first < options.num_replicates; first += per_batch) {
+    const std::int64_t num = std::min(per_batch, options.num_replicates - first);
+    const auto batch = std::span(counts).first(to_size(num * num_slots));
+    comm::agree_on(comm, [&] { replicates->count(first, batch); });
+    comm.sum_in_place(batch);
+    comm::agree_on(comm, [&] {
+      const Turns turns{first, num, comm.rank(), comm.world_size()};
+      compute_figures(turns, batch, slots, figures, *shared);
+    });
+  }
+  comm.sum_in_place(shared->values());
+  std::vector<std::vector<std::optional<double>>> all;
+  comm::agree_on(comm, [&] {
+    for (std::int64_t r = 0; r < options.num_replicates; ++r) all.push_back(shared->get(r));
+  });
+  return all;
+}
+
+}  // namespace tally::distributed_metrics

@@ -1,0 +1,188 @@
+#include <tally/inspect/inspect_command.hpp>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/interrupt.hpp>
+#include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/config/inspect_options.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/data/describe.hpp>
+#include <tally/hdf5/reader.hpp>
+#include <tally/hdf5/signature.hpp>
+#include <tally/model/predictor.hpp>
+#include <tally/predictions/describe.hpp>
+#include <tally/report/progress.hpp>
+#include <tally/report/run_report.hpp>
+#include <tally/result_folder/output_folder.hpp>
+#include <tally/result_folder/trace_path.hpp>
+#include <tally/weights/checkpoint.hpp>
+#include <tally/weights/checkpoint_files.hpp>
+#include <tally/weights/file_kind.hpp>
+
+#include "convert_weights.hpp"
+#include "inspect_samples.hpp"
+
+namespace tally::app {
+namespace {
+
+// Files may be larger than memory: only the begin is looked at here.
+std::string begin_of(const std::string& path) {
+  constexpr std::size_t kLooked = 4096;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};  // a pipe would block
+  std::string begin(kLooked, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), std::ssize(begin));
+  begin.resize(to_size(file.gcount()));
+  return begin;
+}
+
+// Models and weights begin with bytes that no text has.
+void refuse_text(const std::string& file) {
+  const std::string begin = begin_of(file);
+  const auto is_binary = [](unsigned char c) { return c < ' ' && (c < '\t' || c > '\r'); };
+  if (begin.empty() || std::ranges::any_of(begin, is_binary)) return;
+  if (report::are_events(begin)) {
+    throw Error(ErrorKind::usage,
+                format("'{}' holds the events of a run, a line of JSON each", printable(file)),
+                "The run's figures are in the report.json beside it.");
+  }
+  throw Error(ErrorKind::usage, format("'{}' is a text, none that tally knows", printable(file)),
+              "Name a data set, a model, weights, or a file or the folder of a result.");
+}
+
+using Lines = std::vector<std::string>;
+
+void print(const Lines& lines) {
+  for (const auto& line : lines) std::fputs((line + "\n").c_str(), stdout);
+}
+
+// Each line on one of the terminal; elsewhere, whole ones.
+void print_cut(Lines lines) {
+  winsize size{};
+  const bool is_terminal = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  for (std::string& line : lines) {
+    if (!is_terminal) break;
+    const std::string whole = format("{:.{}}", line, int{size.ws_col});
+    if (whole != line) line = format("{:.{}}…", line, size.ws_col - 1);
+  }
+  print(lines);
+}
+
+void inspect_data_set(const config::InspectConfig& options) {
+  data::DataSet data_set(options.file);
+  Lines lines = data::describe(data_set);
+  if (options.verify) lines.push_back(data::verify(data_set));
+  print(lines);
+}
+
+Lines describe_result(const std::string& file) {
+  const hdf5::Reader reader(file);
+  if (reader.has_attribute("/", "tally_predictions")) return predictions::describe(file);
+  if (reader.has_attribute("/", "tally_metrics")) return report::describe_metrics_file(file);
+  return {};
+}
+
+std::filesystem::path report_in(const std::string& folder) {
+  return std::filesystem::path(folder) / "report.json";
+}
+
+Lines describe_folder(const std::string& folder) {
+  std::error_code ignored;
+  if (std::filesystem::exists(report_in(folder), ignored)) {
+    return report::describe_report(report_in(folder));
+  }
+  if (std::filesystem::exists(std::filesystem::path(folder) / "leaderboard.csv", ignored)) {
+    throw Error(ErrorKind::usage, format("'{}' is the folder of a watch", printable(folder)),
+                "Its table is leaderboard.csv, and each result has a folder in results/.");
+  }
+  throw Error(ErrorKind::usage,
+              format("'{}' is a folder without a report.json or weights", printable(folder)),
+              "Name a file, or the folder of a result or of a checkpoint.");
+}
+
+Lines describe_json(const std::string& file) {
+  if (!is_trace(file)) return report::describe_report(file);
+  return {
+      format("'{}' is the trace of a run: open it in https://ui.perfetto.dev", printable(file))};
+}
+
+// The predictions of a result's folder, or the file itself. Error(usage) for anything else.
+std::string predictions_in(const std::string& given) {
+  std::error_code ignored;
+  const auto file = std::filesystem::path(given) / "predictions.h5";
+  if (std::filesystem::exists(file, ignored)) return file;
+  const bool exists = std::filesystem::exists(given, ignored);
+  if (hdf5::is_hdf5_file(given) && hdf5::Reader(given).has_attribute("/", "tally_predictions"))
+    return given;
+  throw Error(ErrorKind::usage,
+              exists
+                  ? format("'{}' holds no predictions, whose rows could be shown", printable(given))
+                  : format("'{}' does not exist", printable(given)),
+              "Give a predictions.h5, or the folder of a result that has one.");
+}
+
+bool holds_weights(const std::string& file) {
+  using weights::FileKind;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    return !std::filesystem::exists(report_in(file), ignored) &&
+           !weights::checkpoint_files(file).empty();
+  }
+  if (file.ends_with(".json")) return !weights::checkpoint_files(file).empty();  // an index
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  const auto kind = weights::probe(weights::FileSource(file));
+  return kind == FileKind::state_dict || kind == FileKind::legacy_checkpoint ||
+         kind == FileKind::safetensors;
+}
+
+// Of every kind of file but a data set; empty for what may be one.
+Lines describe(const config::InspectConfig& options) {
+  const std::string& file = options.file;
+  if (!options.weights_key.empty() || holds_weights(file)) {
+    return weights::describe(weights::open_checkpoint(file, options.weights_key));
+  }
+  if (hdf5::is_hdf5_file(file)) return describe_result(file);
+  if (std::error_code ignored; std::filesystem::is_directory(file, ignored)) {
+    return describe_folder(file);
+  }
+  if (file.ends_with(".json")) return describe_json(file);
+  refuse_text(file);
+  const auto bytes = read_file(file, ErrorKind::usage, "file");
+  return model::describe_model({file, bytes});
+}
+
+}  // namespace
+
+void run_inspect(const std::vector<std::string>& arguments) {
+  const auto options = config::parse_inspect_options(arguments);
+  mend_interrupted(options.file);
+  if (options.shows_samples()) {
+    return print_cut(inspect_samples(predictions_in(options.file), options.samples));
+  }
+  if (const std::string& copy = options.add_checksums; !copy.empty()) {
+    remove_on_interrupt({partial_path(copy)}, {});
+    data::add_checksums(options.file, copy);
+    log::note(format("'{}' is a copy of '{}' with checksums", copy, options.file));
+    return;
+  }
+  if (!options.to_safetensors.empty()) return write_as_safetensors(options);
+  const Lines lines = describe(options);
+  if (lines.empty()) return inspect_data_set(options);
+  if (options.verify) {
+    throw Error(ErrorKind::usage, format("--verify is for data sets, '{}' is none", options.file));
+  }
+  print(lines);
+}
+
+}  // namespace tally::app

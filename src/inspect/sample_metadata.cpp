@@ -1,0 +1,158 @@
+#include "sample_metadata.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/data/choices.hpp>
+#include <tally/data/groups.hpp>
+#include <tally/data/objects.hpp>
+#include <tally/data/ragged.hpp>
+#include <tally/data/read_column.hpp>
+
+namespace tally::app {
+namespace {
+
+constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 20;
+
+std::int64_t num_units(const data::DataSetInfo& info) {
+  return info.num_units > 0 ? info.num_units : info.num_samples;
+}
+
+[[noreturn]] void refuse(const data::DataSetInfo& info, std::string_view what) {
+  throw Error(ErrorKind::dataset, format("data set '{}' {}", printable(info.path.string()), what),
+              "The data set or the predictions file is damaged.");
+}
+
+// Of each unit, where several samples make one.
+std::vector<std::int64_t> first_samples(data::DataSet& data_set) {
+  const auto& info = data_set.info();
+  std::vector<std::int64_t> samples;
+  std::int64_t last = -1;
+  for (std::int64_t first = 0; first < info.num_samples; first += kRowsAtOnce) {
+    const std::int64_t count = std::min(kRowsAtOnce, info.num_samples - first);
+    const auto units = data::read_column<std::int64_t>(data_set, info.target("unit"), first, count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (std::exchange(last, units[to_size(i)]) == units[to_size(i)]) continue;
+      samples.push_back(first + i);
+    }
+  }
+  if (std::ssize(samples) != info.num_units) refuse(info, "has units without samples");
+  return samples;
+}
+
+// By bisection, as /targets/unit does not descend; for a few units.
+std::int64_t first_sample(data::DataSet& data_set, std::int64_t unit) {
+  const auto& info = data_set.info();
+  std::int64_t begin = 0, end = info.num_samples;
+  while (begin < end) {
+    const std::int64_t middle = begin + (end - begin) / 2;
+    const bool is_before =
+        data::read_column<std::int64_t>(data_set, info.target("unit"), middle, 1)[0] < unit;
+    (is_before ? begin : end) = is_before ? middle + 1 : middle;
+  }
+  if (begin == info.num_samples) refuse(info, format("has no sample of unit {}", unit));
+  return begin;
+}
+
+bool has_table(const data::DataSetInfo& info, std::string_view path) {
+  return std::ranges::find(info.tables, path, &data::ColumnInfo::path) != info.tables.end();
+}
+
+std::string joined(const data::RaggedRows& texts) {
+  std::string all;
+  for (std::int64_t i = 0; i < texts.num_rows(); ++i) {
+    all += (i == 0 ? "" : " | ") + printable(texts.text(i));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::int64_t SampleFacts::sample_of(std::int64_t unit) {
+  const std::int64_t units = num_units(info());
+  if (unit < 0 || unit >= units) refuse(info(), format("has no unit {}: it has {}", unit, units));
+  if (info().num_units == 0) return unit;
+  return first_samples_.empty() ? first_sample(data_set_, unit) : first_samples_[to_size(unit)];
+}
+
+std::string SampleFacts::gold_answers(std::int64_t question) {
+  const auto first =
+      data::read_column<std::int64_t>(data_set_, info().table("/units/first_answer"), question, 2);
+  const auto answers =
+      data::read_ragged(data_set_, "/answers/text", first[0], std::max(first[1] - first[0], {}));
+  return answers.num_rows() == 0 ? "(none)" : joined(answers);
+}
+
+void SampleFacts::add_objects(std::int64_t image, std::vector<predictions::Fact>& facts) {
+  const auto objects = data::read_objects(data_set_, image, 1);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < objects.box.size(); ++i) {
+    const auto& names = info().class_names;
+    const std::int32_t label = objects.label[i];
+    const data::Box& box = objects.box[i];
+    texts.push_back(format("{}{} [{:.6g}, {:.6g}, {:.6g}, {:.6g}]",
+                           names.empty() ? format("{}", label) : printable(names[to_size(label)]),
+                           objects.crowd[i] != 0 ? " (crowd)" : "", box.x, box.y, box.width,
+                           box.height));
+  }
+  const auto id = data::read_images(data_set_, image, 1).id[0];
+  facts.push_back({"image", format("{}", id), true});
+  facts.push_back(
+      {"objects", texts.empty() ? "(none)" : format("{}", fmt::join(texts, " | ")), true});
+}
+
+std::string SampleFacts::choices(std::int64_t question) {
+  const auto places = data::read_choices(data_set_, question, 1).first_choice;
+  return joined(data::read_ragged(data_set_, "/choices/text", places[0], places[1] - places[0]));
+}
+
+std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
+  std::vector<predictions::Fact> facts;
+  const std::int64_t sample = sample_of(index);
+  for (const auto& group : info().groups) {
+    const auto value = data::read_column<std::int32_t>(data_set_, group, sample, 1);
+    facts.push_back({printable(group.name), format("{}", value[0])});
+  }
+  if (has_table(info(), "/objects/box")) add_objects(index, facts);
+  if (has_table(info(), "/units/question/values")) {
+    const auto question = data::read_ragged(data_set_, "/units/question", index, 1);
+    facts.push_back({"question", printable(question.text(0)), true});
+  }
+  if (has_table(info(), "/answers/text/values")) {
+    facts.push_back({"gold answers", gold_answers(index), true});
+  }
+  if (has_table(info(), "/choices/text/values")) {
+    facts.push_back({"choices", choices(index), true});
+  }
+  return facts;
+}
+
+std::vector<std::int32_t> SampleFacts::values_of(const data::ColumnInfo& group) {
+  return data::group_values(data_set_, group, 0, info().num_samples);
+}
+
+void SampleFacts::keep_group(const data::ColumnInfo& group, std::int32_t value,
+                             std::span<const std::int64_t> units, std::span<std::uint8_t> keep) {
+  if (info().num_units > 0 && first_samples_.empty()) first_samples_ = first_samples(data_set_);
+  for (std::size_t i = 0; i < units.size();) {
+    const std::int64_t first = sample_of(units[i]);
+    std::size_t end = i + 1;
+    while (end < units.size() && sample_of(units[end]) >= first &&
+           sample_of(units[end]) - first < kRowsAtOnce) {
+      ++end;
+    }
+    const std::int64_t count = sample_of(units[end - 1]) - first + 1;
+    const auto values = data::read_column<std::int32_t>(data_set_, group, first, count);
+    for (; i < end; ++i) {
+      const std::int64_t place = sample_of(units[i]) - first;
+      if (place < 0 || place >= count) refuse(info(), "does not have the units in their order");
+      if (values[to_size(place)] != value) keep[i] = 0;
+    }
+  }
+}
+
+}  // namespace tally::app

@@ -1,0 +1,166 @@
+#include <tally/ordered_metrics/curve_metrics.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <tally/base/error.hpp>
+#include <tally/metrics/names.hpp>
+#include <tally/ordered_metrics/curve_values.hpp>
+
+namespace tally::ordered_metrics {
+namespace {
+
+using Value = std::optional<double>;
+using Curves = std::span<const CurveCounts>;
+
+struct Figure {
+  Value value;
+  std::optional<metrics::Threshold> threshold = std::nullopt;
+};
+
+Figure at_threshold(const std::optional<OperatingPoint>& point) {
+  if (!point) return {std::nullopt, metrics::Threshold{}};
+  return {point->value, metrics::Threshold{point->threshold}};
+}
+
+struct OfOneCurve {
+  std::string_view form;
+  CurveFigure figure;
+  // `number` stands in the name; 1 where there is none.
+  Figure (*of)(const CurveCounts& curve, double number);
+};
+constexpr OfOneCurve kAuroc{"auroc", CurveFigure::auroc,
+                            [](const CurveCounts& curve, double) { return Figure{auroc(curve)}; }};
+constexpr OfOneCurve kPartialAuroc{
+    "auroc_max_fpr_<x>", CurveFigure::auroc,
+    [](const CurveCounts& curve, double rate) { return Figure{partial_auroc(curve, rate)}; }};
+constexpr OfOneCurve kAveragePrecision{
+    "average_precision", CurveFigure::average_precision,
+    [](const CurveCounts& curve, double) { return Figure{average_precision(curve)}; }};
+constexpr OfOneCurve kPrecisionAtRecall{"precision_at_recall_<x>", CurveFigure::operating_point,
+                                        [](const CurveCounts& curve, double recall) {
+                                          return at_threshold(precision_at_recall(curve, recall));
+                                        }};
+constexpr OfOneCurve kRecallAtPrecision{
+    "recall_at_precision_<x>", CurveFigure::operating_point,
+    [](const CurveCounts& curve, double precision) {
+      return at_threshold(recall_at_precision(curve, precision));
+    }};
+
+struct Form {
+  std::string_view name;
+  const OfOneCurve* of_one;
+  std::optional<Average> average = std::nullopt;  // over classes; none: of the only curve
+};
+constexpr std::array kForms{
+    Form{kAuroc.form, &kAuroc},
+    Form{kPartialAuroc.form, &kPartialAuroc},
+    Form{kAveragePrecision.form, &kAveragePrecision},
+    Form{kPrecisionAtRecall.form, &kPrecisionAtRecall},
+    Form{kRecallAtPrecision.form, &kRecallAtPrecision},
+    Form{"auroc_macro", &kAuroc, Average::macro},
+    Form{"auroc_weighted", &kAuroc, Average::weighted},
+    Form{"auroc_max_fpr_<x>_macro", &kPartialAuroc, Average::macro},
+    Form{"auroc_max_fpr_<x>_weighted", &kPartialAuroc, Average::weighted},
+    Form{"average_precision_macro", &kAveragePrecision, Average::macro},
+    Form{"average_precision_weighted", &kAveragePrecision, Average::weighted},
+    Form{"precision_at_recall_<x>_macro", &kPrecisionAtRecall, Average::macro},
+    Form{"recall_at_precision_<x>_macro", &kRecallAtPrecision, Average::macro},
+};
+
+// A figure as it was asked for.
+struct Asked {
+  const OfOneCurve* of_one;
+  std::optional<Average> average;
+  double number;
+
+  std::string name_of_one() const { return metrics::filled(of_one->form, number); }
+  Figure of(const CurveCounts& curve) const { return of_one->of(curve, number); }
+};
+
+std::optional<Asked> asked(std::string_view name) {
+  for (const Form& form : kForms) {
+    if (!metrics::matches(name, form.name)) continue;
+    return Asked{form.of_one, form.average, metrics::number_in(name, form.name).value_or(1.0)};
+  }
+  return std::nullopt;
+}
+
+Figure figure_of(Curves curves, std::string_view name, const CurveRules& rules) {
+  const auto wanted = asked(name);
+  if (!wanted || (!wanted->average && curves.size() != 1)) {
+    throw Error(ErrorKind::internal, "a metric was asked of curves that have none such");
+  }
+  if (!wanted->average) return wanted->of(curves[0]);
+  std::vector<Value> values;
+  for (const CurveCounts& curve : curves) values.push_back(wanted->of(curve).value);
+  return {average_over_classes(curves, values, wanted->of_one->figure, *wanted->average,
+                               rules.targets, rules.definitions)};
+}
+
+metrics::MetricValue named(std::string name, const Figure& figure) {
+  return {.name = std::move(name), .value = figure.value, .threshold = figure.threshold};
+}
+
+// What each class has a figure of: the two that every curve has, and what was asked for.
+std::vector<Asked> figures_of_classes(const std::vector<std::string>& names) {
+  std::vector<Asked> figures{{&kAuroc, std::nullopt, 1.0}, {&kAveragePrecision, std::nullopt, 1.0}};
+  for (const std::string& name : names) {
+    const auto wanted = asked(name);
+    const auto is_same = [&](const Asked& other) {
+      return other.of_one == wanted->of_one && other.number == wanted->number;
+    };
+    if (wanted && std::ranges::none_of(figures, is_same)) figures.push_back(*wanted);
+  }
+  return figures;
+}
+
+}  // namespace
+
+std::vector<std::string> curve_metric_names(const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    if (asked(name)) found.push_back(name);
+  }
+  return found;
+}
+
+std::vector<metrics::MetricValue> curve_metrics(Curves curves,
+                                                const std::vector<std::string>& names,
+                                                const CurveRules& rules) {
+  std::vector<metrics::MetricValue> values;
+  for (const std::string& name : names) {
+    values.push_back(named(name, figure_of(curves, name, rules)));
+  }
+  return values;
+}
+
+std::vector<metrics::MetricValue> replicate_metrics(Curves replicate, Curves whole,
+                                                    const std::vector<std::string>& names,
+                                                    const CurveRules& rules) {
+  bool lost_positives = false;
+  bool lost_negatives = false;
+  for (std::size_t c = 0; c < whole.size(); ++c) {
+    lost_positives |= whole[c].positives > 0 && replicate[c].positives == 0;
+    lost_negatives |= whole[c].negatives > 0 && replicate[c].negatives == 0;
+  }
+  std::vector<metrics::MetricValue> values;
+  for (const std::string& name : names) {
+    const auto wanted = asked(name);
+    const bool is_weighted = wanted && wanted->average == Average::weighted;
+    const bool is_lost = lost_negatives || (lost_positives && !is_weighted);
+    values.push_back(named(name, is_lost ? Figure{} : figure_of(replicate, name, rules)));
+  }
+  return values;
+}
+
+void add_class_figures(Curves curves, const std::vector<std::string>& names,
+                       std::vector<metrics::ClassFigures>& classes) {
+  for (const Asked& figure : figures_of_classes(names)) {
+    for (std::size_t c = 0; c < curves.size() && c < classes.size(); ++c) {
+      classes[c].figures.push_back(named(figure.name_of_one(), figure.of(curves[c])));
+    }
+  }
+}
+
+}  // namespace tally::ordered_metrics

@@ -1,0 +1,34 @@
+#include <tally/ordered_metrics/local_curves.hpp>
+
+#include <tally/base/error.hpp>
+#include <tally/ordered_metrics/presorted_rows.hpp>
+#include <tally/ordered_metrics/threshold_bins.hpp>
+
+namespace tally::ordered_metrics {
+
+struct LocalCurves::Body {
+  Body(const ScoreRows& rows, ScoreKeys keys)
+      : num_rows(to_size(rows.num_rows)), slots(bins_of(rows, keys)), placed(rows, keys, slots) {}
+
+  std::size_t num_rows;
+  ThresholdBins slots;
+  PresortedRows placed;
+};
+
+LocalCurves::LocalCurves(const ScoreRows& rows, ScoreKeys keys)
+    : body_(std::make_unique<Body>(rows, keys)) {}
+LocalCurves::~LocalCurves() = default;
+LocalCurves::LocalCurves(LocalCurves&&) noexcept = default;
+
+void LocalCurves::count(metrics::RowWeights weights, std::vector<CurveCounts>& curves) const {
+  const std::vector<std::uint8_t> once(weights.empty() ? body_->num_rows : 0, 1);
+  if (weights.empty()) weights = once;
+  if (weights.size() != body_->num_rows) {
+    throw Error(ErrorKind::internal, "curves need one weight a row");
+  }
+  std::vector<std::int64_t> counts(to_size(body_->slots.num_slots()));
+  body_->placed.count(weights, counts);
+  body_->slots.fill(counts, curves);
+}
+
+}  // namespace tally::ordered_metrics

@@ -1,0 +1,228 @@
+#include <tally/publish/evaluate_session.hpp>
+
+#include <functional>
+#include <optional>
+
+#include <tally/aggregate/global_result.hpp>
+#include <tally/aggregate/post_loop_metrics.hpp>
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/interrupt.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/device/energy.hpp>
+#include <tally/report/progress.hpp>
+#include <tally/report/run_report.hpp>
+#include <tally/result_folder/output_folder.hpp>
+#include <tally/result_folder/run_inputs.hpp>
+#include <tally/session/local_result.hpp>
+#include <tally/session/session.hpp>
+#include <tally/session/tracing.hpp>
+#include <tally/trace/span.hpp>
+#include <tally/trace/trace_file.hpp>
+
+#include "build_report.hpp"
+#include "gather_predictions.hpp"
+#include "progress_observer.hpp"
+
+namespace tally::app {
+namespace {
+
+// Ends the loop after a batch where somebody asked for that.
+class StoppableObserver : public evaluate::Observer {
+ public:
+  explicit StoppableObserver(evaluate::Observer& inner) : inner_(inner) {}
+  void batch_done(std::int64_t samples_done, const exact::State& state) override {
+    inner_.batch_done(samples_done, state);
+    if (asked_to_stop()) throw StopRequested{};
+  }
+
+ private:
+  evaluate::Observer& inner_;
+};
+
+// What only rank 0 has while a run goes on.
+struct RootSide {
+  OutputFolder folder;
+  std::optional<report::EventLog> events;
+  std::optional<trace::TraceFile> trace;
+
+  explicit RootSide(const EvaluationSession& session)
+      : folder(session.output.folder, session.output.overwrite, session.config.results.trace,
+               inputs_of(session.config)) {
+    folder.create();
+    events.emplace(folder.events());
+    if (session.output.tracing) trace.emplace(folder.trace());
+  }
+
+  // After the loop a trace that cannot be written costs no result.
+  void drop_trace(const Error& why, report::RunReport& report) {
+    trace.reset();
+    folder.drop_trace();
+    report.notes.push_back(format("there is no trace: {}", why.what()));
+    log::note(report.notes.back());
+  }
+};
+
+LocalSamples loop_with_progress(const EvaluationSession& session, RootSide* root) {
+  if (root == nullptr) {
+    SilentObserver silent;
+    StoppableObserver stoppable(silent);
+    return session.source->score(session, stoppable);
+  }
+  const auto own_samples = session.plan.grid->samples_of(session.plan.slice).count;
+  Watcher watcher(report::progress_style_from_name(session.config.results.progress), *root->events,
+                  *session.scoring.task, own_samples, session.plan.grid->num_samples());
+  StoppableObserver stoppable(watcher);
+  auto result = session.source->score(session, stoppable);
+  watcher.finish();
+  return result;
+}
+
+// Collective. The loop of every rank. A watch outlives what ends in it: StopRequested on all ranks,
+// or AgreedFailure where outputs are not finite.
+LocalSamples loop_on_all(const comm::Communicator& comm, const EvaluationSession& session,
+                         RootSide* root) {
+  if (!session.is_watch()) return loop_with_progress(session, root);
+  std::optional<LocalSamples> result;
+  std::optional<Error> failure;
+  try {
+    result.emplace(loop_with_progress(session, root));
+  } catch (const StopRequested&) {
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    failure = error;
+  }
+  const bool stopped = !result && !failure;
+  if (comm.max(std::int64_t{stopped}) != 0) throw StopRequested{};
+  comm::agree(comm, failure);
+  return std::move(*result);
+}
+
+// Collective. What happened until now goes to rank 0.
+void gather_trace(const comm::Communicator& comm, const EvaluationSession& session, Phases& phases,
+                  RootSide* root, report::RunReport& report) {
+  phases.done("report");
+  const auto failure =
+      session.output.tracing->gather(comm, phases, session.config.results.gather_window_bytes,
+                                     root != nullptr ? &*root->trace : nullptr);
+  if (failure) root->drop_trace(*failure, report);
+  if (failure) return;
+  if (session.output.tracing->num_dropped() == 0) return;
+  report.notes.push_back(format("the trace lacks {} spans, for which there was no room",
+                                session.output.tracing->num_dropped()));
+  log::note(report.notes.back());
+}
+
+void try_for_trace(RootSide& root, report::RunReport& report, const std::function<void()>& step) {
+  if (!root.trace) return;
+  try {
+    step();
+  } catch (...) {
+    root.drop_trace(current_error(), report);
+  }
+}
+
+// Everything but the report, synced at its partial_path().
+std::vector<std::filesystem::path> write_files(const EvaluationSession& session,
+                                               report::RunReport& report,
+                                               std::optional<SavedPredictions> predictions,
+                                               const OutputFolder& folder) {
+  std::vector<std::filesystem::path> files;
+  if (predictions) {
+    const trace::Span span(trace::Kind::step, "write_predictions");
+    report.predictions_digest = predictions->digest;
+    predictions->writer.finish(prediction_attributes(session, predictions->digest));
+    files = predictions->texts;
+    for (const auto& text : files) report.text_files.push_back(text.filename().string());
+    files.push_back(folder.predictions());
+  }
+  const trace::Span span(trace::Kind::step, "write_metrics");
+  report::write_metrics_file(report, partial_path(folder.metrics()));
+  files.push_back(folder.metrics());
+  return files;
+}
+
+void publish_trace(RootSide& root) {
+  try {
+    root.folder.publish_trace();
+  } catch (const Error& error) {
+    root.folder.drop_trace();
+    log::note(format("there is no trace: {}", error.what()));
+  }
+}
+
+// Nothing gets its name, and nothing of an earlier result goes, before all of it is on the disk.
+void publish(const EvaluationSession& session, report::RunReport& report,
+             std::optional<SavedPredictions> predictions, Phases& phases,
+             const Stopwatch& publishing, RootSide& root) {
+  auto files = write_files(session, report, std::move(predictions), root.folder);
+  phases.done("publish");
+  try_for_trace(root, report, [&] {
+    root.folder.check_trace();
+    session.output.tracing->finish(phases, *root.trace);
+  });
+  report.wall_s = process_age_s() - session.output.began_s;
+  report.publish_s = publishing.elapsed_s();
+  PartialFile text(root.folder.report());
+  text.append(report::to_json(report));
+  text.finish();
+  files.push_back(root.folder.report());
+  root.folder.publish(files, [&] { root.events->finished("complete"); });
+  if (root.trace) publish_trace(root);
+}
+
+}  // namespace
+
+void require_unchanged_data(const comm::Communicator& comm, const EvaluationSession& session) {
+  comm::agree_on(comm, [&] {
+    session.data.set->require_unchanged();
+    session.source->require_unchanged();
+  });
+}
+
+std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm,
+                                                  const EvaluationSession& session, Phases& phases,
+                                                  Notes& notes) {
+  std::optional<RootSide> root;
+  if (!comm.is_root()) wait_on_interrupt();
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) root.emplace(session);
+  });
+  RootSide* const on_root = root ? &*root : nullptr;
+  const device::EnergyMeter energy(session.hardware.device);
+  const double startup_s = process_age_s() - session.output.began_s;
+  phases.done("create_output");
+  if (on_root != nullptr) on_root->events->phase("evaluate");
+  auto samples = loop_on_all(comm, session, on_root);
+  phases.done("evaluate");
+  comm.barrier();
+  // Others may compute on the same GPU until here.
+  samples.loop.energy_j = energy.joules();
+  phases.done("wait_for_ranks");
+  auto local = session.source->complete(comm, session, std::move(samples));
+  const auto& task = *session.scoring.task;
+  if (task.has_units() || task.detections() != nullptr) phases.done("match");
+  auto figures = merge_results(comm, session, local);
+  phases.done("reduce");
+  add_figures_of_kept(comm, session, local, figures);
+  phases.done("count_again");
+  if (on_root != nullptr) on_root->events->phase("gather");
+  auto predictions = gather_predictions(comm, session, local,
+                                        on_root != nullptr ? on_root->folder.predictions() : "");
+  phases.done("gather");
+  auto ids_matched = session.source->match_ids(comm, session, notes);
+  require_unchanged_data(comm, session);
+  const Stopwatch publishing;
+  auto report = make_report(comm, session, local, figures, phases, notes);
+  report.startup_s = startup_s;
+  report.ids = std::move(ids_matched);
+  if (session.output.tracing) gather_trace(comm, session, phases, on_root, report);
+  if (on_root == nullptr) return std::nullopt;
+  publish(session, report, std::move(predictions), phases, publishing, *on_root);
+  return report;
+}
+
+}  // namespace tally::app

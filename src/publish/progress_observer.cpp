@@ -1,0 +1,53 @@
+#include "progress_observer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tally::app {
+namespace {
+
+// Once a second is enough for a person; but finalising touches every class, and where that takes
+// long it may take one part in a hundred of the time.
+constexpr double kMetricsInterval = 1.0;
+constexpr double kTimesItsCost = 100;
+
+}  // namespace
+
+Watcher::Watcher(report::ProgressStyle style, report::EventLog& events, const tasks::Task& task,
+                 std::int64_t own_samples, std::int64_t total_samples)
+    : display_(style, total_samples),
+      events_(events),
+      task_(task),
+      own_samples_(own_samples),
+      total_samples_(total_samples) {}
+
+void Watcher::batch_done(std::int64_t samples_done, const exact::State& state) {
+  const double share = static_cast<double>(samples_done) / static_cast<double>(own_samples_);
+  const auto scaled = samples_done == own_samples_
+                          ? total_samples_
+                          : std::llround(share * static_cast<double>(total_samples_));
+  if (!any_metrics_ || since_metrics_.elapsed_s() >= metrics_interval_s_ ||
+      samples_done == own_samples_) {
+    refresh_metrics(scaled, state);
+  }
+  display_.update(scaled, accuracy_);
+}
+
+void Watcher::refresh_metrics(std::int64_t scaled, const exact::State& state) {
+  const Stopwatch cost;
+  exact::State copy = state;
+  copy.canonicalise();
+  const auto results = task_.finalize(copy);
+  for (const auto& metric : results.metrics) {
+    // Of a part of the samples it would not be the number that the report will say.
+    const bool sees_all = own_samples_ == total_samples_;
+    if (sees_all && metric.name == "accuracy") accuracy_ = metric.value;
+  }
+  events_.progress(scaled, total_samples_, static_cast<double>(scaled) / since_start_.elapsed_s(),
+                   results.metrics, results.count);
+  any_metrics_ = true;
+  metrics_interval_s_ = std::max(kMetricsInterval, kTimesItsCost * cost.elapsed_s());
+  since_metrics_ = Stopwatch();
+}
+
+}  // namespace tally::app

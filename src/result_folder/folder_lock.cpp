@@ -1,0 +1,73 @@
+#include <tally/result_folder/folder_lock.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kName = ".tally-lock";
+// Where the file has gone so often between opening and locking it, its file system gives no lasting
+// inode numbers, and the lock is taken as it is.
+constexpr int kMostTries = 16;
+
+UniqueDescriptor open_file(const fs::path& path) {
+  UniqueDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (file) return file;
+  throw Error(ErrorKind::output,
+              format("output folder '{}' is not writable ({}: {})",
+                     printable(path.parent_path().string()), kName, errno_text(errno)),
+              "Name another one with --output.");
+}
+
+// The process that had the lock before may have removed its file meanwhile: a lock of a file
+// without a name keeps no one out.
+bool has_its_name(const UniqueDescriptor& file, const fs::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(file.get(), &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+std::optional<FolderLock> FolderLock::take(const fs::path& folder) {
+  const fs::path path = folder / kName;
+  UniqueDescriptor file;
+  bool holds = false;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    file = open_file(path);
+    holds = ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!holds && errno == EWOULDBLOCK) return std::nullopt;
+    if (has_its_name(file, path)) break;
+  }
+  return FolderLock(path, std::move(file), holds);
+}
+
+FolderLock::FolderLock(fs::path path, UniqueDescriptor file, bool holds)
+    : path_(std::move(path)), file_(std::move(file)), holds_(holds) {}
+
+FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
+  std::swap(holds_, other.holds_);
+  return *this;
+}
+
+// In this order: once the lock is free, a file of this name is another process' lock.
+FolderLock::~FolderLock() {
+  if (file_) ::unlink(path_.c_str());
+}
+
+}  // namespace tally::app

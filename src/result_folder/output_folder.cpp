@@ -1,0 +1,248 @@
+#include <tally/result_folder/output_folder.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/interrupt.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/result_folder/trace_path.hpp>
+
+#include "earlier_result.hpp"
+#include "replacement.hpp"
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& path, std::string_view why, std::string_view next_step) {
+  throw Error(ErrorKind::output, format("output folder '{}' {}", printable(path.string()), why),
+              next_step);
+}
+
+// "report.json.partial-4711" for "report.json": what a run that was killed left of it.
+bool is_partial_of(const fs::path& file, const fs::path& name) {
+  const std::string found = file.filename().string();
+  const std::string begins = name.filename().string() + ".partial-";
+  return found.size() > begins.size() && found.starts_with(begins) &&
+         found.find_first_not_of("0123456789", begins.size()) == std::string::npos;
+}
+
+[[noreturn]] void give_way(const fs::path& path) {
+  refuse(path, "is in use by another run", "Name another --output.");
+}
+
+void require_no_other_run(const fs::path& path) {
+  if (!is_being_replaced(path)) return;
+  refuse(path,
+         "is in use by another run, or was left by one that was killed (which of the two is not "
+         "known on a file system without locks)",
+         "Name another --output, or, if that run is dead, move what is in .tally-replacing or "
+         ".tally-replaced back and remove that folder.");
+}
+
+}  // namespace
+
+std::string default_output_name() {
+  const char* job = std::getenv("SLURM_JOB_ID");
+  return format("tally-{}-{}", utc_now_compact(), job ? job : std::to_string(::getpid()));
+}
+
+void mend_interrupted(const fs::path& result) {
+  std::error_code ignored;
+  const fs::path parent = result.has_parent_path() ? result.parent_path() : fs::path(".");
+  const fs::path folder = fs::is_directory(result, ignored) ? result : parent;
+  if (!lacks_its_report(folder)) return;
+  try {
+    const HeldInterrupts held;
+    // Without locks nothing says whether the run that replaces it is still at work.
+    const auto lock = FolderLock::take(folder);
+    if (lock && lock->holds() && lacks_its_report(folder)) settle(folder);
+  } catch (const std::exception&) {  // a folder that others own; its files are kept
+  }
+}
+
+OutputFolder::OutputFolder(fs::path path, bool overwrite, fs::path trace, std::vector<Input> inputs)
+    : path_(std::move(path)),
+      overwrite_(overwrite),
+      trace_(std::move(trace)),
+      inputs_(std::move(inputs)) {
+  std::error_code ignored;
+  if (fs::exists(path_, ignored) && !fs::is_directory(path_, ignored)) {
+    refuse(path_, "is a file", "Name a folder with --output.");
+  }
+  check_what_is_there();
+}
+
+OutputFolder::~OutputFolder() {
+  if (unfinished_) undo();
+}
+
+void OutputFolder::check_what_is_there() const {
+  if (!trace_.empty()) check_trace();
+  if (!overwrite_) return refuse_earlier();
+  // Files are where they can be judged when create() has settled what a killed run left.
+  if (is_being_replaced(path_)) return;
+  for (const auto& name : earlier_result(path_, trace_)) require_no_input(path_ / name, inputs_);
+  require_no_input(events(), inputs_);
+  for (const auto& file : leftovers()) require_no_input(file, inputs_);
+}
+
+void OutputFolder::refuse_earlier() const {
+  for (const auto name : kResultFiles) {
+    if (is_there(path_ / name)) {
+      refuse(path_, format("already holds a result ({})", name),
+             "Name another one with --output, or replace it with --overwrite.");
+    }
+  }
+  if (is_there(events())) {
+    refuse(path_, "holds the events of a run that is not finished (events.jsonl)",
+           "Name another one with --output, or, if that run is dead, use --overwrite.");
+  }
+}
+
+std::vector<fs::path> OutputFolder::unfinished_files() const {
+  std::vector<fs::path> files;
+  if (has_events_) files.push_back(events());
+  for (const auto name : kResultFiles) files.push_back(partial_path(path_ / name));
+  if (!trace_.empty()) files.push_back(partial_path(trace_));
+  return files;
+}
+
+void OutputFolder::create() {
+  const HeldInterrupts held;
+  unfinished_ = true;
+  create_folders();
+  lock_ = FolderLock::take(path_);
+  if (!lock_) give_way(path_);
+  if (lock_->holds()) {
+    settle(path_);
+  } else {
+    require_no_other_run(path_);
+  }
+  check_what_is_there();  // another run may have ended meanwhile
+  if (lock_->holds()) {
+    for (const auto& file : leftovers()) ::unlink(file.c_str());
+  }
+  begin_replacing(path_);
+  has_begun_ = true;
+  claim_events();
+  std::vector<fs::path> last{kept_aside(path_), lock_->path()};
+  last.insert(last.end(), created_folders_.begin(), created_folders_.end());
+  remove_on_interrupt(unfinished_files(), last, {{kept_aside(path_) / kEventsFile, events()}});
+}
+
+void OutputFolder::create_folders() {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  for (fs::path at = path_; !at.empty() && !fs::exists(at, error); at = at.parent_path()) {
+    missing.push_back(at);
+  }
+  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
+    const bool made_here = ::mkdir(folder->c_str(), 0777) == 0;
+    if (!made_here && errno != EEXIST) {
+      refuse(path_, format("cannot be created ({})", errno_text(errno)),
+             "Name another one with --output.");
+    }
+    if (made_here) created_folders_.insert(created_folders_.begin(), *folder);
+  }
+}
+
+void OutputFolder::remove_created_folders() {
+  for (const auto& folder : created_folders_) ::rmdir(folder.c_str());
+  created_folders_.clear();
+}
+
+// Of runs that were killed, half-written, where no other run writes here.
+std::vector<fs::path> OutputFolder::leftovers() const {
+  std::vector<fs::path> names(kResultFiles.begin(), kResultFiles.end());
+  if (!trace_.empty() && lies_in(trace_, path_)) names.push_back(trace_);
+  std::vector<fs::path> found;
+  if (!is_there(path_)) return found;
+  for (const auto& file : names_in(path_)) {
+    const auto is_of = [&](const auto& name) { return is_partial_of(file, name); };
+    if (std::ranges::any_of(names, is_of)) found.push_back(path_ / file);
+  }
+  return found;
+}
+
+void OutputFolder::claim_events() {
+  const UniqueDescriptor file(
+      ::open(events().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666));
+  has_events_ = static_cast<bool>(file);
+  if (has_events_) return;
+  if (errno == EEXIST) give_way(path_);  // there are no locks here
+  refuse(path_, format("is not writable ({})", errno_text(errno)),
+         "Name another one with --output.");
+}
+
+// So that a folder is there, whatever happens, once its result is.
+void OutputFolder::sync_created_folders() const {
+  for (const auto& folder : created_folders_) {
+    sync_folder(folder.has_parent_path() ? folder.parent_path() : fs::path("."));
+  }
+}
+
+void OutputFolder::publish(const std::vector<fs::path>& files,
+                           const std::function<void()>& complete) {
+  const HeldInterrupts held;
+  std::vector<std::string> names;
+  for (const auto& file : files) names.push_back(file.filename());
+  for (const auto name : kResultFiles) {  // a failure would take away those of other names, too
+    if (!overwrite_ && is_there(path_ / name)) {
+      refuse(path_, format("holds '{}', which came while the run went on", name),
+             "Name another --output.");
+    }
+  }
+  const auto earlier = overwrite_ ? earlier_result(path_, trace_) : std::vector<std::string>();
+  sync_created_folders();
+  try {
+    replace_result(path_, earlier, names, complete);
+  } catch (...) {
+    undo();
+    throw;
+  }
+  unfinished_ = false;
+  discard_replaced(path_);
+  created_folders_.clear();
+  lock_.reset();
+  remove_on_interrupt(trace_.empty() ? std::vector<fs::path>() : std::vector{partial_path(trace_)},
+                      {});
+}
+
+void OutputFolder::check_trace() const { check_trace_path(trace_, path_, overwrite_); }
+
+void OutputFolder::publish_trace() {
+  check_trace();
+  const auto put = overwrite_ ? publish_file : publish_new_file;
+  put(partial_path(trace_), trace_);
+  remove_on_interrupt({}, {});
+}
+
+void OutputFolder::drop_trace() { ::unlink(partial_path(trace_).c_str()); }
+
+void OutputFolder::undo() {
+  unfinished_ = false;
+  if (has_begun_) {  // else what lies there is of another run, which may be at work
+    for (const auto& file : unfinished_files()) ::unlink(file.c_str());
+    try {
+      roll_back(path_);
+    } catch (const std::exception&) {  // the next run that comes here does it
+    }
+  }
+  lock_.reset();
+  remove_created_folders();
+  remove_on_interrupt({}, {});
+}
+
+}  // namespace tally::app

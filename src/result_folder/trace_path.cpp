@@ -1,0 +1,96 @@
+#include <tally/result_folder/trace_path.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/trace/trace_file.hpp>
+
+#include "replacement.hpp"
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& trace, std::string_view why, std::string_view next_step) {
+  throw Error(ErrorKind::output, format("trace '{}' {}", trace.string(), why), next_step);
+}
+
+// Nothing, or a regular file: opening a pipe would wait, and a link would be replaced, not
+// followed.
+void check_type(const fs::path& trace) {
+  std::error_code ignored;
+  const fs::file_type type = fs::symlink_status(trace, ignored).type();
+  if (type == fs::file_type::not_found || type == fs::file_type::regular) return;
+  if (type == fs::file_type::directory) {
+    refuse(trace, "is a folder", "Name a file in it with --trace.");
+  }
+  // What cannot be looked at has no folder that could be used; this is refused below.
+  if (type != fs::file_type::none) refuse(trace, "is no regular file", "Name another file.");
+}
+
+// "out", "./out" and "out/" are one.
+fs::path plain(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+bool is_or_holds(const fs::path& folder, const fs::path& path) {
+  return std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
+}  // namespace
+
+bool is_trace(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return false;  // a pipe would block
+  std::string start(trace::kTraceBegins.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(start.data(), std::ssize(start));
+  return start == trace::kTraceBegins;
+}
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  return plain(file).parent_path() == plain(folder);
+}
+
+void check_trace_path(const fs::path& trace, const fs::path& output, bool overwrite) {
+  std::error_code ignored;
+  check_type(trace);
+  if (fs::exists(trace, ignored)) {
+    if (!is_trace(trace)) refuse(trace, "is there and is no trace", "Name another file.");
+    if (!overwrite) {
+      refuse(trace, "is there already", "Name another file, or replace it with --overwrite.");
+    }
+  }
+  if (!trace.lexically_normal().has_filename()) {
+    refuse(trace, "is a folder", "Name a file in it with --trace.");
+  }
+  if (is_or_holds(plain(trace), plain(output))) {
+    refuse(trace, "is the output folder or one above it", "Name a file with --trace.");
+  }
+  const fs::path folder = plain(trace).parent_path();
+  if (lies_in(trace, output)) {
+    const std::string name = trace.filename();
+    if (name == kEventsFile || std::ranges::find(kResultFiles, name) != kResultFiles.end()) {
+      refuse(trace, "is another file of the result", "Name another file.");
+    }
+    return;
+  }
+  if (!fs::is_directory(folder, ignored)) {
+    refuse(trace, "cannot be written (its folder does not exist)", "Create the folder.");
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    refuse(trace, format("cannot be written ({})", errno_text(errno)),
+           "Name a file in a folder that is writable.");
+  }
+}
+
+}  // namespace tally::app

@@ -1,0 +1,84 @@
+#include "detection_scores.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <tally/aggregate/detections.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/session/local_result.hpp>
+
+namespace tally::app {
+namespace {
+
+// Collective. Those of this rank's images. `held`: those of all images, on rank 0.
+std::vector<SavedDetection> share_detections(const comm::Communicator& comm,
+                                             const plan::BatchGrid& grid,
+                                             const std::vector<SavedDetection>& held) {
+  const std::span<const SavedDetection> all(held);
+  std::vector<std::int64_t> counts;
+  std::size_t num_sent = 0;
+  for (int rank = 0; rank < comm.world_size(); ++rank) {
+    const auto samples = grid.samples_of(grid.slice_of(rank, comm.world_size()));
+    const auto end = std::ranges::lower_bound(all, samples.end(), {}, &SavedDetection::image);
+    const auto until = std::max(num_sent, to_size(end - all.begin()));
+    counts.push_back(std::ssize(all.subspan(num_sent, until - num_sent)));
+    num_sent = until;
+  }
+  const auto bytes =
+      comm.all_to_all_rows(std::as_bytes(all.first(num_sent)), sizeof(SavedDetection), counts);
+  std::vector<SavedDetection> local;
+  comm::agree_on(comm, [&] {
+    local.resize(bytes.size() / sizeof(SavedDetection));
+    if (!bytes.empty()) std::memcpy(local.data(), bytes.data(), bytes.size());
+  });
+  return local;
+}
+
+class DetectionScores final : public ScoreSource {
+ public:
+  explicit DetectionScores(SavedDetections saved) : saved_(std::move(saved)) {}
+
+  bool runs_predictor() const override { return false; }
+
+  // Nothing is computed, images are counted.
+  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
+    LocalSamples result = empty_samples(session, {}, {});
+    const auto& grid = *session.plan.grid;
+    const auto& slice = session.plan.slice;
+    for (std::int64_t batch = slice.first; batch < slice.end(); ++batch) {
+      const plan::SampleRange images = grid.samples_of(batch);
+      for (std::int64_t image = images.first; image < images.end(); ++image) {
+        const metrics::SampleRow row{static_cast<std::uint64_t>(image)};
+        session.scoring.task->detections()->count(std::span(&row, 1), result.state);
+      }
+      result.loop.findings.samples += images.count;
+      observer.batch_done(result.loop.findings.samples, result.state);
+    }
+    return result;
+  }
+
+  LocalUnits complete(const comm::Communicator& comm, const EvaluationSession& session,
+                      LocalSamples samples) override {
+    const auto local = share_detections(comm, *session.plan.grid, std::exchange(saved_.all, {}));
+    return match_detections(comm, session, std::move(samples), &local);
+  }
+
+  std::optional<report::IdMatch> match_ids(const comm::Communicator& /*comm*/,
+                                           const EvaluationSession& /*session*/,
+                                           Notes& /*notes*/) override {
+    return saved_.ids;
+  }
+
+ private:
+  SavedDetections saved_;
+};
+
+}  // namespace
+
+std::unique_ptr<ScoreSource> detection_scores(SavedDetections saved) {
+  return std::make_unique<DetectionScores>(std::move(saved));
+}
+
+}  // namespace tally::app

@@ -1,0 +1,120 @@
+#include <tally/score_sources/open_saved_predictions.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/hdf5/signature.hpp>
+#include <tally/model/fake_predictors.hpp>
+#include <tally/result_folder/output_folder.hpp>
+#include <tally/score_sources/predictor_scores.hpp>
+#include <tally/score_sources/saved_columns.hpp>
+
+#include "detection_scores.hpp"
+#include "text_scores.hpp"
+#include "unit_scores.hpp"
+
+namespace tally::app {
+namespace {
+
+// What is asked for and of which data set, and where its predictions are.
+struct Request {
+  const config::RunConfig& config;
+  const std::string& task;
+  const OpenedData& data;
+  std::string path;
+};
+
+// The predictions in the folder of a result; else what was given.
+std::string in_result(const std::string& given) {
+  std::error_code ignored;
+  const auto file = std::filesystem::path(given) / "predictions.h5";
+  return std::filesystem::exists(file, ignored) ? file.string() : given;
+}
+
+// Detections and their notes stay on rank 0.
+std::unique_ptr<ScoreSource> open_detections(const comm::Communicator& comm, const Request& request,
+                                             Notes& notes) {
+  SavedDetections saved;
+  comm::agree_on(comm, [&] {
+    if (!comm.is_root()) return;
+    auto& set = *request.data.set;
+    const auto limit = request.config.scoring.limit, all = set.info().num_samples;
+    saved = read_detections(request.path, set, limit > 0 ? std::min(limit, all) : all,
+                            request.data.file.digest);
+    notes.add(saved.notes);
+  });
+  return detection_scores(std::move(saved));
+}
+
+void require_hdf5(const Request& request) {
+  if (hdf5::is_hdf5_file(request.path)) return;
+  throw Error(ErrorKind::dataset,
+              format("predictions file '{}' is no predictions.h5, of which the task {} is scored",
+                     printable(request.path), request.task),
+              "Name the predictions.h5 of a result, or the data set that these are of.");
+}
+
+void open_scores(const Request& request, SavedPredictionsInput& input, Notes& notes) {
+  require_hdf5(request);
+  auto scores = find_scores(request.path, request.task, request.config.scoring.outputs,
+                            request.data.file.digest);
+  input.set = std::make_unique<data::DataSet>(request.config.files.data, scores.column);
+  input.outputs = scores.outputs;
+  input.source = predictor_scores();
+  notes.add(scores.notes);
+}
+
+std::unique_ptr<ScoreSource> open_unit_scores(const Request& request, Notes& notes) {
+  require_hdf5(request);
+  auto units = open_units(request.path, request.task, request.data.set->info(),
+                          request.config.scoring.limit);
+  if (units.attribute("data_identity") != request.data.file.digest) {
+    notes.add(other_data_note(units.attribute("data").value_or("")));
+  }
+  return unit_scores(std::move(units));
+}
+
+// What each rank opens for itself.
+void open_on_each(SavedForm form, const Request& request, SavedPredictionsInput& input,
+                  Notes& notes) {
+  if (form == SavedForm::none) {
+    throw Error(ErrorKind::usage, format("the task '{}' has no figures to score", request.task),
+                "Leave --task out.");
+  }
+  if (form == SavedForm::scores) return open_scores(request, input, notes);
+  input.source = open_unit_scores(request, notes);
+}
+
+}  // namespace
+
+SavedPredictionsInput open_saved_predictions(const comm::Communicator& comm,
+                                             const config::RunConfig& config,
+                                             const std::string& task, const OpenedData& data,
+                                             Notes& notes) {
+  SavedPredictionsInput input;
+  if (comm.is_root()) mend_interrupted(config.files.predictions);
+  const Request request{config, task, data, comm.broadcast(in_result(config.files.predictions))};
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) input.model.model = describe_input(request.path);
+  });
+  input.model.model.path = request.path;
+  input.model.model.digest = comm.broadcast(input.model.model.digest);
+  input.model.predictor = model::make_passthrough_predictor();
+  const SavedForm form = task_traits(task).saved;
+  if (form == SavedForm::texts) {
+    input.source = text_scores(share_texts(comm, request.path));
+  } else if (form == SavedForm::detections) {
+    input.source = open_detections(comm, request, notes);
+  } else {
+    comm::agree_on(comm, [&] { open_on_each(form, request, input, notes); });
+  }
+  return input;
+}
+
+}  // namespace tally::app

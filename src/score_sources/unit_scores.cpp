@@ -1,0 +1,253 @@
+#include "unit_scores.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <tally/aggregate/choice_units.hpp>
+#include <tally/aggregate/document_units.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
+#include <tally/data/choices.hpp>
+#include <tally/data/ragged.hpp>
+#include <tally/data/read_column.hpp>
+#include <tally/session/local_result.hpp>
+
+namespace tally::app {
+namespace {
+
+using predictions::SavedRows;
+using tasks::SequenceRecord;
+
+// Some units, as UnitJoin would have put them together.
+template <class Found>
+struct SavedParts {
+  std::vector<UnitPart<Found>> parts;
+  std::int64_t cut = -1;  // of which --limit left some samples out; -1: none
+};
+
+// No document has more tokens.
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 32;
+constexpr std::size_t kShownOfId = 64;
+constexpr std::string_view kOtherData = "Name the data set that was predicted.";
+
+[[noreturn]] void refuse(const SavedRows& saved, const std::string& problem,
+                         std::string_view next_step = "The file is damaged: evaluate again.") {
+  throw Error(ErrorKind::dataset, format("predictions file '{}': {}", saved.name(), problem),
+              next_step);
+}
+
+// Only of the last unit that was evaluated samples can be missing.
+void cut_at(const SavedRows& saved, std::int64_t unit, std::int64_t& cut) {
+  if (unit != saved.num_rows() - 1) {
+    refuse(saved, format("row {} is of a part, and not the last one", unit));
+  }
+  cut = unit;
+}
+
+// By what has the units' figures; explicit for each maker of units.
+template <class Maker>
+SavedParts<typename Maker::Found> parts_of(const SavedRows& saved, data::DataSet& set,
+                                           plan::SampleRange units);
+
+void check_document(const SavedRows& saved, const SequenceRecord& sums) {
+  const bool fit = 0 <= sums.right && sums.right <= sums.in_top5 && sums.in_top5 <= sums.tokens &&
+                   sums.tokens <= kMostTokens && (sums.tokens > 0 || sums.loss == 0);
+  if (fit) return;
+  refuse(saved, format("row {} has {} tokens, {} correct, {} within the first five, nll {}",
+                       sums.unit, sums.tokens, sums.right, sums.in_top5, sums.loss));
+}
+
+template <>
+SavedParts<tasks::DocumentSums> parts_of<Documents>(const SavedRows& saved, data::DataSet& set,
+                                                    plan::SampleRange units) {
+  const auto read = [&](std::string_view column) {
+    return saved.read_each<std::int64_t>(column, units.first, units.count);
+  };
+  const auto tokens = read("tokens"), right = read("correct"), in_top5 = read("correct_top5");
+  const auto bytes = read("bytes");
+  const auto known_bytes = data::read_column<std::int64_t>(set, set.info().table("/units/bytes"),
+                                                           units.first, units.count);
+  const auto losses = saved.read_each<double>("nll", units.first, units.count);
+  SavedParts<tasks::DocumentSums> found;
+  for (std::size_t i = 0; i < to_size(units.count); ++i) {
+    const std::int64_t unit = units.first + static_cast<std::int64_t>(i);
+    const SequenceRecord sums{.index = unit,
+                              .unit = unit,
+                              .tokens = tokens[i],
+                              .right = right[i],
+                              .in_top5 = in_top5[i],
+                              .loss = losses[i],
+                              .finite = std::isfinite(losses[i]) ? 1 : 0};
+    check_document(saved, sums);
+    if (bytes[i] < 0) {
+      cut_at(saved, unit, found.cut);
+    } else if (bytes[i] != known_bytes[i]) {
+      const auto known = known_bytes[i];
+      refuse(saved,
+             format("row {} is of {} bytes, document {} has {}", unit, bytes[i], unit, known),
+             kOtherData);
+    }
+    found.parts.push_back({unit, tasks::DocumentSums(sums)});
+  }
+  return found;
+}
+
+using ChoiceRecords = ChoiceQuestions::Found;
+
+// Of one question: its choices are the samples from `first` on.
+ChoiceRecords records_of(std::span<const double> likelihoods, std::int64_t unit,
+                         std::int64_t first) {
+  ChoiceRecords records;
+  for (std::size_t i = 0; i < likelihoods.size(); ++i) {
+    const auto choice = static_cast<std::int64_t>(i);
+    records.push_back({.index = first + choice,
+                       .unit = unit,
+                       .choice = choice,
+                       .loss = 0.0 - likelihoods[i],  // the sign of NaN, too
+                       .finite = std::isfinite(likelihoods[i]) ? 1 : 0});
+  }
+  return records;
+}
+
+template <>
+SavedParts<ChoiceRecords> parts_of<ChoiceQuestions>(const SavedRows& saved, data::DataSet& set,
+                                                    plan::SampleRange units) {
+  const auto labels = saved.read_each<std::int64_t>("label", units.first, units.count);
+  const auto lengths = saved.lengths("log_likelihood", units.first, units.count);
+  const auto known = data::read_choices(set, units.first, units.count);
+  SavedParts<ChoiceRecords> found;
+  for (std::size_t i = 0; i < to_size(units.count); ++i) {
+    const std::int64_t unit = units.first + static_cast<std::int64_t>(i);
+    const std::int64_t num_choices = known.first_choice[i + 1] - known.first_choice[i];
+    const bool is_cut = labels[i] < 0;
+    if (is_cut) cut_at(saved, unit, found.cut);
+    const bool fit = is_cut ? 0 < lengths[i] && lengths[i] < num_choices
+                            : lengths[i] == num_choices && labels[i] == known.gold[i];
+    if (fit) continue;
+    refuse(saved,
+           format("row {} is of {} choices, of which {} is right, question {} has {} and {}", unit,
+                  lengths[i], labels[i], unit, num_choices, known.gold[i]),
+           kOtherData);
+  }
+  const auto values = saved.elements<double>("log_likelihood", units.first, units.count);
+  std::span<const double> rest(values);
+  for (std::size_t i = 0; i < to_size(units.count); ++i) {
+    const std::int64_t unit = units.first + static_cast<std::int64_t>(i);
+    const auto of_unit = rest.first(to_size(lengths[i]));
+    found.parts.push_back({unit, records_of(of_unit, unit, known.first_choice[i])});
+    rest = rest.subspan(of_unit.size());
+  }
+  return found;
+}
+
+bool is_finite(const tasks::DocumentSums& sums) { return sums.finite(); }
+bool is_finite(const ChoiceRecords& choices) {
+  return std::ranges::all_of(choices, [](const auto& choice) { return choice.finite != 0; });
+}
+
+// Rows are of the units of the same number, and call them as the data set does.
+void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange units) {
+  const auto indices = saved.read_each<std::int64_t>("index", units.first, units.count);
+  const auto lengths = saved.lengths("id", units.first, units.count);
+  const auto known = data::read_ragged(set, "/units/id", units.first, units.count);
+  const auto refuse_id = [&](std::int64_t i) {
+    refuse(
+        saved,
+        format("row {} is not of '{}', which data set '{}' has there", units.first + i,
+               printable(known.text(i).substr(0, kShownOfId)), printable(set.info().path.string())),
+        kOtherData);
+  };
+  for (std::int64_t i = 0; i < units.count; ++i) {
+    const std::int64_t unit = units.first + i, index = indices[to_size(i)];
+    if (index != unit) refuse(saved, format("/index[{}] = {}, expected {}", unit, index, unit));
+    if (lengths[to_size(i)] != std::ssize(known.row(i))) refuse_id(i);
+  }
+  // As long as those of the data set, for each is.
+  const auto ids = saved.elements<std::uint8_t>("id", units.first, units.count);
+  std::span<const std::uint8_t> rest(ids);
+  for (std::int64_t i = 0; i < units.count; ++i) {
+    const auto id = rest.first(known.row(i).size());
+    if (!std::ranges::equal(std::as_bytes(id), known.row(i))) refuse_id(i);
+    rest = rest.subspan(id.size());
+  }
+}
+
+template <class Maker>
+LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
+                       evaluate::Observer& observer) {
+  LocalSamples result =
+      empty_samples(session, session.scoring.task->columns(), session.scoring.task->kept_columns());
+  Maker maker(session, result.state);
+  for (std::int64_t batch = session.plan.slice.first; batch < session.plan.slice.end(); ++batch) {
+    const plan::SampleRange units = session.plan.grid->samples_of(batch);
+    check_units(saved, *session.data.set, units);
+    const auto [parts, cut] = parts_of<Maker>(saved, *session.data.set, units);
+    for (const auto& [unit, found] : parts) {
+      const metrics::SampleRow sample{checked_cast<std::uint64_t>(unit), is_finite(found)};
+      maker.task().count({&sample, 1}, result.state);
+      if (!sample.finite) result.loop.findings.not_finite.add(unit);
+    }
+    maker.score(parts, cut, result.log, result.kept);
+    result.loop.findings.samples += units.count;
+    observer.batch_done(result.loop.findings.samples, result.state);
+  }
+  return result;
+}
+
+class UnitScores final : public ScoreSource {
+ public:
+  explicit UnitScores(SavedRows saved) : saved_(std::move(saved)) {}
+
+  bool runs_predictor() const override { return false; }
+  bool scores_units() const override { return true; }
+
+  LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
+    const bool of_documents =
+        std::holds_alternative<const tasks::DocumentTask*>(session.scoring.task->units());
+    return of_documents ? score_all<Documents>(session, saved_, observer)
+                        : score_all<ChoiceQuestions>(session, saved_, observer);
+  }
+
+  void require_unchanged() const override { saved_.reader().require_unchanged(); }
+
+ private:
+  SavedRows saved_;
+};
+
+}  // namespace
+
+SavedRows open_units(const std::string& path, std::string_view task, const data::DataSetInfo& info,
+                     std::int64_t num_scored) {
+  SavedRows saved(path);
+  if (saved.task() != task) {
+    refuse(saved, format("it is of the task {}, not of {}", printable(saved.task()), task),
+           kOtherData);
+  }
+  const std::int64_t wanted =
+      num_scored > 0 ? std::min(num_scored, info.num_units) : info.num_units;
+  if (saved.num_rows() > info.num_units) {
+    refuse(saved,
+           format("it has {} {}, data set '{}' has {}", saved.num_rows(), task_traits(task).many,
+                  printable(info.path.string()), info.num_units),
+           kOtherData);
+  }
+  if (saved.num_rows() < wanted) {
+    refuse(saved,
+           format("it has {} {}, {} are to be scored", saved.num_rows(), task_traits(task).many,
+                  wanted),
+           saved.num_rows() == 0
+               ? "Evaluate again."
+               : format("Score as many with --limit {}, or evaluate the rest.", saved.num_rows()));
+  }
+  return saved;
+}
+
+std::unique_ptr<ScoreSource> unit_scores(SavedRows saved) {
+  return std::make_unique<UnitScores>(std::move(saved));
+}
+
+}  // namespace tally::app

@@ -1,0 +1,37 @@
+#include <tally/session/local_result.hpp>
+
+#include <tally/session/spill_folder.hpp>
+
+namespace tally::app {
+namespace {
+
+// Of each log, before it goes to a file.
+constexpr std::int64_t kLogMemoryBytes = std::int64_t{64} << 20;
+
+}  // namespace
+
+predictions::PredictionLog empty_log(const EvaluationSession& session,
+                                     std::vector<predictions::ColumnSpec> columns) {
+  return {std::move(columns), spill_folder(session.config.results), kLogMemoryBytes};
+}
+
+LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
+                    predictions::PredictionLog retained) {
+  return LocalUnits({.state = std::move(samples.state),
+                     .log = std::move(records),
+                     .kept = std::move(retained),
+                     .first_index = samples.first_index,
+                     .loop = std::move(samples.loop)});
+}
+
+LocalSamples empty_samples(const EvaluationSession& session,
+                           std::vector<predictions::ColumnSpec> log,
+                           std::vector<predictions::ColumnSpec> kept) {
+  return {.state = exact::State(session.scoring.task->layout()),
+          .log = empty_log(session, std::move(log)),
+          .kept = empty_log(session, std::move(kept)),
+          .first_index = session.plan.grid->samples_of(session.plan.slice).first,
+          .loop = {}};
+}
+
+}  // namespace tally::app

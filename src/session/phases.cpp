@@ -1,0 +1,71 @@
+#include <tally/session/phases.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/clock.hpp>
+
+namespace tally::app {
+namespace {
+
+// Collective. The same number of values from every rank, rank after rank, on rank 0.
+std::vector<double> gather_values(const comm::Communicator& comm,
+                                  const std::vector<double>& values) {
+  const std::vector<std::int64_t> one_row_each(to_size(comm.world_size()), 1);
+  std::vector<double> all(comm.is_root() ? values.size() * to_size(comm.world_size()) : 0);
+  comm.gather_rows(std::as_bytes(std::span(values)),
+                   checked_cast<std::int64_t>(values.size() * sizeof(double)), one_row_each,
+                   std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+}  // namespace
+
+Phases::Phases() : begin_ns_(now_ns()) {}
+
+double Phases::Step::seconds() const { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
+
+void Phases::done(std::string name) {
+  const std::int64_t end_ns = now_ns();
+  steps_.push_back({std::move(name), begin_ns_, end_ns});
+  begin_ns_ = end_ns;
+}
+
+void Phases::add(std::string name, double seconds) {
+  const std::int64_t took_ns = std::llround(seconds * 1e9);
+  steps_.push_back({std::move(name), begin_ns_ - took_ns, begin_ns_});
+}
+
+double Phases::seconds_of(std::string_view name) const {
+  const auto found = std::ranges::find(steps_, name, &Step::name);
+  return found == steps_.end() ? 0.0 : found->seconds();
+}
+
+void Phases::record(trace::Recorder& recorder) {
+  for (; num_recorded_ < steps_.size(); ++num_recorded_) {
+    const Step& step = steps_[num_recorded_];
+    recorder.add(trace::make_event(trace::Kind::phase, step.name, step.begin_ns, step.end_ns));
+  }
+}
+
+std::vector<report::PhaseTime> Phases::over_ranks(const comm::Communicator& comm) const {
+  std::vector<double> mine;
+  for (const Step& step : steps_) mine.push_back(step.seconds());
+  const auto all = gather_values(comm, mine);
+  if (!comm.is_root()) return {};
+  std::vector<report::PhaseTime> phases;
+  for (std::size_t step = 0; step < steps_.size(); ++step) {
+    report::PhaseTime time{steps_[step].name, mine[step], 0, mine[step]};
+    for (std::size_t at = step; at < all.size(); at += steps_.size()) {
+      time.min_s = std::min(time.min_s, all[at]);
+      time.max_s = std::max(time.max_s, all[at]);
+      time.mean_s += all[at] / comm.world_size();
+    }
+    phases.push_back(time);
+  }
+  return phases;
+}
+
+}  // namespace tally::app

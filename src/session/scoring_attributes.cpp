@@ -1,0 +1,28 @@
+#include <tally/session/scoring_attributes.hpp>
+
+#include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
+
+namespace tally::app {
+
+std::map<std::string, std::string> scoring_attributes(const EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  std::map<std::string, std::string> attributes{
+      {"task", session.scoring.task_name},
+      {"outputs", std::string(metrics::name(session.scoring.outputs))},
+      {"definitions", session.config.scoring.definitions},
+      {"calibration_bins", format("{}", session.config.scoring.calibration_bins)},
+      {"label_smoothing", format("{}", session.config.scoring.label_smoothing)},
+      {"curves", session.config.scoring.curves}};
+  if (task_traits(session.scoring.task_name).has_threshold) {
+    attributes["threshold"] = format("{}", session.config.scoring.threshold);
+  }
+  if (info.num_classes > 0) attributes["num_classes"] = format("{}", info.num_classes);
+  if (info.ignore_index) attributes["ignore_index"] = format("{}", *info.ignore_index);
+  if (!session.scoring.class_weights_digest.empty()) {
+    attributes["class_weights_sha256"] = session.scoring.class_weights_digest;
+  }
+  return attributes;
+}
+
+}  // namespace tally::app

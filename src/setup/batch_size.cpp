@@ -1,0 +1,112 @@
+#include "batch_size.hpp"
+
+#include <algorithm>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/data/batch_reader.hpp>
+#include <tally/evaluate/batch_size.hpp>
+#include <tally/model/batch_pieces.hpp>
+#include <tally/plan/batch_grid.hpp>
+#include <tally/session/model_errors.hpp>
+
+namespace tally::app {
+namespace {
+
+// A share of fewer batches would leave ranks idle while the last ones run.
+constexpr std::int64_t kBatchesPerRank = 4;
+
+// Some batches of these bytes are on their way at a time.
+constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
+
+// Trying the first three sizes takes some twenty batches of the smallest one, and more where larger
+// ones pay.
+constexpr std::int64_t kLeastBatchesToTry = 64;
+
+// Halved from `most` on until memory and every rank's share allow it, but for even shares not so
+// far that threads could not share batches any more.
+std::int64_t largest_size(const EvaluationSession& session, std::int64_t most, int world_size) {
+  const auto samples = num_samples(session);
+  const auto& card = session.model.predictor->card();
+  const auto is_too_large = [&](std::int64_t size) {
+    if (card && !card->takes_batches_of(size)) return true;
+    if (data::slot_bytes(session.data.set->info(), size) > kMostBatchBytes) return true;
+    if (threads_share(session, size) && !threads_share(session, size / 2)) return false;
+    const plan::BatchGrid grid(samples, size);
+    return grid.num_batches() < world_size * kBatchesPerRank || grid.balance(world_size) < 0.9;
+  };
+  while (most > 1 && is_too_large(most)) most /= 2;
+  return most;
+}
+
+std::int64_t smallest_size(const EvaluationSession& session) {
+  return session.hardware.device.kind == DeviceKind::cpu ? 16 : 64;
+}
+
+evaluate::BatchSizes sizes_for(const EvaluationSession& session, int world_size) {
+  const bool on_cpu = session.hardware.device.kind == DeviceKind::cpu;
+  const auto largest = largest_size(session, on_cpu ? 512 : 4096, world_size);
+  return {std::min(smallest_size(session), largest), largest, on_cpu ? 0.5 : 1.0};
+}
+
+// A size that needs no trying: the only one that the model takes, or the usual one for a set so
+// small that trying would take longer than what it saves.
+std::optional<std::int64_t> settled_size(const EvaluationSession& session, int world_size) {
+  const auto& card = session.model.predictor->card();
+  if (card && card->fixed_batch) return card->fixed_batch;
+  const auto share = num_samples(session) / world_size;
+  if (share >= kLeastBatchesToTry * smallest_size(session)) return std::nullopt;
+  return largest_size(session, config::RunConfig{}.execution.batch_size, world_size);
+}
+
+double seconds_of_batch(const EvaluationSession& session, std::int64_t size) {
+  const auto& info = session.data.set->info();
+  auto& predictor = *session.model.predictor;
+  try {
+    auto routes = evaluate::make_routes(info, predictor, size, session.hardware.device,
+                                        session.config.execution.threads)
+                      .routes;
+    evaluate::rehearse(info, size, routes, predictor, *session.scoring.task,
+                       *session.hardware.stream);
+    return evaluate::seconds_of_batch(info, size, routes, predictor, *session.hardware.stream);
+  } catch (const Error&) {
+    predictor.free_unused_memory();  // the run needs it for a smaller size
+    throw;
+  }
+}
+
+std::int64_t find_batch_size(const EvaluationSession& session, int world_size) {
+  return evaluate::fastest_batch_size(sizes_for(session, world_size), [&](std::int64_t size) {
+    return seconds_of_batch(session, size);
+  });
+}
+
+}  // namespace
+
+bool threads_share(const EvaluationSession& session, std::int64_t size) {
+  const int threads =
+      session.hardware.device.kind == DeviceKind::cpu ? session.config.execution.threads : 1;
+  return threads == 1 || size >= model::kLeastOfPiece * threads;
+}
+
+std::int64_t settled_batch_size(const comm::Communicator& comm, const EvaluationSession& session,
+                                Notes& notes) {
+  const auto asked = session.config.execution.batch_size;
+  if (asked != config::kAutoBatchSize) return asked;
+  const auto settled = settled_size(session, comm.world_size());
+  std::int64_t chosen = 0;
+  comm::agree_on(comm, [&] {
+    naming_model(session, [&] {
+      if (comm.is_root()) {
+        chosen = settled ? *settled : find_batch_size(session, comm.world_size());
+      }
+    });
+  });
+  chosen = comm.max(chosen);
+  notes.add(format("--batch-size auto chose {}{}: with this number the digests come again", chosen,
+                   settled ? " without trying others" : ""));
+  return chosen;
+}
+
+}  // namespace tally::app

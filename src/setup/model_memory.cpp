@@ -1,0 +1,71 @@
+#include "model_memory.hpp"
+
+#include <cstdint>
+#include <filesystem>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/host.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/device/gpus.hpp>
+
+namespace tally::app {
+namespace {
+
+std::string gigabytes(std::int64_t bytes) {
+  return format("{:.1f} GB", static_cast<double>(bytes) * 1e-9);
+}
+
+constexpr std::string_view kOneDevice =
+    "A model that is split over several devices is not supported.";
+
+// Of weights that are float32 in the file these precisions take half.
+std::int64_t least_bytes(std::int64_t file_bytes, const std::string& precision) {
+  return precision == "bf16" || precision == "fp16" ? file_bytes / 2 : file_bytes;
+}
+
+void check_host(const EvaluationSession& session, std::int64_t file_bytes, int local_ranks) {
+  const auto available = available_memory_bytes();
+  const auto wanted = file_bytes * local_ranks;
+  if (!available || wanted <= *available) return;
+  const auto of_ranks = local_ranks == 1
+                            ? std::string()
+                            : format(", {} with {} ranks", gigabytes(wanted), local_ranks);
+  throw Error(ErrorKind::environment,
+              format("model '{}' has {}{}; this node has {} of free memory",
+                     printable(session.config.files.model), gigabytes(file_bytes), of_ranks,
+                     gigabytes(*available)),
+              local_ranks > 1 ? "Use fewer ranks on a node, of more --threads each." : kOneDevice);
+}
+
+void check_gpu(const EvaluationSession& session, std::int64_t file_bytes) {
+  const auto wanted = least_bytes(file_bytes, session.config.execution.precision);
+  const auto free_bytes = device::free_bytes(session.hardware.device);
+  if (wanted <= free_bytes) return;
+  throw Error(
+      ErrorKind::environment,
+      format("model '{}' takes at least {}, GPU {} ({}) has {} of free memory",
+             printable(session.config.files.model), gigabytes(wanted),
+             session.hardware.device.index, session.hardware.device.model, gigabytes(free_bytes)),
+      kOneDevice);
+}
+
+}  // namespace
+
+void check_model_fits(const comm::Communicator& comm, const EvaluationSession& session) {
+  std::error_code failure;
+  std::int64_t file_bytes = 0;
+  if (comm.is_root()) {
+    const auto found = std::filesystem::file_size(session.config.files.model, failure);
+    if (!failure) file_bytes = checked_cast<std::int64_t>(found);
+  }
+  file_bytes = comm.max(file_bytes);
+  comm::agree_on(comm, [&] {
+    check_host(session, file_bytes, comm.local_world_size());
+    if (session.hardware.device.kind == DeviceKind::cuda) check_gpu(session, file_bytes);
+  });
+}
+
+}  // namespace tally::app

@@ -1,0 +1,161 @@
+#include <tally/setup/open_inputs.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/trace/span.hpp>
+
+#include "broadcast_weights.hpp"
+#include "same_file.hpp"
+
+namespace tally::app {
+namespace {
+
+struct SharedFile {
+  std::vector<std::byte> bytes;
+  report::InputFile file;
+
+  model::NamedBytes named() const { return {file.path, bytes}; }
+};
+
+// Collective. Rank 0 reads `path`; the bytes and their digest reach every rank.
+SharedFile read_once(const comm::Communicator& comm, const std::string& path,
+                     std::string_view what) {
+  SharedFile shared;
+  comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "read_file");
+    if (comm.is_root()) shared.bytes = read_file(path, ErrorKind::model, what);
+  });
+  comm.broadcast(shared.bytes);
+  const std::string digest =
+      comm.broadcast(comm.is_root() ? digest::sha256_hex(shared.bytes) : std::string());
+  shared.file = {path, checked_cast<std::int64_t>(shared.bytes.size()), digest};
+  return shared;
+}
+
+// Collective. <model>.json, where rank 0 sees one.
+std::optional<SharedFile> read_card_beside(const comm::Communicator& comm,
+                                           const std::string& model) {
+  const std::string path = model + ".json";
+  std::error_code ignored;
+  const bool there = comm.is_root() && std::filesystem::is_regular_file(path, ignored);
+  if (comm.max(std::int64_t{there}) == 0) return std::nullopt;
+  return read_once(comm, path, "model card");
+}
+
+// option: "model-sha256"; what: "model 'x.pt'"; wanted: empty for any.
+void require_digest(std::string_view option, std::string_view what, const std::string& found,
+                    const std::string& wanted) {
+  if (wanted.empty() || found == wanted) return;
+  throw Error(ErrorKind::model,
+              format("{} has the SHA-256 {}, --{} is {}", what, found, option, wanted),
+              "Give the file that is meant, or its digest.");
+}
+
+// Where the weights have the name of those that the model was exported with, and are others.
+std::optional<std::string> note_of_other_weights(const report::WeightsFile& weights,
+                                                 const std::optional<model::ModelCard>& card) {
+  const auto name = std::filesystem::path(weights.path).filename().string();
+  if (!card || weights.sha256.empty() || card->weights_sha256.empty()) {
+    return std::nullopt;
+  }
+  if (card->weights_name != name || card->weights_sha256 == weights.sha256) return std::nullopt;
+  return printable(
+      format("weights '{}' are not those of this name that the model was exported with: their "
+             "SHA-256 is {}, the model card's source has {}",
+             weights.path, weights.sha256, card->weights_sha256));
+}
+
+// Collective. The model's bytes are gone when it returns.
+std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
+                                           const config::RunConfig& config, const std::string& task,
+                                           const device::Stream& stream, LoadedModel& loaded) {
+  const SharedFile model = read_once(comm, config.files.model, "model");
+  const auto card = read_card_beside(comm, config.files.model);
+  model::PredictorOptions options;
+  options.threads = config.execution.threads;
+  options.device = stream.device();
+  options.stream = stream.handle();
+  options.precision = model::precision_from_name(config.execution.precision);
+  options.tune = config.execution.tune;
+  options.keeps_bfloat16 = task_traits(task).reads_bfloat16;
+  options.weights_prefix = config.files.weights_prefix;
+  options.allow_training_mode = config.execution.allow_training_mode;
+  options.cuda_graphs = config.execution.cuda_graphs == "auto";
+  options.cpu_kernels = config.execution.cpu_kernels == "torch" ? model::CpuKernels::torch
+                                                                : model::CpuKernels::automatic;
+  if (card) options.card = card->named();
+  std::unique_ptr<model::Master> master;
+  comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "load_model");
+    require_digest("model-sha256", printable(format("model '{}'", config.files.model)),
+                   model.file.digest, config.files.model_sha256);
+    master = model::load_master(model.named(), options);
+  });
+  loaded.model = model.file;
+  if (card) loaded.card_digest = card->file.digest;
+  return master;
+}
+
+}  // namespace
+
+OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& config) {
+  OpenedData opened;
+  comm::agree_on(comm, [&] {
+    opened.set = std::make_unique<data::DataSet>(
+        config.files.data, is_task(config.scoring.task, TaskKind::predict) ? data::Targets::left_out
+                                                                           : data::Targets::read);
+    opened.file = {config.files.data, opened.set->info().file_bytes, opened.set->identity()};
+  });
+  comm::agree_same(comm, ErrorKind::dataset, "the data set '" + config.files.data + "'",
+                   opened.file.digest);
+  agree_on_one_file(comm, config.files.data, opened.set->stamp());
+  return opened;
+}
+
+LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
+                       const std::string& task, const device::Stream& stream, MoreWeights more) {
+  LoadedModel loaded;
+  comm::agree_on(comm, [&] {
+    if (config.files.weights_sha256.empty() || !config.files.weights.empty()) return;
+    throw Error(ErrorKind::usage, "--weights-sha256 is given without --weights",
+                "Give the weights too, or --model-sha256 for the model's own.");
+  });
+  auto master = load_master(comm, config, task, stream, loaded);
+  if (!config.files.weights.empty()) {
+    auto shared = share_weights(
+        comm, open_on_all(comm, config.files.weights, config.files.weights_key), *master);
+    for (const auto& note : shared.notes) log::note(note);  // what fails next may be due to it
+    loaded.notes = std::move(shared.notes);
+    loaded.weights = std::move(shared.file);
+  }
+  comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "build_model");
+    if (loaded.weights) {
+      require_digest("weights-sha256", printable(format("weights '{}'", config.files.weights)),
+                     loaded.weights->digest(), config.files.weights_sha256);
+    }
+    const bool is_last = more == MoreWeights::none;
+    loaded.predictor = is_last ? master->make_last_predictor() : master->make_predictor();
+  });
+  if (loaded.weights) {
+    if (auto note = note_of_other_weights(*loaded.weights, loaded.predictor->card())) {
+      log::note(*note);
+      loaded.notes.push_back(std::move(*note));
+    }
+  }
+  if (more == MoreWeights::come) loaded.master = std::move(master);
+  return loaded;
+}
+
+}  // namespace tally::app

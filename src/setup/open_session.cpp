@@ -1,0 +1,177 @@
+#include <tally/setup/open_session.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <tally/aggregate/unit_aggregation.hpp>
+#include <tally/base/build_info.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/config/options.hpp>
+#include <tally/model/gpu_libraries.hpp>
+#include <tally/result_folder/output_folder.hpp>
+#include <tally/result_folder/run_inputs.hpp>
+#include <tally/score_sources/open_saved_predictions.hpp>
+#include <tally/score_sources/predictor_scores.hpp>
+#include <tally/session/comparability.hpp>
+#include <tally/setup/device_and_reducer.hpp>
+#include <tally/setup/make_scoring.hpp>
+#include <tally/setup/open_inputs.hpp>
+#include <tally/setup/staging.hpp>
+#include <tally/setup/warm_up.hpp>
+
+#include "batch_size.hpp"
+#include "cpu_binding_hints.hpp"
+#include "find_subgroups.hpp"
+#include "model_memory.hpp"
+#include "reader_options.hpp"
+#include "session_notes.hpp"
+#include "tune.hpp"
+#include "unused_options.hpp"
+
+namespace tally::app {
+namespace {
+
+std::vector<std::string> environment_entries() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  return entries;
+}
+
+// Nothing is computed but the metrics: rows at a time, and where.
+void settle_scoring(config::RunConfig& config) {
+  config.execution.batch_size = 256;
+  config.execution.bucket_batches = 1;
+  config.execution.device = "cpu";
+}
+
+config::RunConfig read_settings(const comm::Communicator& comm, config::RunKind kind,
+                                const std::vector<std::string>& arguments) {
+  config::Parsed parsed;
+  comm::agree_on(
+      comm, [&] { parsed = config::parse_run_options(arguments, environment_entries(), kind); });
+  for (const auto& variable : parsed.unknown_variables) {
+    log::warning(format("environment variable {} is no option of tally and is ignored", variable));
+  }
+  std::string text = format("tally {} {}\n", build_info().version, build_info().revision);
+  for (const auto& [name, value] : parsed.config.settings) text += format("{} = {}\n", name, value);
+  comm::agree_same(comm, ErrorKind::usage, "the program or its settings", text);
+  if (kind == config::RunKind::predictions) settle_scoring(parsed.config);
+  return parsed.config;
+}
+
+// Where a watch that is started again finds what it did before.
+std::string watch_folder(const config::RunConfig& config) {
+  if (!config.files.output.empty()) return config.files.output;
+  auto path = std::filesystem::absolute(config.watch.checkpoints).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return format("tally-watch-{}", path.filename().string());
+}
+
+std::string choose_output(const comm::Communicator& comm, const config::RunConfig& config) {
+  if (!config.watch.checkpoints.empty()) return comm.broadcast(watch_folder(config));
+  auto output =
+      comm.broadcast(config.files.output.empty() ? default_output_name() : config.files.output);
+  comm::agree_on(comm, [&] {
+    if (comm.is_root())
+      OutputFolder(output, config.files.overwrite, config.results.trace, inputs_of(config));
+  });
+  return output;
+}
+
+// What the data set alone and what the model alone cannot tell: do they fit each other?
+void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
+  warm_up(comm, session, notes);
+  tune(comm, session, notes);
+  notes.add(session.execution.routes->notes);
+  notes.add(session.model.predictor->notes());
+  notes.add(session.scoring.task->notes());
+  notes.add(comparability_notes(session));
+  note_model(session, notes);
+}
+
+// Collective. The model and its device's libraries.
+void open_model(const comm::Communicator& comm, EvaluationSession& session,
+                const std::string& task) {
+  check_model_fits(comm, session);  // before others use the GPU's driver
+  auto& hardware = session.hardware;
+  const auto torch_for_device = model::load_ahead(hardware.device);
+  session.model = load_model(comm, session.config, task, *hardware.stream,
+                             session.is_watch() ? MoreWeights::come : MoreWeights::none);
+  comm::agree_on(
+      comm, [&] { hardware.gpu_versions = check_gpu_libraries(hardware.device, hardware.gpus); });
+  session.source = predictor_scores();
+}
+
+// Collective. Saved predictions in place of a model; what kind of scores they say they are.
+std::optional<metrics::OutputKind> open_predictions(const comm::Communicator& comm,
+                                                    EvaluationSession& session,
+                                                    const std::string& task, Notes& notes) {
+  auto opened = open_saved_predictions(comm, session.config, task, session.data, notes);
+  session.model = std::move(opened.model);
+  session.source = std::move(opened.source);
+  if (opened.set) session.data.set = std::move(opened.set);
+  return opened.outputs;
+}
+
+}  // namespace
+
+void plan_batches(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
+  auto& plan = session.plan;
+  plan.grid.emplace(num_samples(session), session.execution.batch_size,
+                    batches_per_block(session, notes));
+  plan.slice = plan.grid->slice_of(comm.rank(), comm.world_size());
+  comm::agree_on(comm, [&] { session.scoring.num_units = count_units(session); });
+  plan.read_threads =
+      read_threads_for(session.config.reading, session.hardware.device, comm.local_world_size());
+  check_stage_folder(comm, session);
+  session.scoring.subgroups = find_subgroups(comm, session, notes);
+}
+
+EvaluationSession open_session(const comm::Communicator& comm, config::RunKind kind,
+                               const std::vector<std::string>& arguments, Phases& phases,
+                               Notes& notes) {
+  const bool has_model = kind != config::RunKind::predictions;
+  EvaluationSession session(read_settings(comm, kind, arguments));
+  const auto& config = session.config;
+  if (!config.results.trace.empty()) session.output.tracing = std::make_unique<Tracing>(comm);
+  session.output.folder = choose_output(comm, config);
+  session.output.overwrite = config.files.overwrite;
+  session.hardware = place_ranks(comm, config.execution.device, notes);
+  comm::agree_on(comm, [&] { session.hardware.stream.emplace(session.hardware.device); });
+  phases.done("settings");
+  session.data = open_data(comm, config);
+  std::string task;
+  comm::agree_on(comm,
+                 [&] { task = task_in_force(config.scoring.task, session.data.set->info()); });
+  phases.done("open_data");
+  std::optional<metrics::OutputKind> outputs;
+  if (has_model) {
+    open_model(comm, session, task);
+  } else {
+    outputs = open_predictions(comm, session, task, notes);
+  }
+  phases.done(has_model ? "load_model" : "read_predictions");
+  session.scoring = make_scoring(comm, config, task, session.data.set->info(), outputs,
+                                 session.model.predictor->card());
+  session.execution.batch_size = settled_batch_size(comm, session, notes);
+  if (session.source->runs_predictor()) bind_model_to_data(comm, session, notes);
+  phases.done("warm_up");
+  session.reducer = choose_reducer(comm, session, notes);  // last: what fails before leaves no NCCL
+  phases.done("start_reducer");
+  plan_batches(comm, session, notes);
+  if (has_model) {
+    note_balance(session, comm.world_size(), notes);
+    note_amx(comm, session, notes);
+    note_binding(comm, session, notes);
+  }
+  note_limit(session, notes);
+  note_unused_options(session, notes);
+  return session;
+}
+
+}  // namespace tally::app

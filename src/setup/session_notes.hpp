@@ -1,0 +1,22 @@
+// What a user should know of a session before it runs.
+#pragma once
+
+#include <tally/comm/communicator.hpp>
+#include <tally/session/notes.hpp>
+#include <tally/session/session.hpp>
+
+namespace tally::app {
+
+// Adds notes for what a model's card says, or its absence, that changes what metrics mean.
+void note_model(const EvaluationSession& session, Notes& notes);
+
+// Collective. Adds a note if the processors of some ranks announce AMX but cannot run it.
+void note_amx(const comm::Communicator& comm, const EvaluationSession& session, Notes& notes);
+
+// Adds a note where another batch size would leave less of a rank's work to padding.
+void note_balance(const EvaluationSession& session, int world_size, Notes& notes);
+
+// Adds a note where --limit is more than there is.
+void note_limit(const EvaluationSession& session, Notes& notes);
+
+}  // namespace tally::app

@@ -1,0 +1,140 @@
+#include "tune.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+#include <tally/base/format.hpp>
+#include <tally/evaluate/routes.hpp>
+#include <tally/setup/warm_up.hpp>
+#include <tally/trace/span.hpp>
+
+namespace tally::app {
+namespace {
+
+// Below is noise, and what a network does without being asked should win.
+constexpr double kWorthwhile = 0.97;
+
+class Trials {
+ public:
+  Trials(const comm::Communicator& comm, model::Predictor& predictor, const TuningSteps& steps)
+      : comm_(comm), predictor_(predictor), steps_(steps) {}
+
+  // Collective.
+  void try_way(const model::CpuWay& way) {
+    predictor_.use(way);
+    if (!works_on_all(steps_.settle)) return;
+    auto form = predictor_.form();
+    auto next = predictor_.other_sizes();
+    const auto found = format("{}; {}", form, fmt::join(next, ", "));
+    const bool differs = comm_.broadcast(found) != found;
+    if (comm_.max(std::int64_t{differs}) != 0) return;
+    if (std::ranges::count(tuning_.tried, form, &TriedWay::form) > 0) return;
+    double seconds = 0;  // all ranks begin together: the last collective was all of theirs
+    if (!works_on_all([&] { seconds = steps_.seconds_of_batch(); })) return;
+    const auto slowest_ns = comm_.max(std::llround(seconds * 1e9));
+    tuning_.tried.push_back({way, std::move(form), slowest_ns, std::move(next)});
+  }
+
+  // Whether another is chosen than until now. Of those that were tried, at least one.
+  bool finds_better() {
+    const auto fastest = std::ranges::min_element(tuning_.tried, {}, &TriedWay::slowest_ns);
+    const auto most = kWorthwhile * static_cast<double>(chosen().slowest_ns);
+    if (static_cast<double>(fastest->slowest_ns) >= most) return false;
+    tuning_.chosen = static_cast<std::size_t>(fastest - tuning_.tried.begin());
+    return true;
+  }
+
+  const TriedWay& chosen() const { return tuning_.tried.at(tuning_.chosen); }
+  const Tuning& tuning() const { return tuning_; }
+
+ private:
+  // Collective.
+  bool works_on_all(const std::function<void()>& step) const {
+    bool fails = false;
+    try {
+      step();
+    } catch (const std::exception&) {  // the usual way needs no reason to be taken
+      fails = true;
+    }
+    return comm_.max(std::int64_t{fails}) == 0;
+  }
+
+  const comm::Communicator& comm_;
+  model::Predictor& predictor_;
+  const TuningSteps& steps_;
+  Tuning tuning_;
+};
+
+std::string quoted(const std::string& form) {
+  return format("'{}'", form.empty() ? "TorchScript" : form);
+}
+
+std::string milliseconds(const TriedWay& way) {
+  return format("{:.3g} ms", static_cast<double>(way.slowest_ns) / 1e6);
+}
+
+std::string note_of(const Tuning& tuning) {
+  const auto& [tried, chosen] = tuning;
+  if (tried.size() < 2) {
+    return "--tune found no other way to run the model on all ranks";
+  }
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    if (i == chosen) continue;
+    others.push_back(format("{} {}", quoted(tried[i].form), milliseconds(tried[i])));
+  }
+  return format("--tune: {} takes {} a batch; others: {}", quoted(tried.at(chosen).form),
+                milliseconds(tried[chosen]), fmt::join(others, ", "));
+}
+
+}  // namespace
+
+Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
+                   const TuningSteps& steps, const model::CpuWay& usual) {
+  Trials trials(comm, predictor, steps);
+  const auto others = predictor.other_kernels();  // of how it runs before anything is tried
+  trials.try_way(usual);
+  if (trials.tuning().tried.empty()) return {};  // the loop will tell why
+  for (const auto kernels : others) trials.try_way({kernels, usual.at_a_time});
+  trials.finds_better();
+  do {
+    const auto best = trials.chosen();  // a copy: trying adds to what it lies in
+    for (const auto size : best.next) trials.try_way({best.way.kernels, size});
+  } while (trials.finds_better());
+  return trials.tuning();
+}
+
+bool runs_script_on_cpu(const EvaluationSession& session) {
+  const auto& predictor = session.model.predictor;
+  const bool is_script = predictor && !(predictor->card() && predictor->card()->package);
+  return is_script && session.hardware.device.kind == DeviceKind::cpu;
+}
+
+bool has_several_ways(const EvaluationSession& session) {
+  return runs_script_on_cpu(session) && session.config.execution.cpu_kernels == "auto";
+}
+
+void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
+  if (!session.config.execution.tune || !has_several_ways(session)) return;
+  const trace::Span span(trace::Kind::step, "tune");
+  const auto& info = session.data.set->info();
+  const auto size = session.execution.batch_size;
+  auto& routes = session.execution.routes->routes;
+  const auto& stream = *session.hardware.stream;
+  auto& predictor = *session.model.predictor;
+  const auto settle = [&] {
+    evaluate::warm_up(info, size, routes, predictor, *session.scoring.task, stream);
+  };
+  const auto seconds_of_batch = [&] {
+    return evaluate::seconds_of_batch(info, size, routes, predictor, stream);
+  };
+  const auto usual = session.execution.way.value_or(model::CpuWay{});
+  const auto tuning = fastest_way(comm, predictor, {settle, seconds_of_batch}, usual);
+  use_way(comm, session, tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way, notes);
+  notes.add(note_of(tuning));
+}
+
+}  // namespace tally::app

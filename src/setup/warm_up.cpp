@@ -1,0 +1,78 @@
+#include <tally/setup/warm_up.hpp>
+
+#include <utility>
+
+#include <tally/comm/agree.hpp>
+#include <tally/evaluate/routes.hpp>
+#include <tally/session/comparability.hpp>
+#include <tally/session/model_errors.hpp>
+#include <tally/trace/span.hpp>
+
+#include "broadcast_weights.hpp"
+
+namespace tally::app {
+
+namespace {
+
+void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  auto& predictor = *session.model.predictor;
+  comm::agree_on(comm, [&] {
+    naming_model(session, [&] {
+      const trace::Span span(trace::Kind::step, "warm_up_batch");
+      *session.execution.routes =
+          evaluate::make_routes(info, predictor, session.execution.batch_size,
+                                session.hardware.device, session.config.execution.threads);
+      evaluate::warm_up(info, session.execution.batch_size, session.execution.routes->routes,
+                        predictor, *session.scoring.task, *session.hardware.stream);
+    });
+  });
+}
+
+// What one rank cannot compile, all run as it is: they would give other bits.
+void agree_on_form(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
+  auto& predictor = *session.model.predictor;
+  const auto form = predictor.form();
+  const bool differs = comm.broadcast(form) != form;
+  if (comm.max(std::int64_t{differs}) == 0) return;
+  session.execution.way = {model::CpuKernels::torch, 0};
+  predictor.use(*session.execution.way);
+  run_zeros(comm, session);
+  notes.add(
+      "the ranks cannot compile the model alike: all run LibTorch's operators alone, which is "
+      "slower");
+}
+
+}  // namespace
+
+void warm_up(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
+  run_zeros(comm, session);
+  agree_on_form(comm, session, notes);
+  session.execution.varies = check_repeats(comm, session);
+}
+
+void use_way(const comm::Communicator& comm, EvaluationSession& session, const model::CpuWay& way,
+             Notes& notes) {
+  session.execution.way = way;
+  session.model.predictor->use(way);
+  warm_up(comm, session, notes);
+}
+
+std::vector<std::string> take_weights(const comm::Communicator& comm, EvaluationSession& session,
+                                      const weights::Checkpoint& checkpoint) {
+  session.model.predictor.reset();  // two would take more memory
+  auto shared = share_weights(comm, checkpoint, *session.model.master);
+  session.model.weights = std::move(shared.file);
+  return shared.notes;
+}
+
+void build_predictor(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
+  comm::agree_on(comm, [&] {
+    const trace::Span span(trace::Kind::step, "build_model");
+    session.model.predictor = session.model.master->make_predictor();
+    if (session.execution.way) session.model.predictor->use(*session.execution.way);
+  });
+  warm_up(comm, session, notes);
+}
+
+}  // namespace tally::app

@@ -1,0 +1,129 @@
+#include <tally/watch_command/watch_command.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/interrupt.hpp>
+#include <tally/base/log.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/publish/evaluate_session.hpp>
+#include <tally/session/session.hpp>
+#include <tally/session/tracing.hpp>
+#include <tally/setup/open_session.hpp>
+#include <tally/setup/staging.hpp>
+#include <tally/setup/warm_up.hpp>
+
+#include "watch_coordinator.hpp"
+
+namespace tally::app {
+namespace {
+
+// Of a process that was asked to stop and can go on later.
+constexpr int kResumable = 75;
+
+// Collective. What rank 0 finds to do, on every rank; the others sleep until then.
+WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchRoot>& root) {
+  std::optional<Error> failure;
+  auto step = WatchStep::look_again;
+  if (root) {
+    try {
+      step = root->next();
+    } catch (...) {
+      failure = current_error();
+    }
+  }
+  comm.wait_for_root();
+  comm::agree(comm, failure);
+  step = static_cast<WatchStep>(comm.broadcast(std::string(1, static_cast<char>(step))).front());
+  if (step == WatchStep::end) return step;
+  return comm.max(std::int64_t{asked_to_stop()}) != 0 ? WatchStep::end_resumable : step;
+}
+
+// Collective. Whether `step` was done: a failure of this kind is its checkpoint's alone, and no
+// line but what rank 0 says of it.
+bool did(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot>& root,
+         const std::function<void()>& step) {
+  try {
+    const comm::UntoldFailures untold(kind);
+    step();
+    return true;
+  } catch (const comm::AgreedFailure& failure) {
+    if (failure.kind != kind) throw;
+    comm::agree_on(comm, [&] {
+      if (root) root->failed(kind, failure.untold);
+    });
+    return false;
+  }
+}
+
+// Collective. The checkpoint that rank 0 has opened: one that cannot be evaluated costs no more
+// than itself.
+void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& session,
+                         std::optional<WatchRoot>& root, Notes& notes, bool& has_told_notes) {
+  Phases phases;
+  const double began_s = process_age_s();
+  std::vector<std::byte> bytes;
+  if (root) bytes = weights::to_bytes(root->opened());
+  comm.broadcast(bytes);
+  session.output.begin(began_s, comm.broadcast(root ? root->result_folder() : std::string()));
+  std::vector<std::string> of_weights;
+  const auto load = [&] {
+    of_weights = take_weights(comm, session, weights::checkpoint_from_bytes(bytes));
+  };
+  if (!did(comm, ErrorKind::model, root, load)) return;
+  bool is_whole = true;
+  comm::agree_on(comm, [&] { is_whole = !root || root->was_read_whole(); });
+  if (comm.max(std::int64_t{!is_whole}) != 0) return;
+  for (const auto& note : of_weights) {
+    if (!has_told_notes) log::note(note);  // the next ones are chosen alike
+  }
+  has_told_notes = true;
+  if (!did(comm, ErrorKind::model, root, [&] { build_predictor(comm, session, notes); })) return;
+  phases.done("load_weights");
+  std::optional<report::RunReport> report;
+  const auto evaluate = [&] { report = evaluate_session(comm, session, phases, notes); };
+  try {
+    if (!did(comm, ErrorKind::numeric, root, evaluate)) return;
+  } catch (const StopRequested&) {
+    return;
+  }
+  comm::agree_on(comm, [&] {
+    if (root) root->evaluated(*report);
+  });
+}
+
+}  // namespace
+
+int run_watch(const comm::Communicator& comm, const std::vector<std::string>& arguments) {
+  show_spans_to_profilers();
+  stop_on_interrupt();
+  Phases phases;
+  Notes notes;
+  EvaluationSession session =
+      open_session(comm, config::RunKind::checkpoints, arguments, phases, notes);
+  for (const auto& note : notes.all()) log::note(note);
+  std::optional<WatchRoot> root;
+  comm::agree_on(comm, [&] {
+    if (comm.is_root()) root.emplace(session);
+  });
+  if (!session.config.reading.stage.empty()) stage_data(comm, session);
+  for (bool has_told_notes = false;;) {
+    const auto step = agree_on_next(comm, root);
+    if (step == WatchStep::look_again) continue;
+    if (step == WatchStep::evaluate) {
+      evaluate_checkpoint(comm, session, root, notes, has_told_notes);
+      continue;
+    }
+    const bool is_resumable = step == WatchStep::end_resumable;
+    comm::agree_on(comm, [&] {
+      if (root) root->finish(is_resumable);
+    });
+    return is_resumable ? kResumable : 0;
+  }
+}
+
+}  // namespace tally::app

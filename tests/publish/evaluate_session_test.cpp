@@ -1,0 +1,164 @@
+// Whole evaluations in process, on every number of ranks, with a predictor that is a function.
+
+#include <tally/publish/evaluate_session.hpp>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include <tally/base/clock.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/model/fake_predictors.hpp>
+#include <tally/score_sources/predictor_scores.hpp>
+#include <tally/session/session.hpp>
+#include <tally/setup/device_and_reducer.hpp>
+#include <tally/setup/make_scoring.hpp>
+#include <tally/setup/open_inputs.hpp>
+#include <tally/setup/open_session.hpp>
+#include <tally/setup/warm_up.hpp>
+
+#include "comm_fixture.hpp"
+#include "sample_file.hpp"
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+
+constexpr std::int64_t kSamples = 23, kClasses = 5;  // labels are i mod 5
+
+float always_class_2(float /*first*/, std::int64_t class_index) {
+  return class_index == 2 ? 1.0F : 0.0F;
+}
+
+class SessionTest : public comm::CommTest {
+ protected:
+  SessionTest()
+      : folder_(fs::temp_directory_path() /
+                world().broadcast("tally-session-" + std::to_string(::getpid()))) {
+    if (world().is_root()) {
+      fs::create_directory(folder_);
+      data::SampleFile{.num_samples = kSamples}.write(folder_ / "a.h5");
+    }
+    world().barrier();
+    config_.files.data = folder_ / "a.h5";
+    config_.results.progress = "off";
+  }
+  ~SessionTest() override {
+    world().barrier();
+    if (world().is_root()) fs::remove_all(folder_);
+  }
+
+  EvaluationSession open(const model::ScoreFunction& scores) {
+    EvaluationSession session(config_);
+    session.output.folder = folder_ / "result";
+    session.hardware = place_ranks(world(), "cpu", notes_);
+    session.hardware.stream.emplace(session.hardware.device);
+    session.data = open_data(world(), config_);
+    session.model.predictor = model::make_function_predictor(kClasses, scores);
+    session.source = predictor_scores();
+    const auto& info = session.data.set->info();
+    session.scoring = make_scoring(world(), config_, task_in_force("", info), info, {}, {});
+    session.execution.batch_size = 4;
+    warm_up(world(), session, notes_);
+    session.reducer = choose_reducer(world(), session, notes_);
+    plan_batches(world(), session, notes_);
+    return session;
+  }
+  std::optional<report::RunReport> evaluate(EvaluationSession& session) {
+    Phases phases;
+    return evaluate_session(world(), session, phases, notes_);
+  }
+
+  fs::path folder_;
+  config::RunConfig config_;
+  Notes notes_;
+};
+
+double value_of(const report::RunReport& report, const std::string& metric) {
+  for (const auto& found : report.results.metrics) {
+    if (found.name == metric) return found.value.value();
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+TEST_F(SessionTest, RanksShareTheSamplesAndRankZeroReports) {
+  auto session = open(always_class_2);
+  const auto samples = session.plan.grid->samples_of(session.plan.slice).count;
+  std::vector<std::int64_t> all{samples};
+  world().sum_in_place(all);
+  EXPECT_EQ(all[0], kSamples);
+  const auto report = evaluate(session);
+  ASSERT_EQ(report.has_value(), world().is_root());
+  if (!report) return;
+  EXPECT_DOUBLE_EQ(value_of(*report, "accuracy"), 5.0 / kSamples);  // 2, 7, 12, 17, 22
+  EXPECT_EQ(report->results.samples().count, static_cast<std::uint64_t>(kSamples));
+  EXPECT_EQ(report->total_samples, kSamples);
+  EXPECT_EQ(report->ranks.size(), static_cast<std::size_t>(size()));
+  for (const auto* file : {"report.json", "metrics.h5", "predictions.h5", "events.jsonl"}) {
+    EXPECT_TRUE(fs::exists(folder_ / "result" / file)) << file;
+  }
+}
+
+TEST_F(SessionTest, ALimitLeavesTheFirstSamples) {
+  config_.scoring.limit = 8;
+  auto session = open(always_class_2);
+  const auto report = evaluate(session);
+  EXPECT_EQ(session.scoring.num_units, 8);
+  if (!report) return;
+  EXPECT_DOUBLE_EQ(value_of(*report, "accuracy"), 2.0 / 8);
+}
+
+// As a watch does with each checkpoint.
+TEST_F(SessionTest, AnotherEvaluationOfASessionGivesTheSameDigests) {
+  auto session = open(always_class_2);
+  const auto first = evaluate(session);
+  session.output.begin(process_age_s(), folder_ / "again");
+  const auto second = evaluate(session);
+  if (!first) return;
+  EXPECT_EQ(first->state_digest, second->state_digest);
+  EXPECT_EQ(first->predictions_digest, second->predictions_digest);
+  EXPECT_EQ(first->digest_class, second->digest_class);
+  EXPECT_TRUE(fs::exists(folder_ / "again" / "report.json"));
+  EXPECT_GT(session.output.began_s, 0);
+}
+
+TEST_F(SessionTest, NotesReachTheReport) {
+  auto session = open(always_class_2);
+  notes_.add("a note of this run");
+  const auto report = evaluate(session);
+  if (!report) return;
+  EXPECT_THAT(report->notes, Contains("a note of this run"));
+}
+
+TEST_F(SessionTest, OutputsThatAreNotFiniteEndAllRanksAlike) {
+  const auto scores = [](float, std::int64_t class_index) {
+    return class_index == 2 ? std::nanf("") : 0.0F;
+  };
+  auto session = open(scores);
+  try {
+    evaluate(session);
+    FAIL() << "NaN was counted";
+  } catch (const comm::AgreedFailure& failure) {
+    EXPECT_EQ(failure.kind, ErrorKind::numeric);
+  }
+  world().barrier();
+  EXPECT_FALSE(fs::exists(folder_ / "result" / "report.json"));
+}
+
+TEST_F(SessionTest, OutputsThatAreNotFiniteMayCountAsWrong) {
+  config_.scoring.on_nan = "wrong";
+  auto session = open([](float, std::int64_t) { return std::nanf(""); });
+  const auto report = evaluate(session);
+  if (!report) return;
+  EXPECT_EQ(value_of(*report, "accuracy"), 0);
+  EXPECT_EQ(report->not_finite_indices.size(), 10U);  // the first ones are listed
+}
+
+}  // namespace
+}  // namespace tally::app

@@ -1,0 +1,188 @@
+#include <filesystem>
+#include <string_view>
+
+#include "output_folder_fixture.hpp"
+#include "replacement.hpp"
+
+namespace tally::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST_F(OutputFolderTest, AnUnfinishedRunLeavesNothing) {
+  {
+    OutputFolder folder(root_ / "a" / "b", false);
+    folder.create();
+    EXPECT_TRUE(fs::exists(folder.events()));
+    put(partial_path(folder.predictions()));
+  }
+  EXPECT_FALSE(fs::exists(root_ / "a"));
+  EXPECT_TRUE(fs::exists(root_));
+}
+
+TEST_F(OutputFolderTest, WhatCameWhileTheRunWentOnStays) {
+  for (const bool overwrite : {false, true}) {
+    const fs::path trace = root_ / "trace.json";
+    OutputFolder folder(root_ / "run", overwrite, trace);
+    folder.create();
+    put(trace);
+    put(partial_path(trace));
+    EXPECT_THROW(folder.check_trace(), Error);
+    publish(folder);
+    EXPECT_THROW(folder.publish_trace(), Error);
+    EXPECT_EQ(text_of(trace), "x") << "no trace of this run's";
+    fs::remove_all(root_ / "run");
+    fs::remove(trace);
+  }
+  for (const auto name : kResultFiles) {
+    for (const bool overwrite : {false, true}) {
+      const fs::path file = root_ / "run" / name;
+      {
+        OutputFolder folder(root_ / "run", overwrite);
+        folder.create();
+        put(file);
+        EXPECT_THROW(publish(folder), Error) << file;
+      }
+      EXPECT_EQ(text_of(file), "x");
+      fs::remove(file);
+    }
+  }
+}
+
+TEST_F(OutputFolderTest, AFinishedRunStays) {
+  {
+    OutputFolder folder(root_ / "run", false);
+    folder.create();
+    publish(folder);
+  }
+  EXPECT_TRUE(fs::exists(root_ / "run" / "report.json"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_ / "run"), fs::directory_iterator()), 2)
+      << "and its events";
+}
+
+TEST_F(OutputFolderTest, AFolderOfTheUserIsNeverRemoved) {
+  fs::create_directory(root_ / "run");
+  put(root_ / "run" / "notes.txt");
+  { OutputFolder(root_ / "run", false).create(); }
+  EXPECT_TRUE(fs::exists(root_ / "run" / "notes.txt"));
+  EXPECT_FALSE(fs::exists(root_ / "run" / "events.jsonl"));
+}
+
+TEST_F(OutputFolderTest, AnEarlierResultIsRefusedOrReplaced) {
+  const fs::path run = root_ / "run";
+  fs::create_directory(run);
+  put_report(run);
+  put(run / "metrics.h5");
+  EXPECT_EQ(kind_of_failure(run, false), ErrorKind::output);
+  OutputFolder folder(run, true);
+  folder.create();
+  EXPECT_NE(text_of(folder.report()), "x") << "kept until the new result is there";
+  publish(folder);
+  EXPECT_EQ(text_of(folder.report()), "x");
+  EXPECT_FALSE(fs::exists(folder.metrics()));
+}
+
+TEST_F(OutputFolderTest, FilesThatNoRunWroteAreRefusedAndStay) {
+  const fs::path run = root_ / "run";
+  for (const char* name : {"report.json", "metrics.h5", "predictions.h5", "predictions.json",
+                           "nbest.json", "detections.json", "events.jsonl"}) {
+    for (const bool has_report : {false, true}) {
+      fs::create_directory(run);
+      if (has_report) put_report(run);
+      put(run / name);
+      const bool is_of_result = has_report && std::string_view(name) == "metrics.h5";
+      const auto expected = is_of_result ? ErrorKind::internal : ErrorKind::output;
+      EXPECT_EQ(kind_of_failure(run, true), expected) << name;
+      EXPECT_EQ(text_of(run / name), "x");
+      fs::remove_all(run);
+    }
+  }
+}
+
+TEST_F(OutputFolderTest, WhatTheRunReadsIsNotReplaced) {
+  const fs::path run = root_ / "run";
+  fs::create_directory(run);
+  put_report(run);
+  put(run / "metrics.h5");
+  fs::create_symlink(run / "metrics.h5", root_ / "link.h5");
+  fs::create_hard_link(run / "metrics.h5", root_ / "same.h5");
+  for (const auto& input : {run / "metrics.h5", run / ".." / "run" / "metrics.h5",
+                            root_ / "link.h5", root_ / "same.h5", run / "report.json"}) {
+    try {
+      OutputFolder(run, true, {}, {{"data", input}});
+      ADD_FAILURE() << input;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_NE(std::string(error.what()).find("--data " + input.string()), std::string::npos);
+    }
+  }
+  put(root_ / "data.h5");
+  EXPECT_NO_THROW(OutputFolder(run, true, {}, {{"data", root_ / "data.h5"}, {"model", "none"}}));
+}
+
+TEST_F(OutputFolderTest, AFailedReplacementLeavesTheEarlierResultWhole) {
+  const fs::path run = root_ / "run";
+  fs::create_directory(run);
+  put_report(run);
+  put_events(run);
+  const auto events = text_of(run / "events.jsonl");
+  {
+    OutputFolder folder(run, true);
+    folder.create();
+    EXPECT_EQ(fs::file_size(folder.events()), 0u);
+  }
+  EXPECT_TRUE(fs::exists(run / "report.json"));
+  EXPECT_EQ(text_of(run / "events.jsonl"), events);
+  EXPECT_EQ(std::distance(fs::directory_iterator(run), fs::directory_iterator()), 2);
+}
+
+TEST_F(OutputFolderTest, ASecondRunOnTheSameFolderIsRefused) {
+  OutputFolder first(root_ / "run", false);
+  OutputFolder second(root_ / "run", false);
+  first.create();
+  EXPECT_THROW(second.create(), Error);
+  EXPECT_TRUE(fs::exists(first.events())) << "the loser must not remove the winner's files";
+}
+
+TEST_F(OutputFolderTest, ARunInProgressIsNotOverwritten) {
+  OutputFolder first(root_ / "run", false);
+  first.create();
+  EXPECT_EQ(kind_of_failure(root_ / "run", true), ErrorKind::output);
+  EXPECT_TRUE(fs::exists(first.events()));
+  publish(first);
+}
+
+TEST_F(OutputFolderTest, ALinkThatIsNamedAsTheLockIsNotFollowed) {
+  fs::create_directory(root_ / "run");
+  put(root_ / "precious");
+  fs::create_symlink(root_ / "precious", root_ / "run" / ".tally-lock");
+  EXPECT_EQ(kind_of_failure(root_ / "run", true), ErrorKind::output);
+  EXPECT_EQ(text_of(root_ / "precious"), "x");
+}
+
+TEST_F(OutputFolderTest, WhatAKilledRunLeftIsRemoved) {
+  const fs::path run = root_ / "run";
+  fs::create_directory(run);
+  put_report(run);
+  put_events(run);
+  for (const char* name : {"predictions.h5.partial-1", "notes.partial-1", ".tally-lock"}) {
+    put(run / name);
+  }
+  {
+    OutputFolder folder(run, true);
+    folder.create();
+    EXPECT_FALSE(fs::exists(run / "predictions.h5.partial-1"));
+  }
+  EXPECT_TRUE(fs::exists(run / "report.json"));
+  EXPECT_TRUE(fs::exists(run / "notes.partial-1"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(run), fs::directory_iterator()), 3);
+}
+
+TEST_F(OutputFolderTest, APathBelowAFileIsRefused) {
+  put(root_ / "file");
+  EXPECT_EQ(kind_of_failure(root_ / "file", false), ErrorKind::output);
+  EXPECT_EQ(kind_of_failure(root_ / "file" / "run", false), ErrorKind::output);
+}
+
+}  // namespace
+}  // namespace tally::app
