@@ -65,21 +65,21 @@ std::string failure_line(const Error& error, int rank, int world_size, std::stri
   return format("tally: error[{}]{}: {}", exit_code(error.kind()), who, one_line(error.what()));
 }
 
-void agree(const Communicator& comm, const std::optional<Error>& mine) {
+void agree(const Communicator& comm, const std::optional<Error>& local) {
   const trace::Span span(trace::Kind::collective, "agree");
   // The lowest failing rank has the largest value; 0 says that nobody failed.
   const std::int64_t ranks_from_end = comm.world_size() - comm.rank();
   const std::int64_t worst =
-      comm.max(mine ? ranks_from_end * kCodes + exit_code(mine->kind()) : std::int64_t{0});
+      comm.max(local ? ranks_from_end * kCodes + exit_code(local->kind()) : std::int64_t{0});
   if (worst == 0) return;
   const auto kind = static_cast<ErrorKind>(worst % kCodes);
   const bool is_mine = worst / kCodes == ranks_from_end;
   if (kind == untold_kind) {
     const auto rank = checked_cast<int>(comm.world_size() - worst / kCodes);
     throw AgreedFailure{kind,
-                        comm.broadcast(is_mine ? one_line(mine->what()) : std::string(), rank)};
+                        comm.broadcast(is_mine ? one_line(local->what()) : std::string(), rank)};
   }
-  if (is_mine) print_failure(comm, *mine);
+  if (is_mine) print_failure(comm, *local);
   throw AgreedFailure{kind, {}};
 }
 
@@ -96,31 +96,31 @@ void fail_job(const Communicator& comm, const Error& error) {
 }
 
 void agree_on(const Communicator& comm, const std::function<void()>& step) {
-  std::optional<Error> mine;
+  std::optional<Error> local;
   try {
     step();
   } catch (...) {
-    mine = current_error();
+    local = current_error();
   }
-  agree(comm, mine);
+  agree(comm, local);
 }
 
 void agree_same(const Communicator& comm, ErrorKind kind, std::string_view what,
                 std::string_view text) {
   const std::string root_text = comm.broadcast(std::string(text));
   const std::string root_host = comm.broadcast(host_name());
-  std::optional<Error> mine;
+  std::optional<Error> local;
   if (text != root_text) {
     const auto [here, there] =
         std::mismatch(text.begin(), text.end(), root_text.begin(), root_text.end());
     const auto position = to_size(here - text.begin());
-    mine.emplace(kind,
-                 format("{} differs between ranks: '{}' on rank 0 ({}), '{}' on rank {} ({})", what,
-                        excerpt(root_text, position), root_host, excerpt(text, position),
-                        comm.rank(), host_name()),
-                 "Start every rank with the same program, options and files.");
+    local.emplace(kind,
+                  format("{} differs between ranks: '{}' on rank 0 ({}), '{}' on rank {} ({})",
+                         what, excerpt(root_text, position), root_host, excerpt(text, position),
+                         comm.rank(), host_name()),
+                  "Start every rank with the same program, options and files.");
   }
-  agree(comm, mine);
+  agree(comm, local);
 }
 
 }  // namespace tally::comm

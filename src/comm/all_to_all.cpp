@@ -56,12 +56,12 @@ void for_each_part(const Round& round, std::int64_t row_bytes, const Move& move)
 
 }  // namespace
 
-std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> mine,
+std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> local,
                                                      std::int64_t row_bytes,
                                                      Counts rows_to_rank) const {
   const trace::Span span(trace::Kind::collective, "all_to_all");
   if (row_bytes < 1 || std::ssize(rows_to_rank) != world_size() ||
-      std::ssize(mine) != total(rows_to_rank) * row_bytes) {
+      std::ssize(local) != total(rows_to_rank) * row_bytes) {
     throw Error(ErrorKind::internal, "all_to_all_rows: a buffer does not fit its number of rows");
   }
   std::vector<std::int64_t> rows_from_rank(to_size(world_size()));
@@ -82,7 +82,7 @@ std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> 
   for (std::int64_t number = 0; number * max_rows < most; ++number) {
     const Round to(rows_to_rank, max_rows, number), from(rows_from_rank, max_rows, number);
     for_each_part(to, row_bytes, [&](std::int64_t all, std::int64_t now, std::int64_t count) {
-      std::copy_n(mine.begin() + all, count, sent_now.begin() + now);
+      std::copy_n(local.begin() + all, count, sent_now.begin() + now);
     });
     body_->check(MPI_Alltoallv(sent_now.data(), to.counts.data(), to.displacements.data(),
                                row.get(), received_now.data(), from.counts.data(),

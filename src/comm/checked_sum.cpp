@@ -27,11 +27,11 @@ Values added_up(const Values& gathered, std::size_t length) {
 }
 
 // Collective. The sum of a piece, on every rank, without any reduction of the library.
-Values sum_at_root(const Communicator& comm, std::span<const std::int64_t> mine) {
-  const auto length = mine.size();
+Values sum_at_root(const Communicator& comm, std::span<const std::int64_t> local) {
+  const auto length = local.size();
   Values gathered(comm.is_root() ? length * to_size(comm.world_size()) : 0);
   const Values one_row_each(to_size(comm.world_size()), 1);
-  comm.gather_rows(std::as_bytes(mine), std::ssize(mine) * std::int64_t{sizeof(std::int64_t)},
+  comm.gather_rows(std::as_bytes(local), std::ssize(local) * std::int64_t{sizeof(std::int64_t)},
                    one_row_each, std::as_writable_bytes(std::span(gathered)));
   std::vector<std::byte> bytes(length * sizeof(std::int64_t));
   if (comm.is_root()) {
@@ -56,15 +56,15 @@ std::string place_of(const exact::StateLayout& layout, std::int64_t element) {
 }  // namespace
 
 void sum_checked(Reducer& reducer, const Communicator& comm, exact::State& state) {
-  Values mine;
-  agree_on(comm, [&] { mine.assign(state.values().begin(), state.values().end()); });
+  Values local;
+  agree_on(comm, [&] { local.assign(state.values().begin(), state.values().end()); });
   reducer.sum(state.values());
   const auto piece = std::max<std::int64_t>(1, kGatheredValues / comm.world_size());
-  for (std::int64_t first = 0; first < std::ssize(mine); first += piece) {
-    const auto count = to_size(std::min(piece, std::ssize(mine) - first));
+  for (std::int64_t first = 0; first < std::ssize(local); first += piece) {
+    const auto count = to_size(std::min(piece, std::ssize(local) - first));
     const auto found = state.values().subspan(to_size(first), count);
     const Values expected =
-        sum_at_root(comm, std::span<const std::int64_t>(mine).subspan(to_size(first), count));
+        sum_at_root(comm, std::span<const std::int64_t>(local).subspan(to_size(first), count));
     agree_on(comm, [&] {
       const auto [here, there] = std::ranges::mismatch(found, expected);
       if (here == found.end()) return;

@@ -54,21 +54,21 @@ std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
   return values;
 }
 
-void Communicator::gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+void Communicator::gather_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                                std::span<const std::int64_t> rows_per_rank,
                                std::span<std::byte> received) const {
   const trace::Span span(trace::Kind::collective, "gather");
   const std::int64_t num_rows =
-      checked_rows(*this, "gather_rows", std::ssize(mine), row_bytes, rows_per_rank,
+      checked_rows(*this, "gather_rows", std::ssize(local), row_bytes, rows_per_rank,
                    is_root() ? std::optional<std::int64_t>(std::ssize(received)) : std::nullopt);
   if (num_rows * row_bytes == 0) return;
   const UniqueType row = row_type(*body_, row_bytes);
-  const bool in_place = is_root() && mine.data() == received.data();
+  const bool in_place = is_root() && local.data() == received.data();
   RowWindows windows(rows_per_rank, 1, body_->max_piece);
   while (const auto window = windows.next()) {
     const Places places(*window);
     const RowRange& part = window->parts[to_size(rank())];
-    body_->check(MPI_Gatherv(in_place ? MPI_IN_PLACE : mine.data() + part.first * row_bytes,
+    body_->check(MPI_Gatherv(in_place ? MPI_IN_PLACE : local.data() + part.first * row_bytes,
                              checked_cast<int>(part.count), row.get(),
                              received.data() + (is_root() ? window->rows.first * row_bytes : 0),
                              places.counts.data(), places.displacements.data(), row.get(), 0,
@@ -77,11 +77,11 @@ void Communicator::gather_rows(std::span<const std::byte> mine, std::int64_t row
   }
 }
 
-void Communicator::all_gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+void Communicator::all_gather_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                                    std::span<const std::int64_t> rows_per_rank,
                                    std::span<std::byte> received) const {
   const trace::Span span(trace::Kind::collective, "all_gather");
-  const std::int64_t num_rows = checked_rows(*this, "all_gather_rows", std::ssize(mine), row_bytes,
+  const std::int64_t num_rows = checked_rows(*this, "all_gather_rows", std::ssize(local), row_bytes,
                                              rows_per_rank, std::ssize(received));
   if (num_rows * row_bytes == 0) return;
   const UniqueType row = row_type(*body_, row_bytes);
@@ -89,11 +89,12 @@ void Communicator::all_gather_rows(std::span<const std::byte> mine, std::int64_t
   while (const auto window = windows.next()) {
     const Places places(*window);
     const RowRange& part = window->parts[to_size(rank())];
-    body_->check(MPI_Allgatherv(mine.data() + part.first * row_bytes, checked_cast<int>(part.count),
-                                row.get(), received.data() + window->rows.first * row_bytes,
-                                places.counts.data(), places.displacements.data(), row.get(),
-                                body_->comm.get()),
-                 "MPI_Allgatherv");
+    body_->check(
+        MPI_Allgatherv(local.data() + part.first * row_bytes, checked_cast<int>(part.count),
+                       row.get(), received.data() + window->rows.first * row_bytes,
+                       places.counts.data(), places.displacements.data(), row.get(),
+                       body_->comm.get()),
+        "MPI_Allgatherv");
   }
 }
 

@@ -94,12 +94,12 @@ std::vector<NcclUniqueId> NcclReducer::unique_ids() {
   for (std::size_t rank = 0; rank < ids_per_rank.size(); rank += to_size(sizes_.ranks_per_id)) {
     ids_per_rank[rank] = 1;
   }
-  std::vector<NcclUniqueId> mine(to_size(ids_per_rank[to_size(comm_.rank())]));
+  std::vector<NcclUniqueId> local(to_size(ids_per_rank[to_size(comm_.rank())]));
   agree_on(comm_, [&] {
-    for (NcclUniqueId& id : mine) check(calls_.get_unique_id(id), kStart);
+    for (NcclUniqueId& id : local) check(calls_.get_unique_id(id), kStart);
   });
   std::vector<NcclUniqueId> all(to_size(std::ranges::count(ids_per_rank, 1)));
-  comm_.all_gather_rows(std::as_bytes(std::span(mine)), sizeof(NcclUniqueId), ids_per_rank,
+  comm_.all_gather_rows(std::as_bytes(std::span(local)), sizeof(NcclUniqueId), ids_per_rank,
                         std::as_writable_bytes(std::span(all)));
   return all;
 }
@@ -167,7 +167,8 @@ void NcclReducer::close() {
     return is_ready(kPhase);
   });
   if (outcome.failed) {
-    log::warning(outcome.mine ? outcome.mine->what() : "NCCL did not end in order on another rank");
+    log::warning(outcome.local ? outcome.local->what()
+                               : "NCCL did not end in order on another rank");
     abort();
     return;
   }
@@ -200,10 +201,10 @@ NcclReducer::Report NcclReducer::look(std::string_view phase,
 NcclReducer::Outcome NcclReducer::watch(std::string_view phase,
                                         const std::function<bool()>& is_through) {
   for (const auto begin = patience_.now();; patience_.rest()) {
-    const Report mine = look(phase, is_through, begin);
+    const Report local = look(phase, is_through, begin);
     const auto voting = patience_.now();
     const auto worst =
-        comm_.max_unless(mine.vote, [&] { return patience_.now() - voting >= patience_.limit; });
+        comm_.max_unless(local.vote, [&] { return patience_.now() - voting >= patience_.limit; });
     if (!worst) {
       // At once, without unwinding: NCCL is left alone, and to free the GPU's memory would be to
       // wait for the addition that waits for that peer.
@@ -214,14 +215,14 @@ NcclReducer::Outcome NcclReducer::watch(std::string_view phase,
                             kNextStep));
     }
     if (*worst == through) return {};
-    if (*worst != waiting) return {true, mine.vote == *worst ? mine.error : std::nullopt};
+    if (*worst != waiting) return {true, local.vote == *worst ? local.error : std::nullopt};
   }
 }
 
 void NcclReducer::require(const Outcome& outcome) {
   if (!outcome.failed) return;
   try {
-    agree(comm_, outcome.mine);
+    agree(comm_, outcome.local);
   } catch (const AgreedFailure&) {
     abort();
     throw;

@@ -65,10 +65,10 @@ class NcclReducer final : public Reducer {
     std::int64_t vote = 0;
     std::optional<Error> error;
   };
-  // How a phase ended on all ranks; `mine` is this rank's part in a failure, if it had one.
+  // How a phase ended on all ranks; `local` is this rank's part in a failure, if it had one.
   struct Outcome {
     bool failed = false;
-    std::optional<Error> mine;
+    std::optional<Error> local;
   };
 
   void check_version();

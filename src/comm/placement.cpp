@@ -17,13 +17,13 @@ device::GpuSharing sharing() {
 }
 
 // Collective. On rank 0.
-std::vector<device::RankPlace> gather_table(const Communicator& comm, const device::Choice& mine) {
-  const auto kinds = comm.all_gather(static_cast<std::int64_t>(mine.device.kind));
-  const auto indices = comm.all_gather(mine.device.index);
+std::vector<device::RankPlace> gather_table(const Communicator& comm, const device::Choice& local) {
+  const auto kinds = comm.all_gather(static_cast<std::int64_t>(local.device.kind));
+  const auto indices = comm.all_gather(local.device.index);
   const auto nodes = comm.gather(host_name());
-  const auto models = comm.gather(mine.device.model);
-  const auto uuids = comm.gather(mine.device.uuid);
-  const auto reasons = comm.gather(mine.why_no_gpu);
+  const auto models = comm.gather(local.device.model);
+  const auto uuids = comm.gather(local.device.uuid);
+  const auto reasons = comm.gather(local.why_no_gpu);
   std::vector<device::RankPlace> table;
   for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
     table.push_back({static_cast<int>(rank),
@@ -38,9 +38,9 @@ std::vector<device::RankPlace> gather_table(const Communicator& comm, const devi
 }  // namespace
 
 Placement agree_on_placement(const Communicator& comm, device::DeviceRequest request,
-                             const device::Choice& mine) {
+                             const device::Choice& local) {
   Placement placement;
-  placement.table = gather_table(comm, mine);
+  placement.table = gather_table(comm, local);
   agree_on(comm, [&] {
     if (comm.is_root()) device::check_placement(request, placement.table, sharing());
   });

@@ -21,18 +21,18 @@ void pass_on(const RowWindow& window, std::span<const std::byte> rows, std::int6
 
 }  // namespace
 
-void share_in_turn(const Communicator& comm, std::span<const std::byte> mine,
+void share_in_turn(const Communicator& comm, std::span<const std::byte> local,
                    std::int64_t row_bytes, std::int64_t window_bytes, const SharedRows& take) {
-  if (row_bytes < 1 || std::ssize(mine) % row_bytes != 0) {
+  if (row_bytes < 1 || std::ssize(local) % row_bytes != 0) {
     throw Error(ErrorKind::internal, "share_in_turn: the bytes are no whole rows");
   }
-  RowWindows windows(comm.all_gather(std::ssize(mine) / row_bytes), row_bytes, window_bytes);
+  RowWindows windows(comm.all_gather(std::ssize(local) / row_bytes), row_bytes, window_bytes);
   std::vector<std::byte> received;
   while (const auto window = windows.next()) {
     agree_on(comm, [&] { received.resize(to_size(window->rows.count * row_bytes)); });
     const RowRange& part = window->parts[to_size(comm.rank())];
     comm.all_gather_rows(
-        mine.subspan(to_size(part.first * row_bytes), to_size(part.count * row_bytes)), row_bytes,
+        local.subspan(to_size(part.first * row_bytes), to_size(part.count * row_bytes)), row_bytes,
         window->counts(), received);
     agree_on(comm, [&] { pass_on(*window, received, row_bytes, take); });
   }

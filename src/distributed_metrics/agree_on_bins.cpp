@@ -25,13 +25,13 @@ ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
   comm::agree_same(comm, ErrorKind::internal, "the number of classes of a curve",
                    format("{}", rows.num_classes));
   ordered_metrics::DistinctKeys all;
-  std::vector<std::uint64_t> mine;
+  std::vector<std::uint64_t> local;
   comm::agree_on(comm, [&] {
     ordered_metrics::collect_positives(rows, keys, all);
     const auto found = all.sorted();
-    mine.assign(found.begin(), found.end());
+    local.assign(found.begin(), found.end());
   });
-  comm::share_in_turn(comm, std::as_bytes(std::span(mine)), sizeof(std::uint64_t), kShareBytes,
+  comm::share_in_turn(comm, std::as_bytes(std::span(local)), sizeof(std::uint64_t), kShareBytes,
                       [&](std::int64_t rank, std::span<const std::byte> rows_of_rank) {
                         if (rank == comm.rank()) return;
                         std::uint64_t key = 0;

@@ -61,9 +61,9 @@ std::size_t num_owned(std::span<const std::int64_t> rows_per_class, const std::v
 }
 
 // Collective. The rows of all ranks whose classes are this rank's, class by class, ranked: by
-// score, equal ones by the order of the images. It appends them to `mine`.
+// score, equal ones by the order of the images. It appends them to `local`.
 void exchange_rows(const comm::Communicator& comm, const DetectionRows& rows,
-                   const std::vector<int>& owners, Rows& mine) {
+                   const std::vector<int>& owners, Rows& local) {
   // All ranks may send all of a window to the same one.
   const std::int64_t window = std::max<std::int64_t>(
       1, rows.window_bytes / std::int64_t{sizeof(DetectionRow)} / comm.world_size());
@@ -78,12 +78,12 @@ void exchange_rows(const comm::Communicator& comm, const DetectionRows& rows,
     const auto bytes = comm.all_to_all_rows(std::as_bytes(std::span(parcel.rows)),
                                             sizeof(DetectionRow), parcel.rows_to_rank);
     comm::agree_on(comm, [&] {
-      const std::size_t before = mine.size();
-      mine.resize(before + bytes.size() / sizeof(DetectionRow));
-      if (!bytes.empty()) std::memcpy(&mine[before], bytes.data(), bytes.size());
+      const std::size_t before = local.size();
+      local.resize(before + bytes.size() / sizeof(DetectionRow));
+      if (!bytes.empty()) std::memcpy(&local[before], bytes.data(), bytes.size());
     });
   }
-  std::ranges::sort(mine, {}, [](const DetectionRow& row) {
+  std::ranges::sort(local, {}, [](const DetectionRow& row) {
     return std::tuple(row.label, -row.score, row.image, row.place);
   });
 }
@@ -193,16 +193,16 @@ std::vector<int> owners_of_classes(std::span<const std::int64_t> rows_per_class,
 AveragePrecisions average_precisions(const comm::Communicator& comm, const DetectionRows& rows,
                                      const ClassTotals& totals) {
   const auto owners = owners_of_classes(totals.rows, comm.world_size());
-  Rows mine;
-  comm::agree_on(comm, [&] { mine.reserve(num_owned(totals.rows, owners, comm.rank())); });
-  exchange_rows(comm, rows, owners, mine);
+  Rows local;
+  comm::agree_on(comm, [&] { local.reserve(num_owned(totals.rows, owners, comm.rank())); });
+  exchange_rows(comm, rows, owners, local);
   Sums sums(totals.objects);
   comm::agree_on(comm, [&] {
     for (std::size_t c = 0; c < owners.size(); ++c) {
       if (owners[c] != comm.rank()) continue;
       const auto label = static_cast<std::int32_t>(c);
-      const auto begin = std::ranges::lower_bound(mine, label, {}, &DetectionRow::label);
-      const auto end = std::ranges::upper_bound(mine, label, {}, &DetectionRow::label);
+      const auto begin = std::ranges::lower_bound(local, label, {}, &DetectionRow::label);
+      const auto end = std::ranges::upper_bound(local, label, {}, &DetectionRow::label);
       sums.add_class(label, {begin, end});
     }
   });

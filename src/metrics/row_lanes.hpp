@@ -48,14 +48,14 @@ struct Peak {
 
 template <class Score>
 constexpr Peak find_peak(const Scores<Score>& scores, int lane) {
-  Peak mine;
+  Peak local;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
     const float score = scores[i];
-    mine.score = score > mine.score ? score : mine.score;
-    mine.has_bad_score |= is_bad(score, scores.kind);
-    mine.fits_kind &= fits_kind(score, scores.kind);
+    local.score = score > local.score ? score : local.score;
+    local.has_bad_score |= is_bad(score, scores.kind);
+    local.fits_kind &= fits_kind(score, scores.kind);
   }
-  return mine;
+  return local;
 }
 
 constexpr Peak join(const Peak& a, const Peak& b) {
@@ -82,8 +82,8 @@ template <class Score>
 constexpr Reading read_row(const Scores<Score>& scores, float peak, float truth, std::int64_t label,
                            int lane) {
   const double shift = scores.kind == OutputKind::logits ? double{peak} : 0.0;
-  Reading mine;
-  auto& [standing, terms] = mine;
+  Reading local;
+  auto& [standing, terms] = local;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
     const float score = scores[i];
     const double term = term_of(score, shift, scores.kind);
@@ -96,7 +96,7 @@ constexpr Reading read_row(const Scores<Score>& scores, float peak, float truth,
     standing.equal += score == truth;
     standing.equal_before += score == truth && i < label;
   }
-  return mine;
+  return local;
 }
 
 constexpr Standing join(const Standing& a, const Standing& b) {
@@ -117,12 +117,12 @@ constexpr Reading join(const Reading& a, const Reading& b) {
 template <class Score>
 constexpr double sum_surprise(const Scores<Score>& scores, double log_total, const double* weights,
                               int lane) {
-  double mine = 0;
+  double local = 0;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
     const double surprise = surprise_of(scores[i], log_total, scores.kind);
-    mine += weights == nullptr ? surprise : weights[i] * surprise;
+    local += weights == nullptr ? surprise : weights[i] * surprise;
   }
-  return mine;
+  return local;
 }
 
 constexpr double join(double a, double b) { return a + b; }

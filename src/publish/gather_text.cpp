@@ -11,7 +11,7 @@
 namespace tally::app {
 
 void gather_json(const comm::Communicator& comm, JsonForm form,
-                 const predictions::PredictionLog& mine, std::int64_t column,
+                 const predictions::PredictionLog& local, std::int64_t column,
                  std::int64_t window_bytes, const std::filesystem::path& path) {
   std::optional<PartialFile> file;
   comm::agree_on(comm, [&] {
@@ -19,7 +19,7 @@ void gather_json(const comm::Communicator& comm, JsonForm form,
     file.emplace(path);
     file->append(form == JsonForm::object ? "{" : "[");
   });
-  gather_elements(comm, mine, column, window_bytes,
+  gather_elements(comm, local, column, window_bytes,
                   [&](std::int64_t, std::int64_t, std::span<const std::byte> bytes) {
                     file->append(as_text(bytes));
                   });

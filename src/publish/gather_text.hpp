@@ -17,7 +17,7 @@ enum class JsonForm { object, list };
 // on their way at a time. What reading or writing throws is agreed on: then every rank throws
 // comm::AgreedFailure.
 void gather_json(const comm::Communicator& comm, JsonForm form,
-                 const predictions::PredictionLog& mine, std::int64_t column,
+                 const predictions::PredictionLog& local, std::int64_t column,
                  std::int64_t window_bytes, const std::filesystem::path& path);
 
 }  // namespace tally::app

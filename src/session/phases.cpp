@@ -51,13 +51,13 @@ void Phases::record(trace::Recorder& recorder) {
 }
 
 std::vector<report::PhaseTime> Phases::over_ranks(const comm::Communicator& comm) const {
-  std::vector<double> mine;
-  for (const Step& step : steps_) mine.push_back(step.seconds());
-  const auto all = gather_values(comm, mine);
+  std::vector<double> local;
+  for (const Step& step : steps_) local.push_back(step.seconds());
+  const auto all = gather_values(comm, local);
   if (!comm.is_root()) return {};
   std::vector<report::PhaseTime> phases;
   for (std::size_t step = 0; step < steps_.size(); ++step) {
-    report::PhaseTime time{steps_[step].name, mine[step], 0, mine[step]};
+    report::PhaseTime time{steps_[step].name, local[step], 0, local[step]};
     for (std::size_t at = step; at < all.size(); at += steps_.size()) {
       time.min_s = std::min(time.min_s, all[at]);
       time.max_s = std::max(time.max_s, all[at]);

@@ -44,9 +44,9 @@ void add_unless(std::optional<Error>& failure, trace::TraceFile& file,
 
 // Collective. On rank 0's clock, the earliest begin of all ranks.
 std::int64_t earliest(const comm::Communicator& comm, const std::vector<trace::Event>& events) {
-  std::int64_t mine = std::numeric_limits<std::int64_t>::max();
-  for (const trace::Event& event : events) mine = std::min(mine, event.begin_ns);
-  return -comm.max(-mine);
+  std::int64_t local = std::numeric_limits<std::int64_t>::max();
+  for (const trace::Event& event : events) local = std::min(local, event.begin_ns);
+  return -comm.max(-local);
 }
 
 }  // namespace

@@ -169,17 +169,17 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
   LoadingLines lines(checkpoint, pieces);
   const auto world_size = to_size(comm.world_size());
   for (std::size_t first = 0; first < pieces.size(); first += world_size) {
-    std::vector<std::byte> mine;
+    std::vector<std::byte> local;
     comm::agree_on(comm, [&] {
       const auto index = first + to_size(comm.rank());
       if (index >= pieces.size()) return;
       const trace::Span span(trace::Kind::step, "read_weights");
       const auto& piece = pieces[index];
-      mine = files.read(piece.file, piece.offset, piece.num_bytes);
+      local = files.read(piece.file, piece.offset, piece.num_bytes);
     });
     const auto end = std::min(first + world_size, pieces.size());
     for (auto index = first; index < end; ++index) {
-      auto bytes = index - first == to_size(comm.rank()) ? std::exchange(mine, {})
+      auto bytes = index - first == to_size(comm.rank()) ? std::exchange(local, {})
                                                          : std::vector<std::byte>();
       comm.broadcast(bytes, checked_cast<int>(index - first));
       comm::agree_on(comm, [&] {
@@ -199,15 +199,15 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
 
 // Collective. Each rank hashes some of the tensors.
 std::string digest_of_tensors(const comm::Communicator& comm, model::Master& master) {
-  std::string mine;
+  std::string local;
   comm::agree_on(comm, [&] {
     for (auto tensor = to_size(comm.rank()); tensor < master.num_tensors();
          tensor += to_size(comm.world_size())) {
-      mine += master.tensor_digest(tensor) + "\n";
+      local += master.tensor_digest(tensor) + "\n";
     }
   });
   std::vector<std::string> lines;
-  for (const auto& text : comm.gather(mine)) {
+  for (const auto& text : comm.gather(local)) {
     for (std::size_t at = 0; at < text.size();) {
       const auto end = text.find('\n', at) + 1;
       lines.push_back(text.substr(at, end - at));

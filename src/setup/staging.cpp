@@ -64,12 +64,12 @@ void check_room(const std::string& folder, std::int64_t needed) {
 void check_stage_folder(const comm::Communicator& comm, const EvaluationSession& session) {
   const std::string& folder = session.config.reading.stage;
   if (folder.empty()) return;
-  std::int64_t mine = 0;
+  std::int64_t local = 0;
   comm::agree_on(comm, [&] {
     check_writable(folder);
-    mine = session.data.set->staged_bytes(session.plan.grid->samples_of(session.plan.slice));
+    local = session.data.set->staged_bytes(session.plan.grid->samples_of(session.plan.slice));
   });
-  const std::int64_t needed = sum_over_node(comm, mine);
+  const std::int64_t needed = sum_over_node(comm, local);
   comm::agree_on(comm, [&] { check_room(folder, needed); });
 }
 

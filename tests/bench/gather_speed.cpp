@@ -23,10 +23,10 @@ constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
 const std::vector<std::int64_t> kRowBytes{8, 8, 8, 4, 4, 4};
 
 double seconds_of_gather(const comm::Communicator& comm, std::int64_t num_rows) {
-  std::vector<std::vector<std::byte>> mine;
+  std::vector<std::vector<std::byte>> local;
   std::vector<std::vector<std::byte>> all;
   for (const std::int64_t bytes : kRowBytes) {
-    mine.emplace_back(to_size(bytes * num_rows), std::byte{1});
+    local.emplace_back(to_size(bytes * num_rows), std::byte{1});
     if (comm.is_root()) all.emplace_back(to_size(bytes * num_rows * comm.world_size()));
   }
   std::vector<std::size_t> filled(kRowBytes.size());
@@ -34,7 +34,7 @@ double seconds_of_gather(const comm::Communicator& comm, std::int64_t num_rows) 
       num_rows, kRowBytes,
       [&](std::int64_t column, std::int64_t first, std::int64_t, std::span<std::byte> out) {
         const auto begin = to_size(first * kRowBytes[to_size(column)]);
-        std::memcpy(out.data(), &mine[to_size(column)][begin], out.size());
+        std::memcpy(out.data(), &local[to_size(column)][begin], out.size());
       }};
   comm.barrier();
   const Stopwatch watch;

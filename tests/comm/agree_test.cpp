@@ -54,10 +54,10 @@ TEST_F(AgreeTest, PassesWhenNobodyFailed) {
 
 TEST_F(AgreeTest, EachRankInTurnMayFail) {
   for (std::int64_t failing = 0; failing < size(); ++failing) {
-    std::optional<Error> mine;
-    if (rank() == failing) mine.emplace(ErrorKind::numeric, "a logit is NaN", "Look at it.");
+    std::optional<Error> local;
+    if (rank() == failing) local.emplace(ErrorKind::numeric, "a logit is NaN", "Look at it.");
 
-    const auto outcome = outcome_of([&] { agree(world(), mine); });
+    const auto outcome = outcome_of([&] { agree(world(), local); });
 
     expect_agreed(outcome, ErrorKind::numeric, failing);
     if (rank() == failing) {
@@ -73,10 +73,10 @@ TEST_F(AgreeTest, TheLowestOfSeveralFailingRanksSpeaksAndDecides) {
   const auto kind_of = [](std::int64_t r) {
     return r % 2 == 0 ? ErrorKind::dataset : ErrorKind::internal;
   };
-  std::optional<Error> mine;
-  if (rank() >= first_failing) mine.emplace(kind_of(rank()), format("rank {} is ill", rank()));
+  std::optional<Error> local;
+  if (rank() >= first_failing) local.emplace(kind_of(rank()), format("rank {} is ill", rank()));
 
-  const auto outcome = outcome_of([&] { agree(world(), mine); });
+  const auto outcome = outcome_of([&] { agree(world(), local); });
 
   expect_agreed(outcome, kind_of(first_failing), first_failing);
   if (rank() == first_failing) {
@@ -105,11 +105,11 @@ TEST_F(AgreeTest, AgreeOnRunsTheStepAndCatchesWhateverItThrows) {
 
 TEST_F(AgreeTest, UntoldFailuresReachEveryRankInstead) {
   for (std::int64_t failing = 0; failing < size(); ++failing) {
-    std::optional<Error> mine;
-    if (rank() == failing) mine.emplace(ErrorKind::model, format("rank {} is\nill", rank()));
+    std::optional<Error> local;
+    if (rank() == failing) local.emplace(ErrorKind::model, format("rank {} is\nill", rank()));
     const auto outcome = outcome_of([&] {
       const UntoldFailures untold(ErrorKind::model);
-      agree(world(), mine);
+      agree(world(), local);
     });
     EXPECT_EQ(outcome.kind, ErrorKind::model);
     EXPECT_EQ(outcome.said, "");
@@ -118,21 +118,21 @@ TEST_F(AgreeTest, UntoldFailuresReachEveryRankInstead) {
 }
 
 TEST_F(AgreeTest, OthersThanTheUntoldKindAreTold) {
-  std::optional<Error> mine;
-  if (rank() == 0) mine.emplace(ErrorKind::output, "no room");
+  std::optional<Error> local;
+  if (rank() == 0) local.emplace(ErrorKind::output, "no room");
   const auto other = outcome_of([&] {
     const UntoldFailures untold(ErrorKind::model);
-    agree(world(), mine);
+    agree(world(), local);
   });
   expect_agreed(other, ErrorKind::output, 0);
-  expect_agreed(outcome_of([&] { agree(world(), mine); }), ErrorKind::output, 0);
+  expect_agreed(outcome_of([&] { agree(world(), local); }), ErrorKind::output, 0);
   EXPECT_EQ(other.untold, "");
 }
 
 TEST_F(AgreeTest, TheJobGoesOnAfterAnAgreedFailure) {
-  std::optional<Error> mine;
-  if (rank() == 0) mine.emplace(ErrorKind::output, "once");
-  outcome_of([&] { agree(world(), mine); });
+  std::optional<Error> local;
+  if (rank() == 0) local.emplace(ErrorKind::output, "once");
+  outcome_of([&] { agree(world(), local); });
   EXPECT_EQ(world().max(rank()), size() - 1);
 }
 

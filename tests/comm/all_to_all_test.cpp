@@ -19,19 +19,19 @@ TEST_F(AllToAllTest, EveryRankGetsItsRowsInTheOrderOfTheSenders) {
   for (int round = 0; round < 40; ++round) {
     const std::int64_t row_bytes = draw(1, 9);
     world().set_max_piece(round % 2 == 0 ? draw(1, 12) : 1 << 28);
-    Bytes mine, expected;
+    Bytes local, expected;
     Counts rows_to_rank;
     for (std::int64_t from = 0; from < size(); ++from) {
       for (std::int64_t to = 0; to < size(); ++to) {
         const std::int64_t rows = draw(0, 2) == 0 ? 0 : draw(0, 30);
         const Bytes bytes = pattern(100 * from + to, rows * row_bytes);
-        if (from == rank()) append(bytes, mine);
+        if (from == rank()) append(bytes, local);
         if (from == rank()) rows_to_rank.push_back(rows);
         if (to == rank()) append(bytes, expected);
       }
     }
 
-    EXPECT_EQ(world().all_to_all_rows(mine, row_bytes, rows_to_rank), expected) << round;
+    EXPECT_EQ(world().all_to_all_rows(local, row_bytes, rows_to_rank), expected) << round;
   }
 }
 
@@ -53,14 +53,14 @@ TEST_F(AllToAllTest, LargeRowsTravelOneByOne) {
   }
   Counts rows_to_rank(static_cast<std::size_t>(size()), 0);
   rows_to_rank[0] = 2;
-  const Bytes mine = pattern(rank(), 2 * kRowBytes);
-  EXPECT_TRUE(world().all_to_all_rows(mine, kRowBytes, rows_to_rank) == expected);
+  const Bytes local = pattern(rank(), 2 * kRowBytes);
+  EXPECT_TRUE(world().all_to_all_rows(local, kRowBytes, rows_to_rank) == expected);
 }
 
 TEST_F(AllToAllTest, RefusesABufferOfAnotherSize) {
   const Counts one_each(static_cast<std::size_t>(size()), 1);
-  const Bytes mine(static_cast<std::size_t>(4 * size() - 1));
-  EXPECT_THROW(world().all_to_all_rows(mine, 4, one_each), Error);
+  const Bytes local(static_cast<std::size_t>(4 * size() - 1));
+  EXPECT_THROW(world().all_to_all_rows(local, 4, one_each), Error);
   EXPECT_THROW(world().all_to_all_rows({}, 4, {}), Error);
 }
 

@@ -49,31 +49,31 @@ class CheckedSumTest : public CommTest {
 TEST_F(CheckedSumTest, PassesARightSum) {
   for (const std::int64_t piece : {3, 1 << 20}) {
     world().set_max_piece(piece);
-    auto mine = state();
+    auto local = state();
     const auto reducer = make_reducer(ReduceRequest::mpi, {DeviceKind::cpu, 0, ""}, world());
-    sum_checked(*reducer, world(), mine);
+    sum_checked(*reducer, world(), local);
     for (std::size_t i = 0; i < 21; ++i) {
-      EXPECT_EQ(mine.values()[i], static_cast<std::int64_t>(i) * (rank_sum() + size()));
+      EXPECT_EQ(local.values()[i], static_cast<std::int64_t>(i) * (rank_sum() + size()));
     }
   }
 }
 
 TEST_F(CheckedSumTest, SumsWrapAsThoseOfMpi) {
-  auto mine = state();
-  mine.values()[5] = std::numeric_limits<std::int64_t>::max() - 1;
+  auto local = state();
+  local.values()[5] = std::numeric_limits<std::int64_t>::max() - 1;
   const auto reducer = make_reducer(ReduceRequest::mpi, {DeviceKind::cpu, 0, ""}, world());
-  sum_checked(*reducer, world(), mine);
+  sum_checked(*reducer, world(), local);
 }
 
 TEST_F(CheckedSumTest, NamesTheSpanAndBothValuesWhereverItIsWrong) {
   for (std::int64_t liar = 0; liar < size(); ++liar) {
     for (const std::size_t element : {0u, 1u, 18u, 20u}) {
-      auto mine = state();
+      auto local = state();
       LyingReducer reducer(world(), element, rank() == liar);
       testing::internal::CaptureStderr();
       std::optional<ErrorKind> kind;
       try {
-        sum_checked(reducer, world(), mine);
+        sum_checked(reducer, world(), local);
       } catch (const AgreedFailure& failure) {
         kind = failure.kind;
       }

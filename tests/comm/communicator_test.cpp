@@ -34,8 +34,8 @@ TEST_F(CommunicatorTest, BroadcastGivesEveryRankTheBytesOfRankZero) {
 }
 
 TEST_F(CommunicatorTest, BroadcastOfTextReplacesLongerAndShorterTexts) {
-  const std::string mine(static_cast<std::size_t>(rank()) * 10, 'x');
-  EXPECT_EQ(world().broadcast(rank() == 0 ? "from the root" : mine), "from the root");
+  const std::string local(static_cast<std::size_t>(rank()) * 10, 'x');
+  EXPECT_EQ(world().broadcast(rank() == 0 ? "from the root" : local), "from the root");
   EXPECT_EQ(world().broadcast(rank() == 0 ? "" : "something"), "");
 }
 
@@ -82,10 +82,10 @@ TEST_F(CommunicatorTest, AllGatherIsInRankOrder) {
 
 TEST_F(CommunicatorTest, GatherBringsTextsOfAnyLengthToRankZero) {
   world().set_max_piece(4);
-  const std::string mine = rank() % 2 == 0 ? std::string(static_cast<std::size_t>(rank()) * 3, 'a')
-                                           : "odd " + std::to_string(rank());
+  const std::string local = rank() % 2 == 0 ? std::string(static_cast<std::size_t>(rank()) * 3, 'a')
+                                            : "odd " + std::to_string(rank());
 
-  const auto texts = world().gather(mine);
+  const auto texts = world().gather(local);
 
   ASSERT_EQ(std::ssize(texts), rank() == 0 ? size() : 0);
   for (std::size_t r = 0; r < texts.size(); ++r) {
@@ -102,19 +102,19 @@ TEST_F(CommunicatorTest, RowsGatheredInRoundsEqualOneRound) {
     const auto rows = pattern(r, rows_per_rank.back() * kRowBytes);
     expected.insert(expected.end(), rows.begin(), rows.end());
   }
-  const auto mine = pattern(rank(), rows_per_rank[static_cast<std::size_t>(rank())] * kRowBytes);
+  const auto local = pattern(rank(), rows_per_rank[static_cast<std::size_t>(rank())] * kRowBytes);
   for (const std::int64_t max_rows : {1, 2, 3, 10, 1 << 20}) {
     world().set_max_piece(max_rows);
     std::vector<std::byte> received(rank() == 0 ? expected.size() : 0);
 
-    world().gather_rows(mine, kRowBytes, rows_per_rank, received);
+    world().gather_rows(local, kRowBytes, rows_per_rank, received);
 
     if (rank() == 0) {
       EXPECT_EQ(received, expected) << "rounds of " << max_rows;
     }
 
     received.assign(expected.size(), std::byte{0});
-    world().all_gather_rows(mine, kRowBytes, rows_per_rank, received);
+    world().all_gather_rows(local, kRowBytes, rows_per_rank, received);
     EXPECT_EQ(received, expected) << "rounds of " << max_rows;
   }
 }
@@ -127,10 +127,10 @@ TEST_F(CommunicatorTest, NoRowsAreGatheredFromNobody) {
 
 TEST_F(CommunicatorTest, GatherRowsRefusesABufferOfAnotherSize) {
   const std::vector<std::int64_t> rows_per_rank(static_cast<std::size_t>(size()), 2);
-  const std::vector<std::byte> mine(7);
+  const std::vector<std::byte> local(7);
   std::vector<std::byte> received(static_cast<std::size_t>(size() * 8));
-  EXPECT_THROW(world().gather_rows(mine, 4, rows_per_rank, received), Error);
-  EXPECT_THROW(world().all_gather_rows(mine, 4, rows_per_rank, received), Error);
+  EXPECT_THROW(world().gather_rows(local, 4, rows_per_rank, received), Error);
+  EXPECT_THROW(world().all_gather_rows(local, 4, rows_per_rank, received), Error);
   const std::vector<std::byte> right(8);
   received.pop_back();
   EXPECT_THROW(world().all_gather_rows(right, 4, rows_per_rank, received), Error);

@@ -9,8 +9,8 @@ FakeNccl::FakeNccl() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   const MPI_Aint num_bytes = rank_ == 0 ? static_cast<MPI_Aint>(sizeof(Slot)) * size_ : 0;
-  void* mine = nullptr;
-  MPI_Win_allocate_shared(num_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window_);
+  void* local = nullptr;
+  MPI_Win_allocate_shared(num_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &local, &window_);
   MPI_Aint size = 0;
   int unit = 0;
   MPI_Win_shared_query(window_, 0, &size, &unit, static_cast<void*>(&slots_));

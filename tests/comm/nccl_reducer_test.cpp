@@ -32,7 +32,7 @@ class NcclReducerTest : public CommTest {
     int num_rests = 0;
   };
 
-  std::vector<std::int64_t> mine() {
+  std::vector<std::int64_t> local() {
     std::vector<std::int64_t> values(kLength);
     for (std::size_t i = 0; i < kLength; ++i) {
       values[i] = static_cast<std::int64_t>(i * i) * (rank() + 1) - 500;
@@ -55,7 +55,7 @@ class NcclReducerTest : public CommTest {
     testing::internal::CaptureStderr();
     try {
       NcclReducer reducer(world(), kCpu, calls, patience(outcome.num_rests), kSizes);
-      auto values = mine();
+      auto values = local();
       reducer.sum(values);
       outcome.sum = values;
     } catch (const AgreedFailure& failure) {
@@ -73,7 +73,7 @@ class NcclReducerTest : public CommTest {
   }
 
   void expect_right(const std::vector<std::int64_t>& sum) {
-    auto expected = mine();
+    auto expected = local();
     world().sum_in_place(expected);
     EXPECT_EQ(sum, expected);
   }

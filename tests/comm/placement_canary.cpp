@@ -50,8 +50,8 @@ int guarded(int argc, char** argv) {
                            ? device::DeviceRequest::cuda
                            : device::DeviceRequest::automatic;
   try {
-    const auto mine = device::choose(request, world.local_rank(), pretended());
-    const auto placement = agree_on_placement(world, request, mine);
+    const auto local = device::choose(request, world.local_rank(), pretended());
+    const auto placement = agree_on_placement(world, request, local);
     for (const auto& line : device::placement_lines(placement.table)) std::puts(line.c_str());
     if (placement.shares_a_gpu && world.is_root()) std::puts("shared");
     return 0;

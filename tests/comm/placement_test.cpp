@@ -24,11 +24,11 @@ class PlacementTest : public CommTest {
   device::Choice on_cpu() { return {{DeviceKind::cpu, 0, "a CPU"}, "planted reason"}; }
 
   // Every rank leaves with exit code 5; rank 0's line on all of them.
-  std::string refusal(DeviceRequest request, const device::Choice& mine) {
+  std::string refusal(DeviceRequest request, const device::Choice& local) {
     testing::internal::CaptureStderr();
     std::optional<ErrorKind> kind;
     try {
-      agree_on_placement(world(), request, mine);
+      agree_on_placement(world(), request, local);
     } catch (const AgreedFailure& failure) {
       kind = failure.kind;
     }
@@ -66,15 +66,15 @@ TEST_F(PlacementTest, AllOnTheCpuIsFine) {
 TEST_F(PlacementTest, EachPairOnOneGpuIsRefusedUnlessAllowed) {
   for (std::int64_t first = 0; first < size(); ++first) {
     for (std::int64_t second = first + 1; second < size(); ++second) {
-      const auto mine = on_gpu(rank() == second ? first : rank());
-      const auto said = refusal(DeviceRequest::automatic, mine);
+      const auto local = on_gpu(rank() == second ? first : rank());
+      const auto said = refusal(DeviceRequest::automatic, local);
       EXPECT_THAT(said, HasSubstr(format("ranks {}, {} on {} have the same, GPU-{}", first, second,
                                          host_name(), first)));
       EXPECT_THAT(
           said, HasSubstr(format("{} ranks on {} found {} GPU", size(), host_name(), size() - 1)));
 
       if (rank() == 0) setenv("TALLY_ALLOW_SHARED_GPU", "1", 1);
-      EXPECT_TRUE(agree_on_placement(world(), DeviceRequest::automatic, mine).shares_a_gpu);
+      EXPECT_TRUE(agree_on_placement(world(), DeviceRequest::automatic, local).shares_a_gpu);
       unsetenv("TALLY_ALLOW_SHARED_GPU");
     }
   }
@@ -82,11 +82,11 @@ TEST_F(PlacementTest, EachPairOnOneGpuIsRefusedUnlessAllowed) {
 
 TEST_F(PlacementTest, EachRankWithoutAGpuIsNamed) {
   for (std::int64_t bare = 0; bare < size(); ++bare) {
-    const auto mine = rank() == bare ? on_cpu() : on_gpu(rank());
+    const auto local = rank() == bare ? on_cpu() : on_gpu(rank());
     const auto place = format("rank {} on {}: planted reason", bare, host_name());
-    EXPECT_THAT(refusal(DeviceRequest::cuda, mine), HasSubstr("no GPU for " + place));
+    EXPECT_THAT(refusal(DeviceRequest::cuda, local), HasSubstr("no GPU for " + place));
     if (size() > 1) {
-      EXPECT_THAT(refusal(DeviceRequest::automatic, mine),
+      EXPECT_THAT(refusal(DeviceRequest::automatic, local),
                   HasSubstr(format("{} of {} ranks have a GPU, but there is none for {}",
                                    size() - 1, size(), place)));
     }

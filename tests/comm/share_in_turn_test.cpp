@@ -45,11 +45,11 @@ TEST_F(ShareInTurnTest, EveryRankGetsAllRowsInRankOrderInBoundedWindows) {
 }
 
 TEST_F(ShareInTurnTest, WhatATakerThrowsIsAgreedOn) {
-  const Bytes mine = pattern(rank(), 12);
+  const Bytes local = pattern(rank(), 12);
   std::optional<ErrorKind> kind;
   testing::internal::CaptureStderr();
   try {
-    share_in_turn(world(), mine, 4, 8, [&](std::int64_t, std::span<const std::byte>) {
+    share_in_turn(world(), local, 4, 8, [&](std::int64_t, std::span<const std::byte>) {
       if (rank() == size() - 1) throw Error(ErrorKind::numeric, "planted");
     });
   } catch (const AgreedFailure& failure) {
@@ -61,9 +61,9 @@ TEST_F(ShareInTurnTest, WhatATakerThrowsIsAgreedOn) {
 }
 
 TEST_F(ShareInTurnTest, BytesThatAreNoWholeRowsAreRefused) {
-  const Bytes mine(7);
-  EXPECT_THROW(share_in_turn(world(), mine, 4, 8, [](auto&&...) {}), Error);
-  EXPECT_THROW(share_in_turn(world(), mine, 0, 8, [](auto&&...) {}), Error);
+  const Bytes local(7);
+  EXPECT_THROW(share_in_turn(world(), local, 4, 8, [](auto&&...) {}), Error);
+  EXPECT_THROW(share_in_turn(world(), local, 0, 8, [](auto&&...) {}), Error);
 }
 
 }  // namespace

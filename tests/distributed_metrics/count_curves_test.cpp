@@ -20,7 +20,7 @@ using namespace ordered_metrics;
 
 class CountCurvesTest : public comm::CommTest {
  protected:
-  ScoreRows mine(const Scores& all, int how) {
+  ScoreRows local(const Scores& all, int how) {
     const Slice slice = slice_of(how, all.num_rows(), rank(), size());
     return all.slice(slice.first, slice.count);
   }
@@ -33,7 +33,7 @@ TEST_F(CountCurvesTest, EqualTheSlowCountForAnyDistributionOfTheRows) {
       const Scores all = random_scores(seed, num_rows, 3, levels);
       const auto expected = slow_counts(all);
       for (int how = 0; how < kNumSlicings; ++how) {
-        EXPECT_EQ(count_curves(world(), mine(all, how)), expected)
+        EXPECT_EQ(count_curves(world(), local(all, how)), expected)
             << levels << " levels, " << num_rows << " rows, slicing " << how;
       }
     }
@@ -47,7 +47,7 @@ TEST_F(CountCurvesTest, WindowsChangeNothing) {
     all.scores.push_back(static_cast<float>(i % 5) / 4);
     all.targets.push_back(static_cast<std::uint8_t>(i % 3));
   }
-  EXPECT_EQ(count_curves(world(), mine(all, 1)), slow_counts(all));
+  EXPECT_EQ(count_curves(world(), local(all, 1)), slow_counts(all));
 }
 
 // So many thresholds that scores are sorted rather than searched. Scores are k / 2^18 in a random
@@ -77,14 +77,14 @@ TEST_F(CountCurvesTest, ManyThresholdsChangeNothing) {
   expected.positives = kScores / 3;
   expected.negatives = kScores - kScores / 3 + kScores / 5;
   for (int how = 0; how < kNumSlicings; ++how) {
-    const auto found = count_curves(world(), mine(all, how));
+    const auto found = count_curves(world(), local(all, how));
     EXPECT_TRUE(found.front() == expected) << "slicing " << how;
   }
 }
 
 TEST_F(CountCurvesTest, MinusZeroIsZero) {
   const Scores all{1, {0.0F, -0.0F, -0.0F, 0.0F}, {1, 0, 1, 0}};
-  const auto counts = count_curves(world(), mine(all, 0));
+  const auto counts = count_curves(world(), local(all, 0));
   EXPECT_EQ(counts, slow_counts(all));
   EXPECT_EQ(counts[0].positives_at, std::vector<std::int64_t>{2});
   EXPECT_FALSE(std::signbit(counts[0].thresholds[0]));
@@ -94,7 +94,7 @@ TEST_F(CountCurvesTest, Bfloat16KeysAreTheCountsOfRoundedScores) {
   const Scores all = random_scores(9, 200, 2, 0);
   Scores rounded = all;
   for (float& score : rounded.scores) score = nearest_bfloat16(score);
-  const auto counts = count_curves(world(), mine(all, 1), ScoreKeys::bfloat16);
+  const auto counts = count_curves(world(), local(all, 1), ScoreKeys::bfloat16);
   EXPECT_EQ(counts, slow_counts(rounded));
   EXPECT_NE(counts, slow_counts(all));
 }
@@ -105,13 +105,13 @@ TEST_F(CountCurvesTest, WhatDoesNotCountMayBeAnything) {
   for (std::size_t i = 0; i < all.scores.size(); ++i) {
     if (all.targets[i] == kNotCounted) all.scores[i] = std::nanf("");
   }
-  EXPECT_EQ(count_curves(world(), mine(all, 0)), expected);
+  EXPECT_EQ(count_curves(world(), local(all, 0)), expected);
 }
 
 TEST_F(CountCurvesTest, AScoreThatIsNotFiniteIsAgreedOn) {
   Scores all = random_scores(4, 30, 2, 5, 0.5, 0.0);
   all.scores[2 * 29 + 1] = std::numeric_limits<float>::infinity();
-  const ScoreRows rows = mine(all, 0);
+  const ScoreRows rows = local(all, 0);
   const bool is_mine = rows.first_index + rows.num_rows == 30 && rows.num_rows > 0;
   std::optional<ErrorKind> kind;
   testing::internal::CaptureStderr();
@@ -131,7 +131,7 @@ TEST_F(CountCurvesTest, AnUnknownTargetIsRefused) {
   Scores all = random_scores(4, 5, 2, 5);
   for (auto& target : all.targets) target = 3;
   testing::internal::CaptureStderr();
-  EXPECT_THROW(count_curves(world(), mine(all, 0)), comm::AgreedFailure);
+  EXPECT_THROW(count_curves(world(), local(all, 0)), comm::AgreedFailure);
   testing::internal::GetCapturedStderr();
 }
 

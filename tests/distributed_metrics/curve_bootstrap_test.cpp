@@ -65,7 +65,7 @@ std::vector<std::uint8_t> weights_of(std::int64_t replicate, std::int64_t num_ro
 
 class CurveBootstrapTest : public comm::CommTest {
  protected:
-  ScoreRows mine(const Scores& all, int how) {
+  ScoreRows local(const Scores& all, int how) {
     const Slice slice = slice_of(how, all.num_rows(), rank(), size());
     return all.slice(slice.first, slice.count);
   }
@@ -84,7 +84,7 @@ TEST_F(CurveBootstrapTest, FiguresAreThoseOfRepeatedRows) {
       for (const auto& [place_bytes, batch_bytes] : kMemory) {
         const CurveBootstrap options{kSeed, kReplicates, ScoreKeys::float32, place_bytes,
                                      batch_bytes};
-        EXPECT_EQ(bootstrap_curves(world(), mine(all, how), options, figures), expected)
+        EXPECT_EQ(bootstrap_curves(world(), local(all, how), options, figures), expected)
             << num_rows << " rows, slicing " << how << ", bytes " << place_bytes << ", "
             << batch_bytes;
       }
@@ -116,7 +116,7 @@ TEST_F(CurveBootstrapTest, WhatAFigureThrowsIsAgreedOn) {
   const Scores all = random_scores(8, 20, 1, 0);
   const ReplicateValues figures{1, [](auto&&...) { throw Error(ErrorKind::usage, "planted"); }};
   testing::internal::CaptureStderr();
-  EXPECT_THROW(bootstrap_curves(world(), mine(all, 0), {kSeed, 1}, figures), comm::AgreedFailure);
+  EXPECT_THROW(bootstrap_curves(world(), local(all, 0), {kSeed, 1}, figures), comm::AgreedFailure);
   const auto said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(said.empty(), rank() != 0) << said;
 }

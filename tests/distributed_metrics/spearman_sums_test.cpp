@@ -84,7 +84,7 @@ SpearmanSums slow_sums(const Pairs& pairs, std::int64_t output,
 
 class RankCorrelationTest : public comm::CommTest {
  protected:
-  PairRows mine(const Pairs& pairs, int how) {
+  PairRows local(const Pairs& pairs, int how) {
     return pairs.slice(slice_of(how, pairs.num_rows(), rank(), size()));
   }
 };
@@ -98,7 +98,7 @@ TEST_F(RankCorrelationTest, SumsEqualTheSlowOnesForAnyDistributionOfTheRows) {
         expected.push_back(slow_sums(pairs, output, [](std::int64_t) { return 1; }));
       }
       for (int how = 0; how < kNumSlicings; ++how) {
-        EXPECT_EQ(sum_spearman(world(), mine(pairs, how)), expected)
+        EXPECT_EQ(sum_spearman(world(), local(pairs, how)), expected)
             << levels << " levels, " << num_rows << " rows, slicing " << how;
       }
     }
@@ -117,7 +117,7 @@ TEST_F(RankCorrelationTest, BootstrapSumsAreThoseOfRepeatedRows) {
     }
   }
   for (int how = 0; how < kNumSlicings; ++how) {
-    EXPECT_EQ(bootstrap_spearman(world(), mine(pairs, how), 13, 4), expected) << "slicing " << how;
+    EXPECT_EQ(bootstrap_spearman(world(), local(pairs, how), 13, 4), expected) << "slicing " << how;
   }
 }
 
@@ -145,9 +145,9 @@ TEST_F(RankCorrelationTest, OneProcessAloneFindsTheSame) {
 
 TEST_F(RankCorrelationTest, GroupsOfOutputsChangeNothing) {
   const Pairs pairs = random_pairs(6, 30, 5, 9);
-  const auto expected = sum_spearman(world(), mine(pairs, 0));
+  const auto expected = sum_spearman(world(), local(pairs, 0));
   for (const std::int64_t group_bytes : {0, 1, 2 * 30 * 8, 3 * 30 * 8}) {
-    PairRows rows = mine(pairs, 1);
+    PairRows rows = local(pairs, 1);
     rows.max_group_bytes = group_bytes;
     EXPECT_EQ(sum_spearman(world(), rows), expected) << group_bytes;
   }
@@ -158,7 +158,7 @@ TEST_F(RankCorrelationTest, APredictionThatIsNanIsAgreedOn) {
   pairs.targets[2 * 17 + 1] = 0;
   pairs.predictions[2 * 17 + 1] = std::nanf("");
   testing::internal::CaptureStderr();
-  EXPECT_THROW(sum_spearman(world(), mine(pairs, 2)), comm::AgreedFailure);
+  EXPECT_THROW(sum_spearman(world(), local(pairs, 2)), comm::AgreedFailure);
   const auto said = testing::internal::GetCapturedStderr();
   const bool is_mine = rank() == size() - 1;
   EXPECT_EQ(said.empty(), !is_mine) << said;

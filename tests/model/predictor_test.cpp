@@ -68,8 +68,8 @@ TEST(PredictorTest, ASampleDoesNotDependOnItsPlaceOrItsNeighbours) {
     const auto scores = run(*predictor, channels_last_batch(order));
     for (std::size_t place = 0; place < order.size(); ++place) {
       const auto first = expected.begin() + 10 * order[place];
-      const auto mine = scores.begin() + static_cast<std::ptrdiff_t>(10 * place);
-      EXPECT_TRUE(std::equal(mine, mine + 10, first)) << "sample " << order[place];
+      const auto local = scores.begin() + static_cast<std::ptrdiff_t>(10 * place);
+      EXPECT_TRUE(std::equal(local, local + 10, first)) << "sample " << order[place];
     }
     order = in_order();
   }

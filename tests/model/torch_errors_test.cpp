@@ -51,7 +51,7 @@ TEST(TorchErrorsTest, KindsAreKept) {
   EXPECT_THAT(
       translated(std::runtime_error("index out of range in self")).what(),
       testing::HasSubstr("(index out of range in self). Rows may be longer than the model"));
-  EXPECT_STREQ(translated(Error(ErrorKind::usage, "mine")).what(), "mine");
+  EXPECT_STREQ(translated(Error(ErrorKind::usage, "local")).what(), "local");
 }
 
 }  // namespace

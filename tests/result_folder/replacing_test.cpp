@@ -243,10 +243,10 @@ TEST_P(Replacing, OfTwoThatOverwriteOneIsRefused) {
     rival = -1;
     bool has_folder = true;
     {
-      OutputFolder mine(run(), true);
+      OutputFolder local(run(), true);
       fault_points_follow(&plan);
       try {
-        mine.create();
+        local.create();
       } catch (const Error&) {
         has_folder = false;
       }

@@ -38,7 +38,7 @@ std::string failure_line(const Error& error, int rank, int world_size, std::stri
 
 // Collective. Passes if no rank failed; otherwise the first failing rank prints its line on stderr
 // and every rank throws AgreedFailure with that rank's kind.
-void agree(const Communicator& comm, const std::optional<Error>& mine);
+void agree(const Communicator& comm, const std::optional<Error>& local);
 
 // Collective. Runs `step` and agrees on how it went; `step` itself must not communicate.
 void agree_on(const Communicator& comm, const std::function<void()>& step);

@@ -43,20 +43,20 @@ class Communicator {
   // Collective. Every rank's value, in rank order, on every rank.
   std::vector<std::int64_t> all_gather(std::int64_t value) const;
   // Collective. Rows of `row_bytes` from all ranks, in rank order, on rank 0; `received` holds
-  // them all there and may be empty elsewhere; `mine` may be its beginning. Counts are rows, so
+  // them all there and may be empty elsewhere; `local` may be its beginning. Counts are rows, so
   // they stay below 2^31.
-  void gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+  void gather_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                    std::span<const std::int64_t> rows_per_rank,
                    std::span<std::byte> received) const;
   // Collective. The same on every rank: `received` holds the rows of all ranks everywhere.
-  void all_gather_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+  void all_gather_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                        std::span<const std::int64_t> rows_per_rank,
                        std::span<std::byte> received) const;
-  // Collective. The first rows_to_rank[0] rows of `mine` go to rank 0, those behind them to rank 1,
-  // and so on; what came, in the order of the ranks that sent it. Any number of rows, in pieces:
-  // beside `mine` and what came a rank holds up to 128 MiB, or a row to and from each rank. Throws
+  // Collective. The first rows_to_rank[0] rows of `local` go to rank 0, those behind them to rank
+  // 1, and so on; what came, in the order of the ranks that sent it. Any number of rows, in pieces:
+  // beside `local` and what came a rank holds up to 128 MiB, or a row to and from each rank. Throws
   // AgreedFailure where a rank lacks the memory.
-  std::vector<std::byte> all_to_all_rows(std::span<const std::byte> mine, std::int64_t row_bytes,
+  std::vector<std::byte> all_to_all_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                                          std::span<const std::int64_t> rows_to_rank) const;
   void barrier() const;
   // Collective. Ranks other than 0 sleep until rank 0 comes here, be it hours later; they wake up

@@ -17,6 +17,6 @@ struct Placement {
 // one line of rank 0, where device::check_placement refuses; TALLY_ALLOW_SHARED_GPU=1 in rank 0's
 // environment allows several ranks on one GPU.
 Placement agree_on_placement(const Communicator& comm, device::DeviceRequest request,
-                             const device::Choice& mine);
+                             const device::Choice& local);
 
 }  // namespace tally::comm
