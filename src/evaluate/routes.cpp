@@ -233,21 +233,21 @@ void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch
 
 }  // namespace
 
-void rehearse(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
+void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
+             model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
   const Zeros batch(info, batch_size, routes, stream);
-  score(batch, predictor.rehearse(batch.inputs()), batch_size, task, stream);
+  score(batch, predictor.warm_up(batch.inputs()), batch_size, task, stream);
 }
 
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
   if (batch_size > model::kFewSamples) {
     const Zeros few(info, model::kFewSamples, routes, stream);
-    if (const auto outputs = predictor.rehearse_few(few.inputs(), batch_size)) {
+    if (const auto outputs = predictor.warm_up_small(few.inputs(), batch_size)) {
       return score(few, *outputs, batch_size, task, stream);
     }
   }
-  rehearse(info, batch_size, routes, predictor, task, stream);
+  warm_up(info, batch_size, routes, predictor, task, stream);
 }
 
 void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,

@@ -139,7 +139,7 @@ torch::jit::Stack CpuModule::stack_of(const Tensors& inputs) const {
   return model::stack_of(module_, arguments_, inputs);
 }
 
-c10::IValue CpuModule::rehearse(const Tensors& inputs) {
+c10::IValue CpuModule::warm_up(const Tensors& inputs) {
   auto use = use_of(inputs);
   if (use_ != use) {
     settle(inputs);
@@ -172,7 +172,7 @@ std::int64_t CpuModule::least_rows() const {
 }
 
 c10::IValue CpuModule::run(const Tensors& inputs) {
-  if (!use_) return rehearse(inputs);
+  if (!use_) return warm_up(inputs);
   if (use_ == use_of(inputs)) return run_compiled(inputs);
   return run_code(for_texts_ ? *for_texts_ : plain_, stack_of(inputs));
 }

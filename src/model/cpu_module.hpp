@@ -32,7 +32,7 @@ class CpuModule {
   // Compiles the graph for inputs of these shapes, if it was for others before: with convolutions
   // and pools of our own, oneDNN Graph and oneDNN's linear layers, or what of it this network
   // takes. The bits of what follows depend on the last call alone.
-  c10::IValue rehearse(const Tensors& inputs);
+  c10::IValue warm_up(const Tensors& inputs);
   // See TriedSamples; the scores as the graph gives them.
   struct Found {
     c10::IValue scores;
@@ -46,7 +46,7 @@ class CpuModule {
   // the graph as it is, and so do those with NaN, infinity or numbers above 10^4 if the compiled
   // graph might hide these; form() says so.
   // Texts of other lengths run the graph with linear layers by oneDNN (linear_layers.hpp). The
-  // first call compiles the graph if rehearse() was not called; afterwards several threads may run
+  // first call compiles the graph if warm_up() was not called; afterwards several threads may run
   // at once.
   c10::IValue run(const Tensors& inputs);
   // From now on the graph is compiled for these kernels.

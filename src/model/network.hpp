@@ -36,17 +36,17 @@ class Network {
   // Runs on the calling thread, under InferenceMode. Error(model) if it fails or returns something
   // else than tensors, at least one.
   virtual Tensors run(Tensors inputs) = 0;
-  // See Predictor::rehearse().
-  virtual Tensors rehearse(Tensors inputs) { return run(std::move(inputs)); }
-  // See Predictor::rehearse_few(). Any exception says the same as an empty result.
-  virtual std::optional<Tensors> rehearse_few(Tensors /*inputs*/, std::int64_t /*batch_size*/) {
+  // See Predictor::warm_up().
+  virtual Tensors warm_up(Tensors inputs) { return run(std::move(inputs)); }
+  // See Predictor::warm_up_small(). Any exception says the same as an empty result.
+  virtual std::optional<Tensors> warm_up_small(Tensors /*inputs*/, std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
   // Runs a few samples as the file says. Nothing where batches must stay whole.
   virtual std::optional<TriedSamples> try_samples(const Tensors& /*inputs*/) {
     return std::nullopt;
   }
-  // The fewest rows that it runs well in the form of its last rehearsal.
+  // The fewest rows that it runs well in the form of its last warm-up.
   virtual std::int64_t least_rows() const { return 1; }
   // See Predictor::use(), other_kernels() and other_sizes().
   virtual void use(const CpuWay& /*way*/) {}

@@ -101,7 +101,7 @@ Tensors ReplayedNetwork::run(Tensors inputs) {
   return recorded_->replay(inputs);
 }
 
-Tensors ReplayedNetwork::rehearse(Tensors inputs) {
+Tensors ReplayedNetwork::warm_up(Tensors inputs) {
   if (are_like(inputs, rehearsed_)) return run(std::move(inputs));
   const c10::InferenceMode guard;
   rehearsed_ = likes_of(inputs);
@@ -112,7 +112,7 @@ Tensors ReplayedNetwork::rehearse(Tensors inputs) {
     given = copies_of(inputs);
     return std::string();
   });
-  auto outputs = plain_->rehearse(std::move(inputs));
+  auto outputs = plain_->warm_up(std::move(inputs));
   if (reason.empty()) reason = reason_against([&] { return settle(given); });
   if (!reason.empty()) recorded_.reset();
   reason_ = std::move(reason);

@@ -21,7 +21,7 @@ class ReplayedNetwork final : public Network {
   std::vector<std::string> notes() const override;
   bool is_replayed() const override { return recorded_.has_value(); }
 
-  // Replays for inputs of the shapes, types and strides that were rehearsed last, if they were
+  // Replays for inputs of the shapes, types and strides that were warmed up last, if they were
   // recorded; the result is written over by the next run. Others run plainly.
   Tensors run(Tensors inputs) override;
 
@@ -29,7 +29,7 @@ class ReplayedNetwork final : public Network {
   // recording stays if the plain network gives the same bits twice, if it gives the bits of the
   // plain network, and if it takes less time. notes() says why there is none, unless it would not
   // pay. Each rank finds out for itself: bits do not depend on what it finds.
-  Tensors rehearse(Tensors inputs) override;
+  Tensors warm_up(Tensors inputs) override;
   void use(const CpuWay& way) override;
 
  private:

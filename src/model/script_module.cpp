@@ -244,10 +244,10 @@ Tensors ScriptModule::run(Tensors inputs) {
   });
 }
 
-Tensors ScriptModule::rehearse(Tensors inputs) {
+Tensors ScriptModule::warm_up(Tensors inputs) {
   if (impl_->on_gpu) return guarded([&] { return impl_->on_gpu->warm_up(inputs); });
   if (!impl_->compiled) return run(std::move(inputs));
-  return guarded([&] { return impl_->compiled->rehearse(inputs); });
+  return guarded([&] { return impl_->compiled->warm_up(inputs); });
 }
 
 std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& inputs) {

@@ -57,13 +57,13 @@ class ScriptModule final : public Network {
   // Of one that is not frozen, and stays so: the operators of training that are active in it.
   std::vector<TrainingOperator> training_operators() const;
   // Of a frozen one: whether runs must come one after the other (graph_state.hpp). Without state
-  // run() may be called by several threads at once, after a rehearsal.
+  // run() may be called by several threads at once, after a warm-up.
   bool keeps_state() const { return keeps_state_; }
   // Of a frozen one.
   const GraphAnalysis& analysis() const { return analysis_; }
 
   Tensors run(Tensors inputs) override;
-  Tensors rehearse(Tensors inputs) override;
+  Tensors warm_up(Tensors inputs) override;
   std::optional<TriedSamples> try_samples(const Tensors& inputs) override;
   std::int64_t least_rows() const override;
   std::string form() const override;

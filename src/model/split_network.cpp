@@ -170,7 +170,7 @@ std::vector<std::int64_t> SplitNetwork::other_sizes() const {
 }
 
 Tensors SplitNetwork::run(Tensors inputs) {
-  if (!settled_) return rehearse(std::move(inputs));
+  if (!settled_) return warm_up(std::move(inputs));
   const bool is_rehearsed = inputs.front().size(0) == settled_->batch_size;
   if (pieces_.count > 1 && is_rehearsed) {
     if (auto scores = run_pieces(inputs)) return std::move(*scores);
@@ -179,15 +179,15 @@ Tensors SplitNetwork::run(Tensors inputs) {
   return network_->run(std::move(inputs));
 }
 
-Tensors SplitNetwork::rehearse(Tensors inputs) {
+Tensors SplitNetwork::warm_up(Tensors inputs) {
   const auto batch_size = inputs.front().size(0);
   const auto few = first_rows(inputs, std::min(batch_size, kFewSamples));
   if (settled_ != settings_of(few, batch_size)) settle(few, batch_size);
   if (pieces_.count > 1) return run(std::move(inputs));
-  return network_->rehearse(std::move(inputs));
+  return network_->warm_up(std::move(inputs));
 }
 
-std::optional<Tensors> SplitNetwork::rehearse_few(Tensors inputs, std::int64_t batch_size) {
+std::optional<Tensors> SplitNetwork::warm_up_small(Tensors inputs, std::int64_t batch_size) {
   if (inputs.front().size(0) != kFewSamples) return std::nullopt;
   return settle(inputs, batch_size);
 }
@@ -254,7 +254,7 @@ void SplitNetwork::rehearse_piece(const Tensors& few, std::int64_t wanted, std::
   use_threads(threads_of_piece());
   Tensors piece;
   for (const auto& input : few) piece.push_back(repeated(input, pieces_.size));
-  check_rows(network_->rehearse(std::move(piece)), pieces_.size);
+  check_rows(network_->warm_up(std::move(piece)), pieces_.size);
 }
 
 void SplitNetwork::stay_whole(std::string why) {

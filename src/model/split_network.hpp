@@ -20,7 +20,7 @@ namespace tally::model {
 
 class SplitNetwork final : public Network {
  public:
-  // `network` keeps no state, and may run on several threads at once when it has rehearsed.
+  // `network` keeps no state, and may run on several threads at once when it has warmed up.
   SplitNetwork(std::unique_ptr<Network> network, int threads);
 
   const std::string& name() const override { return network_->name(); }
@@ -36,11 +36,11 @@ class SplitNetwork final : public Network {
   Tensors run(Tensors inputs) override;
   // Cuts batches of this size from now on, where the scores of a sample do not depend on those
   // beside it; otherwise they stay whole, and notes() says so where it matters.
-  Tensors rehearse(Tensors inputs) override;
-  std::optional<Tensors> rehearse_few(Tensors inputs, std::int64_t batch_size) override;
+  Tensors warm_up(Tensors inputs) override;
+  std::optional<Tensors> warm_up_small(Tensors inputs, std::int64_t batch_size) override;
 
  private:
-  // What was rehearsed last.
+  // What was warmed up last.
   struct Settled {
     std::int64_t batch_size;
     std::vector<std::vector<std::int64_t>> shapes;  // of a few samples

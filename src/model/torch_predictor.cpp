@@ -70,16 +70,16 @@ class TorchPredictor final : public Predictor {
     return call(&Network::run, inputs);
   }
 
-  Outputs rehearse(std::span<const TensorView> inputs) override {
-    return call(&Network::rehearse, inputs);
+  Outputs warm_up(std::span<const TensorView> inputs) override {
+    return call(&Network::warm_up, inputs);
   }
 
-  std::optional<Outputs> rehearse_few(std::span<const TensorView> inputs,
-                                      std::int64_t batch_size) override {
+  std::optional<Outputs> warm_up_small(std::span<const TensorView> inputs,
+                                       std::int64_t batch_size) override {
     try {
       check_inputs(inputs);
       return run(inputs, [&](auto arguments) {
-        return network_->rehearse_few(std::move(arguments), batch_size);
+        return network_->warm_up_small(std::move(arguments), batch_size);
       });
     } catch (const std::exception&) {
       return std::nullopt;  // the whole batch will show what is wrong, if anything is

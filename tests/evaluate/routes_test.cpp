@@ -200,9 +200,9 @@ TEST(Routes, EqualNormalisationsNeedNoNote) {
 class Rehearsing : public CardOnly {
  public:
   explicit Rehearsing(bool takes_few) : CardOnly(std::nullopt), takes_few_(takes_few) {}
-  model::Outputs rehearse(std::span<const TensorView> inputs) override { return scores_of(inputs); }
-  std::optional<model::Outputs> rehearse_few(std::span<const TensorView> inputs,
-                                             std::int64_t batch_size) override {
+  model::Outputs warm_up(std::span<const TensorView> inputs) override { return scores_of(inputs); }
+  std::optional<model::Outputs> warm_up_small(std::span<const TensorView> inputs,
+                                              std::int64_t batch_size) override {
     told_batch_size = batch_size;
     if (!takes_few_) return std::nullopt;
     return scores_of(inputs);

@@ -71,10 +71,10 @@ TEST(RehearsalTest, BatchesRehearsedBeforeLeaveNoTrace) {
       std::vector<std::int64_t> samples(to_size(size));
       std::iota(samples.begin(), samples.end(), 0);
       const auto batch = channels_last_batch(samples);
-      predictor->rehearse({&batch.view, 1});
+      predictor->warm_up({&batch.view, 1});
     }
     const auto all = channels_last_batch(in_order());
-    predictor->rehearse({&all.view, 1});
+    predictor->warm_up({&all.view, 1});
     EXPECT_THAT(run(*predictor), ContainerEq(expected)) << network;
     EXPECT_EQ(predictor->form(), fresh->form()) << network;
     EXPECT_EQ(predictor->notes(), fresh->notes()) << network;
@@ -90,7 +90,7 @@ TEST(RehearsalTest, AFewSamplesSettleWhatABatchSettles) {
     const auto predictor = load_compiled(network + ".pt");
     const auto few = channels_last_batch({2, 0, 1});
     for (const std::int64_t batch_size : {7, 16}) {
-      const auto scores = predictor->rehearse_few({&few.view, 1}, batch_size);
+      const auto scores = predictor->warm_up_small({&few.view, 1}, batch_size);
       ASSERT_TRUE(scores);
       EXPECT_EQ(scores->front().shape.front(), 3);
     }
@@ -106,7 +106,7 @@ TEST(RehearsalTest, NetworksThatNeedWholeBatchesDeclineAFew) {
   for (const auto* network : {"SharedSums.pt", "BroadcastSum.pt", "Unbatched.pt"}) {
     const auto predictor = load_compiled(network);
     const auto few = channels_last_batch({2, 0, 1});
-    EXPECT_FALSE(predictor->rehearse_few({&few.view, 1}, 16)) << network;
+    EXPECT_FALSE(predictor->warm_up_small({&few.view, 1}, 16)) << network;
     EXPECT_THAT(run(*predictor), ContainerEq(run(*load_compiled(network)))) << network;
   }
 }

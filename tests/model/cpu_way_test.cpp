@@ -15,7 +15,7 @@ using testing::IsEmpty;
 class CpuWayTest : public testing::Test {
  protected:
   ~CpuWayTest() override { at::set_num_threads(before_); }
-  void rehearse(std::int64_t batch_size) { network.rehearse({at::zeros({batch_size, 2})}); }
+  void warm_up(std::int64_t batch_size) { network.warm_up({at::zeros({batch_size, 2})}); }
 
   Scene scene;
   SplitNetwork network{std::make_unique<PlayedNetwork>(scene), 2};
@@ -25,37 +25,37 @@ class CpuWayTest : public testing::Test {
 };
 
 TEST_F(CpuWayTest, PiecesAreAsLargeAsAsked) {
-  rehearse(64);
+  warm_up(64);
   EXPECT_EQ(network.form(), "played, 8 at a time");
   network.use({CpuKernels::own, 16});
   EXPECT_EQ(scene.used.kernels, CpuKernels::own);
-  rehearse(64);
+  warm_up(64);
   EXPECT_EQ(network.form(), "played, 16 at a time");
   network.use({});
-  rehearse(64);
+  warm_up(64);
   EXPECT_EQ(network.form(), "played, 8 at a time");
 }
 
 TEST_F(CpuWayTest, HalfAndTwiceAsManyAreOffered) {
   EXPECT_THAT(network.other_sizes(), IsEmpty()) << "nothing has run yet";
-  rehearse(64);
+  warm_up(64);
   EXPECT_THAT(network.other_sizes(), ElementsAre(4, 16));
   EXPECT_THAT(network.other_kernels(), ElementsAre(CpuKernels::own));
   network.use({CpuKernels::automatic, 1});
-  rehearse(64);
+  warm_up(64);
   EXPECT_THAT(network.other_sizes(), ElementsAre(2));
 }
 
 TEST_F(CpuWayTest, NoMoreAreOfferedThanAThreadHas) {
   scene.piece_size = 32;
-  rehearse(64);
+  warm_up(64);
   EXPECT_THAT(network.other_sizes(), ElementsAre(16));
 }
 
 TEST_F(CpuWayTest, WholeBatchesStayWhole) {
   scene.tries_samples = false;
   network.use({CpuKernels::automatic, 4});
-  rehearse(64);
+  warm_up(64);
   EXPECT_EQ(network.form(), "played");
   EXPECT_THAT(network.other_sizes(), IsEmpty());
 }
@@ -63,10 +63,10 @@ TEST_F(CpuWayTest, WholeBatchesStayWhole) {
 // What was timed counts more than a rule.
 TEST_F(CpuWayTest, AskedSizesMayBeSmallerThanTheNetworkRunsWell) {
   scene.least_rows = 16;
-  rehearse(64);
+  warm_up(64);
   EXPECT_EQ(network.form(), "played, 16 at a time");
   network.use({CpuKernels::automatic, 4});
-  rehearse(64);
+  warm_up(64);
   EXPECT_EQ(network.form(), "played, 4 at a time");
 }
 

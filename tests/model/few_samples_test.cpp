@@ -30,7 +30,7 @@ class PlayedNetwork final : public Network {
     ++scene_.num_whole;
     return {inputs[0] * 2};
   }
-  std::optional<Tensors> rehearse_few(Tensors inputs, std::int64_t batch_size) override {
+  std::optional<Tensors> warm_up_small(Tensors inputs, std::int64_t batch_size) override {
     scene_.batch_size = batch_size;
     const auto scores = scene_.few(inputs);
     return scores ? std::optional(Tensors{*scores}) : std::nullopt;
@@ -43,11 +43,11 @@ class PlayedNetwork final : public Network {
 
 class FewSamplesTest : public testing::Test {
  protected:
-  std::optional<Outputs> rehearse_few(Habits habits = {}) {
+  std::optional<Outputs> warm_up_small(Habits habits = {}) {
     predictor_ = make_torch_predictor(std::make_unique<PlayedNetwork>(scene), std::move(habits),
                                       device::Device(), nullptr);
     const auto input = contiguous_view(numbers_.data(), DType::f32, {3, 2});
-    return predictor_->rehearse_few({&input, 1}, 64);
+    return predictor_->warm_up_small({&input, 1}, 64);
   }
 
   Scene scene;
@@ -58,7 +58,7 @@ class FewSamplesTest : public testing::Test {
 };
 
 TEST_F(FewSamplesTest, GiveTheirScores) {
-  const auto scores = rehearse_few();
+  const auto scores = warm_up_small();
   ASSERT_TRUE(scores);
   EXPECT_EQ(scores->front().shape, (Shape{3, 2}));
   EXPECT_EQ(scores->front().as<const float>()[5], 12);
@@ -68,16 +68,16 @@ TEST_F(FewSamplesTest, GiveTheirScores) {
 
 TEST_F(FewSamplesTest, ANetworkMayDecline) {
   scene.few = [](const Tensors&) { return std::optional<at::Tensor>(); };
-  EXPECT_FALSE(rehearse_few());
+  EXPECT_FALSE(warm_up_small());
 }
 
 TEST_F(FewSamplesTest, WhatFailsWithFewIsLeftToTheBatch) {
   scene.few = [](const Tensors&) -> std::optional<at::Tensor> {
     throw Error(ErrorKind::model, "64 only");
   };
-  EXPECT_FALSE(rehearse_few());
+  EXPECT_FALSE(warm_up_small());
   scene.few = [](const Tensors&) { return std::optional<at::Tensor>(at::zeros({64, 2})); };
-  EXPECT_FALSE(rehearse_few());
+  EXPECT_FALSE(warm_up_small());
 }
 
 TEST_F(FewSamplesTest, AFixedBatchSizeIsRespected) {
@@ -85,9 +85,9 @@ TEST_F(FewSamplesTest, AFixedBatchSizeIsRespected) {
   card.inputs = {{"x", DType::f32, {-1, 2}, ""}};
   card.outputs.resize(1);
   card.outputs[0].shape = {-1, 2};
-  EXPECT_TRUE(rehearse_few({card, {}}));
+  EXPECT_TRUE(warm_up_small({card, {}}));
   card.fixed_batch = 64;
-  EXPECT_FALSE(rehearse_few({card, {}}));
+  EXPECT_FALSE(warm_up_small({card, {}}));
 }
 
 }  // namespace

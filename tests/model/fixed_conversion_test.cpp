@@ -30,7 +30,7 @@ std::string failure_of(const std::string& forward) {
   std::vector<float> numbers(4, 1.0F);
   const auto input = contiguous_view(numbers.data(), DType::f32, {2, 2});
   try {
-    predictor->rehearse({&input, 1});
+    predictor->warm_up({&input, 1});
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::model);
     return error.what();

@@ -72,7 +72,7 @@ TEST(GraphStateTest, NetworksWithStateGetWholeBatches) {
       {"net.pt", {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}}, options);
   std::vector<float> numbers(64, 1.0F);
   const auto input = contiguous_view(numbers.data(), DType::f32, {32, 2});
-  predictor->rehearse({&input, 1});
+  predictor->warm_up({&input, 1});
   const auto scores = predictor->predict({&input, 1}).front();
   EXPECT_EQ(scores.as<const float>()[31], 2.0F);
   EXPECT_EQ(scores.as<const float>()[32], 1.0F);

@@ -70,14 +70,14 @@ inline at::Tensor plain_scores(const torch::jit::Module& net, const at::Tensor& 
   return torch::jit::Module(net).forward({x}).toTensor();
 }
 
-// A network that was rehearsed.
+// A network that was warmed up.
 class Compiled {
  public:
   Compiled(const torch::jit::Module& net, const at::Tensor& x,
            const std::string& form = "oneDNN Graph")
       : module_(net, {}, "net.pt", CpuKernels::automatic) {
     const c10::InferenceMode guard;
-    module_.rehearse({x});
+    module_.warm_up({x});
     EXPECT_THAT(module_.form(),
                 testing::AnyOf(testing::EndsWith(form), testing::HasSubstr(form + " for inputs")));
     EXPECT_THAT(module_.notes(), testing::IsEmpty());

@@ -173,7 +173,7 @@ TEST_P(OnednnGraphTest, NanInAWeightIsSeenInAllScores) {
     CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
     const c10::InferenceMode guard;
     const auto x = images(4);
-    module.rehearse({x});
+    module.warm_up({x});
     if (module.form().find("oneDNN Graph") != std::string::npos) ++num_compiled;
     EXPECT_FALSE(at::isfinite(module.run({x}).toTensor()).any().item<bool>());
   }
@@ -230,7 +230,7 @@ TEST_P(OnednnGraphTest, NetworksWhoseClampsAreNotTakenRunPlainly) {
   const auto net = frozen_net(named, kInvertedResidual);
   CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
   const c10::InferenceMode guard;
-  module.rehearse({images(4)});
+  module.warm_up({images(4)});
   EXPECT_THAT(module.form(), testing::Not(testing::HasSubstr("oneDNN Graph")));
 }
 
@@ -238,7 +238,7 @@ TEST_P(OnednnGraphTest, FormsSayWhichInputsRunCompiled) {
   const auto net = frozen_net(weights(), kInvertedResidual);
   CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
   const c10::InferenceMode guard;
-  module.rehearse({images(4)});
+  module.warm_up({images(4)});
   EXPECT_EQ(module.form(), "oneDNN Graph for inputs of at most 10000");
 }
 

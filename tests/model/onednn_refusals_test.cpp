@@ -35,7 +35,7 @@ TEST_P(OnednnRefusalTest, NetworksWhoseShapesDependOnNumbersAreNotCompiled) {
     const auto net = frozen_net(weights(), fill(kNetwork, {varying}));
     CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
     const c10::InferenceMode guard;
-    module.rehearse({images(4)});
+    module.warm_up({images(4)});
     EXPECT_EQ(module.form(), "");
     EXPECT_THAT(module.notes(), testing::IsEmpty());
     for (int i = 0; i < 3; ++i) {
@@ -53,7 +53,7 @@ TEST_P(OnednnRefusalTest, ResultsThatAreWrittenIntoOtherTensorsAreLeftToLibTorch
   CpuModule module(net, {}, "net.pt", CpuKernels::automatic);
   const c10::InferenceMode guard;
   const auto x = images(4);
-  module.rehearse({x});
+  module.warm_up({x});
   EXPECT_TRUE(module.run({x}).toTensor().equal(plain_scores(net, x)));
   EXPECT_THAT(module.notes(), testing::ElementsAre(testing::HasSubstr("out=")));
 }

@@ -118,8 +118,8 @@ class PlayedRecorder final : public Recorder {
 class ReplayTest : public testing::Test {
  protected:
   // Of a warm-up with zeros; what it says to the user.
-  std::string rehearse(const at::Tensor& input) {
-    network_.rehearse({input});
+  std::string warm_up(const at::Tensor& input) {
+    network_.warm_up({input});
     const auto notes = network_.notes();
     return notes.empty() ? std::string() : notes.front();
   }
@@ -145,7 +145,7 @@ class ReplayTest : public testing::Test {
 
 TEST_F(ReplayTest, ReplaysAllOutputs) {
   scene_.has_two_outputs = true;
-  rehearse(zeros_);
+  warm_up(zeros_);
   ASSERT_TRUE(network_.is_replayed());
   const auto outputs = network_.run({at::full({2, 3}, 4.0F)});
   ASSERT_EQ(outputs.size(), 2U);
@@ -153,7 +153,7 @@ TEST_F(ReplayTest, ReplaysAllOutputs) {
 }
 
 TEST_F(ReplayTest, ReplaysEveryBatchWithItsOwnInputs) {
-  EXPECT_EQ(rehearse(zeros_), "");
+  EXPECT_EQ(warm_up(zeros_), "");
   EXPECT_TRUE(network_.is_replayed());
   const int plain = scene_.num_plain;
   const int replays = scene_.num_replays;
@@ -169,20 +169,20 @@ TEST_F(ReplayTest, ReplaysEveryBatchWithItsOwnInputs) {
 
 TEST_F(ReplayTest, TheRehearsalGivesTheScoresOfItsInput) {
   scene_.function = [](const Tensors& inputs) { return inputs[0] + 1; };
-  EXPECT_TRUE(network_.rehearse({zeros_}).front().equal(at::full({2, 3}, 1.0F)));
-  EXPECT_TRUE(network_.rehearse({zeros_}).front().equal(at::full({2, 3}, 1.0F)));
+  EXPECT_TRUE(network_.warm_up({zeros_}).front().equal(at::full({2, 3}, 1.0F)));
+  EXPECT_TRUE(network_.warm_up({zeros_}).front().equal(at::full({2, 3}, 1.0F)));
   EXPECT_EQ(scene_.num_recordings, 1);
 }
 
 TEST_F(ReplayTest, OtherBitsAreRefused) {
   scene_.replayed = [](const Tensors& inputs) { return inputs[0] * 2 + 1e-30; };
-  expect_plain(rehearse(zeros_), "a replay gives other scores");
+  expect_plain(warm_up(zeros_), "a replay gives other scores");
 }
 
 // Zeros alone would not show it.
 TEST_F(ReplayTest, RecordingsThatReadNoInputAreRefused) {
   scene_.replayed = [](const Tensors&) { return at::zeros({2, 3}); };
-  expect_plain(rehearse(zeros_), "a replay gives other scores");
+  expect_plain(warm_up(zeros_), "a replay gives other scores");
 }
 
 TEST_F(ReplayTest, NegativeZeroIsNotZero) {
@@ -190,29 +190,29 @@ TEST_F(ReplayTest, NegativeZeroIsNotZero) {
     const auto scores = inputs[0] * 2;
     return scores.masked_fill(scores.eq(0), -0.0);
   };
-  expect_plain(rehearse(zeros_), "a replay gives other scores");
+  expect_plain(warm_up(zeros_), "a replay gives other scores");
 }
 
 TEST_F(ReplayTest, NanIsComparedByItsBits) {
   scene_.function = [](const Tensors& inputs) {
     return inputs[0] * std::numeric_limits<float>::quiet_NaN();
   };
-  EXPECT_EQ(rehearse(zeros_), "");
+  EXPECT_EQ(warm_up(zeros_), "");
   EXPECT_TRUE(network_.is_replayed());
 }
 
 TEST_F(ReplayTest, WorkThatCannotBeRecordedRunsPlainly) {
   scene_.fails_to_record = "operation not permitted when stream is capturing";
-  expect_plain(rehearse(zeros_), "operation not permitted when stream is capturing");
-  rehearse(zeros_);
+  expect_plain(warm_up(zeros_), "operation not permitted when stream is capturing");
+  warm_up(zeros_);
   EXPECT_EQ(scene_.num_recordings, 1);
-  EXPECT_NE(rehearse(at::zeros({5, 3})), "");
+  EXPECT_NE(warm_up(at::zeros({5, 3})), "");
   EXPECT_EQ(scene_.num_recordings, 2);
 }
 
 TEST_F(ReplayTest, NoGainNoReplay) {
   scene_.replay_s = 0.96 * scene_.host_s;
-  expect_plain(rehearse(zeros_), "");
+  expect_plain(warm_up(zeros_), "");
   EXPECT_EQ(scene_.num_recordings, 1);
 }
 
@@ -221,19 +221,19 @@ TEST_F(ReplayTest, ABusyDeviceGainsNothing) {
   scene_.host_s = 0.1;
   scene_.work_s = 1.0;
   scene_.replay_s = 0;
-  expect_plain(rehearse(zeros_), "");
+  expect_plain(warm_up(zeros_), "");
   EXPECT_EQ(scene_.num_recordings, 0);
-  EXPECT_EQ(scene_.num_plain, 3);  // the rehearsal, one that was timed, and the last
+  EXPECT_EQ(scene_.num_plain, 3);  // the warm-up, one that was timed, and the last
 }
 
 TEST_F(ReplayTest, ScoresThatDifferFromRunToRunAreNotRecorded) {
   scene_.function = [this](const Tensors& inputs) { return inputs[0] + scene_.num_plain; };
-  expect_plain(rehearse(zeros_), "differ from run to run");
+  expect_plain(warm_up(zeros_), "differ from run to run");
   EXPECT_EQ(scene_.num_recordings, 0);
 }
 
 TEST_F(ReplayTest, OtherInputsRunPlainly) {
-  rehearse(zeros_);
+  warm_up(zeros_);
   const int plain = scene_.num_plain;
   EXPECT_TRUE(run(at::full({1, 3}, 4.0F)).equal(at::full({1, 3}, 8.0F)));
   EXPECT_TRUE(run(at::full({2, 3}, 4.0F, at::kDouble)).equal(at::full({2, 3}, 8.0F, at::kDouble)));
@@ -245,8 +245,8 @@ TEST_F(ReplayTest, OtherInputsRunPlainly) {
 }
 
 TEST_F(ReplayTest, AnotherRehearsalRecordsAgain) {
-  rehearse(zeros_);
-  rehearse(at::zeros({4, 3}));
+  warm_up(zeros_);
+  warm_up(at::zeros({4, 3}));
   EXPECT_EQ(scene_.num_recordings, 2);
   const int plain = scene_.num_plain;
   EXPECT_TRUE(run(at::full({4, 3}, 4.0F)).equal(at::full({4, 3}, 8.0F)));
@@ -257,7 +257,7 @@ TEST_F(ReplayTest, AnotherRehearsalRecordsAgain) {
 
 TEST_F(ReplayTest, NetworksMayWriteOverTheirInputs) {
   scene_.function = [](const Tensors& inputs) { return inputs[0].add_(1).clone(); };
-  EXPECT_EQ(rehearse(zeros_), "");
+  EXPECT_EQ(warm_up(zeros_), "");
   ASSERT_TRUE(network_.is_replayed());
   for (const float value : {3.0F, 3.0F}) {
     EXPECT_TRUE(run(at::full({2, 3}, value)).equal(at::full({2, 3}, value + 1)));
@@ -272,20 +272,20 @@ TEST_F(ReplayTest, IndicesStayWhatTheyAre) {
     return inputs[0].to(at::kFloat);
   };
   for (const auto type : {at::kLong, at::kFloat, at::kBFloat16}) {
-    EXPECT_EQ(rehearse(at::zeros({50, 30}, type)), "");
+    EXPECT_EQ(warm_up(at::zeros({50, 30}, type)), "");
     EXPECT_TRUE(network_.is_replayed());
   }
   EXPECT_TRUE(all_zero);
 }
 
 TEST_F(ReplayTest, InputsThatOverlapRunPlainly) {
-  EXPECT_NE(rehearse(at::zeros({1, 3}).expand({2, 3})), "");
+  EXPECT_NE(warm_up(at::zeros({1, 3}).expand({2, 3})), "");
   EXPECT_FALSE(network_.is_replayed());
 }
 
 TEST_F(ReplayTest, TheNetworksOwnFailureIsPassedOn) {
   scene_.function = [](const Tensors&) -> at::Tensor { throw std::runtime_error("misfit"); };
-  EXPECT_THROW(network_.rehearse({zeros_}), std::runtime_error);
+  EXPECT_THROW(network_.warm_up({zeros_}), std::runtime_error);
 }
 
 }  // namespace

@@ -72,10 +72,10 @@ class PlayedNetwork final : public Network {
 
 class SplitTest : public testing::Test {
  protected:
-  // Runs a rehearsed batch, and forgets what the rehearsal did.
+  // Runs a warmed up batch, and forgets what the warm-up did.
   at::Tensor run(int threads, std::int64_t batch_size) {
     network_ = std::make_unique<SplitNetwork>(std::make_unique<PlayedNetwork>(scene), threads);
-    network_->rehearse({batch(batch_size)});
+    network_->warm_up({batch(batch_size)});
     forget();
     return network_->run({batch(batch_size)}).front();
   }

@@ -74,7 +74,7 @@ TEST_F(SplitTest, TheRehearsedFormHasTheLastWord) {
 
 TEST_F(SplitTest, AFewSamplesSettleHowBatchesAreCut) {
   SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
-  const auto scores = network.rehearse_few({batch(3)}, 64);
+  const auto scores = network.warm_up_small({batch(3)}, 64);
   ASSERT_TRUE(scores);
   EXPECT_EQ(scores->front().size(0), 3);
   EXPECT_EQ(network.form(), "played, 8 at a time");
@@ -86,15 +86,15 @@ TEST_F(SplitTest, AFewSamplesSettleHowBatchesAreCut) {
 // A timed batch must not settle everything again.
 TEST_F(SplitTest, ARehearsalOfTheSameTriesNothingAgain) {
   run(1, 32);
-  network().rehearse({batch(32)});
+  network().warm_up({batch(32)});
   EXPECT_THAT(scene.rows, ElementsAre(8, 8, 8, 8, 8, 8, 8, 8));
 }
 
 TEST_F(SplitTest, WhatRehearsedLastCounts) {
   run(2, 32);
-  network().rehearse({batch(2)});
+  network().warm_up({batch(2)});
   EXPECT_EQ(network().form(), "played");
-  network().rehearse({batch(16)});
+  network().warm_up({batch(16)});
   forget();
   EXPECT_TRUE(network().run({batch(16)}).front().equal(batch(16) * 2));
   EXPECT_THAT(scene.rows, ElementsAre(8, 8));

@@ -209,7 +209,7 @@ TEST(TrainingModeTest, AllowedItComputesWhatItsFileSays) {
       {"net.pt", {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}}, options);
   const auto x = at::randn({64, 3, 4, 4}).add(1);
   const auto view = contiguous_view(x.data_ptr<float>(), DType::f32, {64, 3, 4, 4});
-  predictor->rehearse({&view, 1});
+  predictor->warm_up({&view, 1});
   const auto scores = predictor->predict({&view, 1}).front();
   const auto weights = net.attr("kernel").toTensor();
   const auto expected = at::batch_norm(at::conv2d(x, weights), at::ones({3}), at::zeros({3}),

@@ -26,7 +26,7 @@ TEST_P(MixingTest, NetworksThatMixSamplesGetWholeBatches) {
     scene.function = [](const Tensors& inputs) { return GetParam()(inputs[0]); };
     for (const int threads : {1, 2}) {
       SplitNetwork network(std::make_unique<PlayedNetwork>(scene), threads);
-      network.rehearse({numbers});
+      network.warm_up({numbers});
       forget();
       EXPECT_TRUE(network.run({numbers}).front().equal(GetParam()(numbers)));
       EXPECT_THAT(scene.rows, ElementsAre(32));
@@ -53,7 +53,7 @@ TEST_P(WideMixingTest, NetworksThatMixSamplesGetWholeBatches) {
     const auto numbers = at::arange(12 * kWidth).reshape({12, kWidth}).remainder(255).to(type);
     scene.function = [](const Tensors& inputs) { return GetParam()(inputs[0].to(at::kDouble)); };
     SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 1);
-    network.rehearse({numbers});
+    network.warm_up({numbers});
     EXPECT_THAT(network.notes(), ElementsAre(HasSubstr("depend on the others of its batch")));
   }
 }
@@ -73,7 +73,7 @@ TEST_F(SplitTest, NetworksThatScaleByTheRangeOfABatchGetWholeBatches) {
         Mixing([](const at::Tensor& x) { return x / (x.amax() - x.amin()); })}) {
     scene.function = [scale](const Tensors& inputs) { return scale(inputs[0]); };
     SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 1);
-    network.rehearse({numbers});
+    network.warm_up({numbers});
     EXPECT_THAT(network.notes(), ElementsAre(HasSubstr("depend on the others of its batch")));
   }
 }
@@ -102,7 +102,7 @@ TEST_F(SplitTest, NetworksThatTakeWholeBatchesOnlyGetThem) {
   EXPECT_THAT(scene.operator_threads, ElementsAre(2));
   EXPECT_THAT(network().notes(), ElementsAre(HasSubstr("instead of batches (32 only)")));
   scene.function = [](const Tensors& inputs) { return inputs[0] * 2; };
-  network().rehearse({batch(64)});
+  network().warm_up({batch(64)});
   EXPECT_THAT(network().notes(), ElementsAre());
   EXPECT_EQ(network().form(), "played, 8 at a time");
 }
@@ -122,10 +122,10 @@ TEST_F(SplitTest, ATrialThatFailedForOtherReasonsIsMadeAgain) {
   scene.function = [](const Tensors&) -> at::Tensor {
     throw Error(ErrorKind::environment, "out of memory");
   };
-  EXPECT_THROW(network.rehearse_few({batch(3)}, 32), Error);
+  EXPECT_THROW(network.warm_up_small({batch(3)}, 32), Error);
   EXPECT_EQ(at::get_num_threads(), 2);
   scene.function = function;
-  network.rehearse({batch(32)});
+  network.warm_up({batch(32)});
   forget();
   EXPECT_TRUE(network.run({batch(32)}).front().equal(batch(32) * 2));
   EXPECT_THAT(scene.rows, ElementsAre(8, 8, 8, 8));
@@ -139,7 +139,7 @@ TEST_F(SplitTest, NetworksThatRefuseNumbersToBeTriedGetWholeBatches) {
   };
   const auto numbers = batch(32).to(at::kFloat);
   SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
-  network.rehearse({numbers});
+  network.warm_up({numbers});
   forget();
   EXPECT_TRUE(network.run({numbers}).front().equal(numbers * 2));
   EXPECT_THAT(scene.rows, ElementsAre(32));

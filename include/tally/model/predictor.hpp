@@ -46,7 +46,7 @@ struct Determinism {
 // What a model returned.
 using Outputs = std::vector<TensorView>;
 
-// What Predictor::rehearse_few() takes: enough to tell a batch from a single sample and from a
+// What Predictor::warm_up_small() takes: enough to tell a batch from a single sample and from a
 // pair.
 inline constexpr std::int64_t kFewSamples = 3;
 
@@ -65,11 +65,11 @@ class Predictor {
   // The same, for a warm-up batch: here the host may wait, and ways of running batches of these
   // shapes are tried. Afterwards predict() gives the same bits for the same batch. The form, which
   // form() names, decides which bits; a replay on a GPU gives those of the form.
-  virtual Outputs rehearse(std::span<const TensorView> inputs) { return predict(inputs); }
+  virtual Outputs warm_up(std::span<const TensorView> inputs) { return predict(inputs); }
   // Settles the same for batches of `batch_size` by kFewSamples in the shapes of `inputs`, for
-  // less time, and returns scores of so many; nothing where only rehearse() can tell.
-  virtual std::optional<Outputs> rehearse_few(std::span<const TensorView> /*inputs*/,
-                                              std::int64_t /*batch_size*/) {
+  // less time, and returns scores of so many; nothing where only warm_up() can tell.
+  virtual std::optional<Outputs> warm_up_small(std::span<const TensorView> /*inputs*/,
+                                               std::int64_t /*batch_size*/) {
     return std::nullopt;
   }
   // From the next warm-up batch on. Changes nothing but TorchScript networks: on CPUs; on GPUs
@@ -94,7 +94,7 @@ class Predictor {
   virtual std::vector<std::string> notes() const { return {}; }
   // Whether two runs over the same batch can be relied on to give the same bits.
   virtual Determinism determinism() const { return {}; }
-  // Whether batches like the rehearsed one are replays of a recorded CUDA graph.
+  // Whether batches like the warmed up one are replays of a recorded CUDA graph.
   virtual bool is_replayed() const { return false; }
   // The floating type in which an image had best arrive as this input. float32 is taken as well.
   virtual DType input_dtype(std::size_t /*input*/) const { return DType::f32; }

@@ -135,12 +135,12 @@ Outputs QueuedPredictor::predict(std::span<const TensorView> inputs) {
   return views;
 }
 
-Outputs QueuedPredictor::rehearse(std::span<const TensorView> inputs) {
+Outputs QueuedPredictor::warm_up(std::span<const TensorView> inputs) {
   std::exception_ptr failure;
-  enqueue_work(static_cast<cudaStream_t>(stream_), "a rehearsal", bytes_of(inputs), {},
+  enqueue_work(static_cast<cudaStream_t>(stream_), "a warm-up", bytes_of(inputs), {},
                [this, inputs, &failure] {
                  try {
-                   remember(inputs, network_->rehearse(inputs));
+                   remember(inputs, network_->warm_up(inputs));
                  } catch (...) {
                    failure = std::current_exception();
                  }

@@ -29,7 +29,7 @@ class QueuedPredictor final : public tally::model::Predictor {
 
   Outputs predict(std::span<const tally::TensorView> inputs) override;
   // Waits for the stream, as the loading of kernels does on a GPU.
-  Outputs rehearse(std::span<const tally::TensorView> inputs) override;
+  Outputs warm_up(std::span<const tally::TensorView> inputs) override;
 
   void use(const tally::model::CpuWay& way) override { network_->use(way); }
   const std::optional<tally::model::ModelCard>& card() const override { return network_->card(); }
