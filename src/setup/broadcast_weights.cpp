@@ -112,10 +112,11 @@ class LoadingLines {
   Stopwatch since_;
 };
 
-void put(model::Master& master, const Piece& piece, std::span<const std::byte> bytes) {
+void put(model::LoadedModel& loaded, const Piece& piece, std::span<const std::byte> bytes) {
   for (const auto& content : piece.contents) {
     const auto& part = *content.part;
-    master.put(*content.name, part, bytes.subspan(part.offset - piece.offset, part.num_bytes));
+    loaded.copy_tensor_part(*content.name, part,
+                            bytes.subspan(part.offset - piece.offset, part.num_bytes));
   }
 }
 
@@ -162,7 +163,7 @@ class Inspection {
 // Collective. All pieces, of which each rank reads one, then the next; the file's digest on rank 0
 // where they are of one file.
 std::string share_pieces(const comm::Communicator& comm, const Checkpoint& checkpoint,
-                         const std::vector<Piece>& pieces, model::Master& master) {
+                         const std::vector<Piece>& pieces, model::LoadedModel& loaded) {
   Files files(checkpoint);
   std::optional<Inspection> inspection;
   if (comm.is_root()) inspection.emplace(files, checkpoint, pieces);
@@ -183,7 +184,7 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
                                                          : std::vector<std::byte>();
       comm.broadcast(bytes, checked_cast<int>(index - first));
       comm::agree_on(comm, [&] {
-        put(master, pieces[index], bytes);
+        put(loaded, pieces[index], bytes);
         if (inspection) inspection->add(pieces[index], bytes);
       });
       lines.add(pieces[index]);
@@ -191,19 +192,19 @@ std::string share_pieces(const comm::Communicator& comm, const Checkpoint& check
   }
   std::string hex;
   comm::agree_on(comm, [&] {
-    master.settle();
+    loaded.commit();
     if (inspection) hex = inspection->finish();
   });
   return comm.broadcast(hex);
 }
 
 // Collective. Each rank hashes some of the tensors.
-std::string digest_of_tensors(const comm::Communicator& comm, model::Master& master) {
+std::string digest_of_tensors(const comm::Communicator& comm, model::LoadedModel& loaded) {
   std::string local;
   comm::agree_on(comm, [&] {
-    for (auto tensor = to_size(comm.rank()); tensor < master.num_tensors();
+    for (auto tensor = to_size(comm.rank()); tensor < loaded.num_tensors();
          tensor += to_size(comm.world_size())) {
-      local += master.tensor_digest(tensor) + "\n";
+      local += loaded.tensor_digest(tensor) + "\n";
     }
   });
   std::vector<std::string> lines;
@@ -234,11 +235,11 @@ Checkpoint open_on_all(const comm::Communicator& comm, const std::string& path,
 }
 
 SharedWeights share_weights(const comm::Communicator& comm, const Checkpoint& checkpoint,
-                            model::Master& master) {
+                            model::LoadedModel& loaded) {
   SharedWeights shared;
   std::vector<Piece> pieces;
   comm::agree_on(comm, [&] {
-    auto fit = master.fit(checkpoint);
+    auto fit = loaded.match_state_dict(checkpoint);
     shared.notes = std::move(fit.notes);
     pieces = weights::plan_pieces(checkpoint, fit.names, kPieceBytes);
   });
@@ -247,8 +248,8 @@ SharedWeights share_weights(const comm::Communicator& comm, const Checkpoint& ch
     shared.file.bytes += checked_cast<std::int64_t>(file.num_bytes);
   }
   shared.file.num_files = std::ssize(checkpoint.files);
-  shared.file.sha256 = share_pieces(comm, checkpoint, pieces, master);
-  shared.file.tensors_sha256 = digest_of_tensors(comm, master);
+  shared.file.sha256 = share_pieces(comm, checkpoint, pieces, loaded);
+  shared.file.tensors_sha256 = digest_of_tensors(comm, loaded);
   return shared;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/weights/checkpoint.hpp>
 
@@ -26,6 +26,6 @@ struct SharedWeights {
 // where that is larger, and each piece is broadcast. A rank holds two pieces at a time. Throws
 // AgreedFailure on all ranks: model, where a file cannot be read or the checkpoint does not fit.
 SharedWeights share_weights(const comm::Communicator& comm, const weights::Checkpoint& checkpoint,
-                            model::Master& master);
+                            model::LoadedModel& loaded);
 
 }  // namespace tally::app

@@ -77,9 +77,10 @@ std::optional<std::string> note_of_other_weights(const report::WeightsFile& weig
 }
 
 // Collective. The model's bytes are gone when it returns.
-std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
-                                           const config::RunConfig& config, const std::string& task,
-                                           const device::Stream& stream, LoadedModel& loaded) {
+std::unique_ptr<model::LoadedModel> load_on_all(const comm::Communicator& comm,
+                                                const config::RunConfig& config,
+                                                const std::string& task,
+                                                const device::Stream& stream, OpenedModel& opened) {
   const SharedFile model = read_once(comm, config.files.model, "model");
   const auto card = read_card_beside(comm, config.files.model);
   model::PredictorOptions options;
@@ -95,16 +96,16 @@ std::unique_ptr<model::Master> load_master(const comm::Communicator& comm,
   options.cpu_kernels = config.execution.cpu_kernels == "torch" ? model::CpuKernels::torch
                                                                 : model::CpuKernels::automatic;
   if (card) options.card = card->named();
-  std::unique_ptr<model::Master> master;
+  std::unique_ptr<model::LoadedModel> loaded;
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "load_model");
     require_digest("model-sha256", printable(format("model '{}'", config.files.model)),
                    model.file.digest, config.files.model_sha256);
-    master = model::load_master(model.named(), options);
+    loaded = model::load_model(model.named(), options);
   });
-  loaded.model = model.file;
-  if (card) loaded.card_digest = card->file.digest;
-  return master;
+  opened.model = model.file;
+  if (card) opened.card_digest = card->file.digest;
+  return loaded;
 }
 
 }  // namespace
@@ -123,39 +124,39 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
   return opened;
 }
 
-LoadedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
+OpenedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
                        const std::string& task, const device::Stream& stream, MoreWeights more) {
-  LoadedModel loaded;
+  OpenedModel opened;
   comm::agree_on(comm, [&] {
     if (config.files.weights_sha256.empty() || !config.files.weights.empty()) return;
     throw Error(ErrorKind::usage, "--weights-sha256 is given without --weights",
                 "Give the weights too, or --model-sha256 for the model's own.");
   });
-  auto master = load_master(comm, config, task, stream, loaded);
+  auto loaded = load_on_all(comm, config, task, stream, opened);
   if (!config.files.weights.empty()) {
     auto shared = share_weights(
-        comm, open_on_all(comm, config.files.weights, config.files.weights_key), *master);
+        comm, open_on_all(comm, config.files.weights, config.files.weights_key), *loaded);
     for (const auto& note : shared.notes) log::note(note);  // what fails next may be due to it
-    loaded.notes = std::move(shared.notes);
-    loaded.weights = std::move(shared.file);
+    opened.notes = std::move(shared.notes);
+    opened.weights = std::move(shared.file);
   }
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
-    if (loaded.weights) {
+    if (opened.weights) {
       require_digest("weights-sha256", printable(format("weights '{}'", config.files.weights)),
-                     loaded.weights->digest(), config.files.weights_sha256);
+                     opened.weights->digest(), config.files.weights_sha256);
     }
     const bool is_last = more == MoreWeights::none;
-    loaded.predictor = is_last ? master->make_last_predictor() : master->make_predictor();
+    opened.predictor = is_last ? loaded->into_predictor() : loaded->make_predictor();
   });
-  if (loaded.weights) {
-    if (auto note = note_of_other_weights(*loaded.weights, loaded.predictor->card())) {
+  if (opened.weights) {
+    if (auto note = note_of_other_weights(*opened.weights, opened.predictor->card())) {
       log::note(*note);
-      loaded.notes.push_back(std::move(*note));
+      opened.notes.push_back(std::move(*note));
     }
   }
-  if (more == MoreWeights::come) loaded.master = std::move(master);
-  return loaded;
+  if (more == MoreWeights::come) opened.loaded = std::move(loaded);
+  return opened;
 }
 
 }  // namespace tally::app

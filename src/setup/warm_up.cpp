@@ -61,7 +61,7 @@ void use_way(const comm::Communicator& comm, EvaluationSession& session, const m
 std::vector<std::string> take_weights(const comm::Communicator& comm, EvaluationSession& session,
                                       const weights::Checkpoint& checkpoint) {
   session.model.predictor.reset();  // two would take more memory
-  auto shared = share_weights(comm, checkpoint, *session.model.master);
+  auto shared = share_weights(comm, checkpoint, *session.model.loaded);
   session.model.weights = std::move(shared.file);
   return shared.notes;
 }
@@ -69,7 +69,7 @@ std::vector<std::string> take_weights(const comm::Communicator& comm, Evaluation
 void build_predictor(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   comm::agree_on(comm, [&] {
     const trace::Span span(trace::Kind::step, "build_model");
-    session.model.predictor = session.model.master->make_predictor();
+    session.model.predictor = session.model.loaded->make_predictor();
     if (session.execution.way) session.model.predictor->use(*session.execution.way);
   });
   warm_up(comm, session, notes);

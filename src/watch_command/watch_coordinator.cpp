@@ -135,7 +135,7 @@ bool WatchRoot::open_next(const std::vector<watch::Checkpoint>& ready) {
   for (const auto& checkpoint : ready) {
     try {
       opened_ = weights::open_checkpoint(checkpoint.path, session_.config.files.weights_key);
-      session_.model.master->fit(opened_);
+      session_.model.loaded->match_state_dict(opened_);
       current_ = checkpoint;
       since_current_ = {};
       return true;

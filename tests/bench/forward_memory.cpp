@@ -15,7 +15,7 @@
 #include <tally/data/data_set.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/evaluate/routes.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 
 namespace {
 

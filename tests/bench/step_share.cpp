@@ -18,7 +18,7 @@
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/evaluate/loop.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/tasks/task.hpp>
 
 namespace {

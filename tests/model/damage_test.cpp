@@ -6,9 +6,9 @@
 namespace tally::model {
 namespace {
 
-std::vector<std::string> digests(Master& master) {
+std::vector<std::string> digests(LoadedModel& loaded) {
   std::vector<std::string> found;
-  for (std::size_t i = 0; i < master.num_tensors(); ++i) found.push_back(master.tensor_digest(i));
+  for (std::size_t i = 0; i < loaded.num_tensors(); ++i) found.push_back(loaded.tensor_digest(i));
   return found;
 }
 
@@ -20,7 +20,7 @@ std::string card_text(const NamedBytes& model) {
 
 TEST(DamageTest, NoBitMakesAnotherModel) {
   const File intact("net.pt");
-  const auto expected = digests(*load_master(intact, plainly()));
+  const auto expected = digests(*load_model(intact, plainly()));
   const auto description = card_text(intact);
   const auto outputs = read_floats("net.f32");
   ASSERT_FALSE(expected.empty());
@@ -30,19 +30,19 @@ TEST(DamageTest, NoBitMakesAnotherModel) {
   for (int i = 0; i < 1000; ++i) {
     File changed = intact;
     changed.bytes[random() % changed.bytes.size()] ^= static_cast<std::byte>(1 << (random() % 8));
-    std::unique_ptr<Master> master;
+    std::unique_ptr<LoadedModel> loaded;
     try {
-      master = load_master(changed, plainly());
+      loaded = load_model(changed, plainly());
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::model);
       ++refused;
       continue;
     }
-    EXPECT_EQ(digests(*master), expected);
+    EXPECT_EQ(digests(*loaded), expected);
     EXPECT_EQ(card_text(changed), description);
     // Freezing takes its time.
     if (same++ % 8 == 0) {
-      EXPECT_EQ(run(*master->make_last_predictor()), outputs);
+      EXPECT_EQ(run(*loaded->into_predictor()), outputs);
     }
   }
   EXPECT_GT(refused, 300);

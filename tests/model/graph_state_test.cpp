@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/api/module.h>
 
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/model/predictor.hpp>
 
 namespace tally::model {

@@ -13,7 +13,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/log.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/weights/pieces.hpp>
 
 #include "fixture_file.hpp"
@@ -85,18 +85,18 @@ inline std::vector<float> run(Predictor& predictor) {
   return run(predictor, channels_last_batch(in_order()));
 }
 
-// Puts a checkpoint's tensors in the place of the master's. With few bytes a piece: in many pieces.
-inline void swap_weights(Master& master, const weights::Checkpoint& checkpoint,
+// Puts a checkpoint's tensors in the place of the model's. With few bytes a piece: in many pieces.
+inline void swap_weights(LoadedModel& loaded, const weights::Checkpoint& checkpoint,
                          std::uint64_t most_bytes = 64 << 20) {
-  const auto fit = master.fit(checkpoint);
+  const auto fit = loaded.match_state_dict(checkpoint);
   for (const auto& note : fit.notes) log::note(note);
   for (const auto& piece : weights::plan_pieces(checkpoint, fit.names, most_bytes)) {
     const weights::FileSource file(checkpoint.files.at(piece.file).path);
     for (const auto& [name, part] : piece.contents) {
-      master.put(*name, *part, file.read(part->offset, part->num_bytes));
+      loaded.copy_tensor_part(*name, *part, file.read(part->offset, part->num_bytes));
     }
   }
-  master.settle();
+  loaded.commit();
 }
 
 // With the bits that PyTorch gives.
@@ -109,9 +109,9 @@ inline PredictorOptions plainly() {
 inline std::unique_ptr<Predictor> load(const NamedBytes& model, const PredictorOptions& options,
                                        const std::string& weights,
                                        const std::string& weights_key = {}) {
-  const auto master = load_master(model, options);
-  swap_weights(*master, weights::open_checkpoint(fixture_path(weights), weights_key));
-  return master->make_last_predictor();
+  const auto loaded = load_model(model, options);
+  swap_weights(*loaded, weights::open_checkpoint(fixture_path(weights), weights_key));
+  return loaded->into_predictor();
 }
 
 inline std::unique_ptr<Predictor> load(const std::string& model,

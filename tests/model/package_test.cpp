@@ -152,13 +152,13 @@ TEST(PackageTest, Bfloat16GivesFloats) {
 
 TEST(PackageTest, SwappableWeightsAreReplaced) {
   const PackageFile package("swappable.pt2");
-  const auto master = load_master(package, {});
+  const auto loaded = load_model(package, {});
   // Again and again, whole or in the smallest pieces.
   for (const auto* weights : {"state_dict.pth", "weights.safetensors", "views.pth"}) {
-    swap_weights(*master, weights::open_checkpoint(fixture_path("bfloat16.pth"), {}));
-    expect_near(run(*master->make_predictor()), "bfloat16.f32", 1e-5f);
-    swap_weights(*master, weights::open_checkpoint(fixture_path(weights), {}), 1);
-    expect_near(run(*master->make_predictor()), "other.f32", 1e-5f);
+    swap_weights(*loaded, weights::open_checkpoint(fixture_path("bfloat16.pth"), {}));
+    expect_near(run(*loaded->make_predictor()), "bfloat16.f32", 1e-5f);
+    swap_weights(*loaded, weights::open_checkpoint(fixture_path(weights), {}), 1);
+    expect_near(run(*loaded->make_predictor()), "other.f32", 1e-5f);
   }
 }
 

@@ -87,10 +87,10 @@ TEST(PredictorTest, TheFileMayBeGoneAfterLoading) {
   std::unique_ptr<Predictor> predictor;
   {
     File model("net.pt");
-    const auto master = load_master(model, plainly());
+    const auto loaded = load_model(model, plainly());
     std::fill(model.bytes.begin(), model.bytes.end(), std::byte{0xff});
-    swap_weights(*master, weights::open_checkpoint(fixture_path("weights.safetensors"), {}));
-    predictor = master->make_last_predictor();
+    swap_weights(*loaded, weights::open_checkpoint(fixture_path("weights.safetensors"), {}));
+    predictor = loaded->into_predictor();
   }
   EXPECT_THAT(run(*predictor), ContainerEq(read_floats("other.f32")));
 }

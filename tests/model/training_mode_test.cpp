@@ -17,7 +17,7 @@
 #include <torch/csrc/jit/passes/freeze_module.h>
 
 #include <tally/base/error.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/model/predictor.hpp>
 
 namespace tally::model {

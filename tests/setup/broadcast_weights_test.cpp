@@ -23,25 +23,25 @@ constexpr std::int64_t kNumTensors = 80;
 constexpr std::int64_t kTensorBytes = 4 * kMiB;
 
 // Keeps a digest of what it is given.
-class HashingMaster final : public model::Master {
+class HashingModel final : public model::LoadedModel {
  public:
-  model::WeightFit fit(const weights::Checkpoint& checkpoint) override {
-    model::WeightFit fit;
+  model::StateDictMatch match_state_dict(const weights::Checkpoint& checkpoint) override {
+    model::StateDictMatch fit;
     for (const auto& entry : checkpoint.tensors) fit.names.push_back(entry.first);
     return fit;
   }
-  void put(const std::string& name, const weights::StoredPart& part,
-           std::span<const std::byte> bytes) override {
+  void copy_tensor_part(const std::string& name, const weights::StoredPart& part,
+                        std::span<const std::byte> bytes) override {
     EXPECT_EQ(bytes.size(), part.num_bytes);
     EXPECT_TRUE(digests_.emplace(name, digest::sha256_hex(bytes)).second) << name;
   }
-  void settle() override {}
+  void commit() override {}
   std::size_t num_tensors() override { return digests_.size(); }
   std::string tensor_digest(std::size_t tensor) override {
     return std::next(digests_.begin(), static_cast<std::ptrdiff_t>(tensor))->second;
   }
   std::unique_ptr<model::Predictor> make_predictor() override { return nullptr; }
-  std::unique_ptr<model::Predictor> make_last_predictor() override { return nullptr; }
+  std::unique_ptr<model::Predictor> into_predictor() override { return nullptr; }
 
   std::string all() const {
     digest::Sha256 sha;
@@ -95,19 +95,19 @@ TEST_F(ShareWeightsTest, ReadsOnceAndHoldsLittle) {
                     comm.broadcast("tally-weights-" + std::to_string(::getpid()));
   if (comm.is_root()) write_file(path);
   comm.barrier();
-  HashingMaster master;
+  HashingModel loaded;
   const auto checkpoint = open_on_all(comm, path, {});
   std::ofstream("/proc/self/clear_refs") << "5";  // forgets the largest size so far
   const auto before = resident_bytes("VmRSS:");
   const auto read_before = number_in("/proc/self/io", "rchar:");
-  const auto shared = share_weights(comm, checkpoint, master);
+  const auto shared = share_weights(comm, checkpoint, loaded);
   std::vector<std::int64_t> read{number_in("/proc/self/io", "rchar:") - read_before};
   const auto held = resident_bytes("VmHWM:") - before;
   comm.sum_in_place(read);
 
   EXPECT_EQ(shared.file.bytes, static_cast<std::int64_t>(checkpoint.files.front().num_bytes));
-  EXPECT_EQ(comm.broadcast(master.all()), master.all());
-  EXPECT_EQ(master.num_tensors(), to_size(kNumTensors));
+  EXPECT_EQ(comm.broadcast(loaded.all()), loaded.all());
+  EXPECT_EQ(loaded.num_tensors(), to_size(kNumTensors));
   // What /proc itself was read for is in it, too.
   EXPECT_GE(read.front(), shared.file.bytes);
   EXPECT_LE(read.front(), shared.file.bytes + kMiB);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/weights/checkpoint.hpp>
 
 namespace tally::model {
@@ -32,9 +32,9 @@ struct ExpectedWeights {
 // Error(usage) naming `where` if it has another form.
 ExpectedWeights parse_expected_weights(std::string_view json, std::string_view where);
 
-// As Master::fit() has it of a model with these weights and of the option --weights-prefix. Without
-// `expected` all tensors are taken, or those under `prefix`.
-WeightFit fit_weights(const weights::Checkpoint& checkpoint,
-                      const std::optional<ExpectedWeights>& expected, std::string_view prefix);
+// As LoadedModel::match_state_dict() has it of a model with these weights and of the option
+// --weights-prefix. Without `expected` all tensors are taken, or those under `prefix`.
+StateDictMatch fit_weights(const weights::Checkpoint& checkpoint,
+                           const std::optional<ExpectedWeights>& expected, std::string_view prefix);
 
 }  // namespace tally::model

@@ -15,7 +15,7 @@
 namespace tally::app {
 
 struct SavedPredictionsInput {
-  LoadedModel model;  // names the predictions' file; its predictor passes saved scores on
+  OpenedModel model;  // names the predictions' file; its predictor passes saved scores on
   std::unique_ptr<ScoreSource> source;
   // Where a column of scores stands for the model's output: the data set with it, and its kind.
   std::unique_ptr<data::DataSet> set;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tally/data/data_set.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/report/run_report.hpp>
 
 namespace tally::app {
@@ -17,8 +17,8 @@ struct OpenedData {
   report::InputFile file;
 };
 
-struct LoadedModel {
-  std::unique_ptr<model::Master> master;  // only where more weights are to come
+struct OpenedModel {
+  std::unique_ptr<model::LoadedModel> loaded;  // only where more weights are to come
   std::unique_ptr<model::Predictor> predictor;
   report::InputFile model;
   std::optional<report::WeightsFile> weights;

@@ -77,7 +77,7 @@ struct EvaluationSession {
   RunOutput output;
   Hardware hardware;
   OpenedData data;
-  LoadedModel model;
+  OpenedModel model;
   std::unique_ptr<ScoreSource> source;
   Scoring scoring;
   Execution execution;

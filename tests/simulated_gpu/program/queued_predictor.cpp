@@ -44,27 +44,28 @@ void copy_to(const Outputs& views, const Outputs& found) {
   }
 }
 
-class QueuedMaster final : public tally::model::Master {
+class QueuedModel final : public tally::model::LoadedModel {
  public:
-  QueuedMaster(std::unique_ptr<tally::model::Master> master,
-               const tally::model::PredictorOptions& options)
-      : master_(std::move(master)), device_(options.device), stream_(options.stream) {}
+  QueuedModel(std::unique_ptr<tally::model::LoadedModel> loaded,
+              const tally::model::PredictorOptions& options)
+      : model_(std::move(loaded)), device_(options.device), stream_(options.stream) {}
 
-  tally::model::WeightFit fit(const tally::weights::Checkpoint& checkpoint) override {
-    return master_->fit(checkpoint);
+  tally::model::StateDictMatch match_state_dict(
+      const tally::weights::Checkpoint& checkpoint) override {
+    return model_->match_state_dict(checkpoint);
   }
-  void put(const std::string& name, const tally::weights::StoredPart& part,
-           std::span<const std::byte> bytes) override {
-    master_->put(name, part, bytes);
+  void copy_tensor_part(const std::string& name, const tally::weights::StoredPart& part,
+                        std::span<const std::byte> bytes) override {
+    model_->copy_tensor_part(name, part, bytes);
   }
-  void settle() override { master_->settle(); }
-  std::size_t num_tensors() override { return master_->num_tensors(); }
-  std::string tensor_digest(std::size_t tensor) override { return master_->tensor_digest(tensor); }
+  void commit() override { model_->commit(); }
+  std::size_t num_tensors() override { return model_->num_tensors(); }
+  std::string tensor_digest(std::size_t tensor) override { return model_->tensor_digest(tensor); }
   std::unique_ptr<tally::model::Predictor> make_predictor() override {
-    return queue(master_->make_predictor());
+    return queue(model_->make_predictor());
   }
-  std::unique_ptr<tally::model::Predictor> make_last_predictor() override {
-    return queue(master_->make_last_predictor());
+  std::unique_ptr<tally::model::Predictor> into_predictor() override {
+    return queue(model_->into_predictor());
   }
 
  private:
@@ -73,7 +74,7 @@ class QueuedMaster final : public tally::model::Master {
     return std::make_unique<QueuedPredictor>(std::move(network), device_, stream_);
   }
 
-  std::unique_ptr<tally::model::Master> master_;
+  std::unique_ptr<tally::model::LoadedModel> model_;
   tally::device::Device device_;
   void* stream_;
 };
@@ -150,9 +151,9 @@ Outputs QueuedPredictor::warm_up(std::span<const TensorView> inputs) {
   return predict(inputs);
 }
 
-std::unique_ptr<tally::model::Master> queued(std::unique_ptr<tally::model::Master> master,
-                                             const tally::model::PredictorOptions& options) {
-  return std::make_unique<QueuedMaster>(std::move(master), options);
+std::unique_ptr<tally::model::LoadedModel> queued(std::unique_ptr<tally::model::LoadedModel> loaded,
+                                                  const tally::model::PredictorOptions& options) {
+  return std::make_unique<QueuedModel>(std::move(loaded), options);
 }
 
 }  // namespace simulated_gpu

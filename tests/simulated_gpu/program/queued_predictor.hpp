@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <tally/device/buffer.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/model/predictor.hpp>
 
 namespace simulated_gpu {
@@ -62,7 +62,7 @@ class QueuedPredictor final : public tally::model::Predictor {
 };
 
 // Its predictors are queued ones.
-std::unique_ptr<tally::model::Master> queued(std::unique_ptr<tally::model::Master> master,
-                                             const tally::model::PredictorOptions& options);
+std::unique_ptr<tally::model::LoadedModel> queued(std::unique_ptr<tally::model::LoadedModel> loaded,
+                                                  const tally::model::PredictorOptions& options);
 
 }  // namespace simulated_gpu

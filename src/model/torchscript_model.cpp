@@ -2,12 +2,12 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "load_masters.hpp"
+#include "load_model_kinds.hpp"
+#include "loaded_model_base.hpp"
 #include "precision.hpp"
 #include "refusal.hpp"
 #include "script_module.hpp"
 #include "split_network.hpp"
-#include "swapping_master.hpp"
 #include "tensors.hpp"
 #include "torch_library.hpp"
 
@@ -32,9 +32,10 @@ std::optional<c10::ScalarType> cast(ScriptModule& module, const std::optional<Mo
   return wanted;
 }
 
-class ScriptMaster final : public SwappingMaster {
+class TorchScriptModel final : public LoadedModelBase {
  public:
-  ScriptMaster(const NamedBytes& model, const PredictorOptions& options) : SwappingMaster(options) {
+  TorchScriptModel(const NamedBytes& model, const PredictorOptions& options)
+      : LoadedModelBase(options) {
     if (options.device.kind == DeviceKind::cuda) load_cuda_support(options.device);
     set_gpu_arithmetic(options.precision, options.tune, options.device);
     const auto on_stream = scope();
@@ -56,13 +57,13 @@ class ScriptMaster final : public SwappingMaster {
   }
 
   std::unique_ptr<Predictor> make_predictor() override { return finish(module_->share()); }
-  std::unique_ptr<Predictor> make_last_predictor() override {
-    forget_swap();
+  std::unique_ptr<Predictor> into_predictor() override {
+    forget_loader();
     return finish(std::move(module_));
   }
 
  private:
-  WeightSwap make_swap() const override {
+  WeightLoader make_loader() const override {
     auto tensors = module_->parameters();
     for (auto& entry : module_->buffers()) tensors.push_back(std::move(entry));
     const auto& card = habits_.card;
@@ -106,9 +107,9 @@ class ScriptMaster final : public SwappingMaster {
 
 }  // namespace
 
-std::unique_ptr<Master> load_script_master(const NamedBytes& model,
-                                           const PredictorOptions& options) {
-  return std::make_unique<ScriptMaster>(model, options);
+std::unique_ptr<LoadedModel> load_torchscript(const NamedBytes& model,
+                                              const PredictorOptions& options) {
+  return std::make_unique<TorchScriptModel>(model, options);
 }
 
 }  // namespace tally::model

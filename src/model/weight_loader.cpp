@@ -1,4 +1,4 @@
-#include "weight_swap.hpp"
+#include "weight_loader.hpp"
 
 #include <algorithm>
 #include <set>
@@ -45,7 +45,7 @@ std::string mismatch(const std::string& name, const at::Tensor& target,
                 weights::name(stored.type), shape_text(target), dtype_name(target));
 }
 
-void note_choices(const weights::Checkpoint& checkpoint, const NameFit& fit,
+void note_choices(const weights::Checkpoint& checkpoint, const KeyMatch& fit,
                   std::vector<std::string>& notes) {
   const auto note = [&](const std::string& text) {
     notes.push_back(printable(format("weights '{}': {}", checkpoint.path, text)));
@@ -73,19 +73,19 @@ bool is_whole(const weights::StoredPart& part, const at::Tensor& target) {
 
 }  // namespace
 
-WeightSwap::WeightSwap(std::string model, const std::vector<NamedTensor>& tensors,
-                       std::vector<std::string> fixed_buffers)
+WeightLoader::WeightLoader(std::string model, const std::vector<NamedTensor>& tensors,
+                           std::vector<std::string> fixed_buffers)
     : model_(std::move(model)), fixed_buffers_(std::move(fixed_buffers)) {
   for (const auto& entry : tensors) targets_.emplace(entry.name, entry.tensor);
 }
 
-const at::Tensor& WeightSwap::target_of(std::string_view full_name) const {
+const at::Tensor& WeightLoader::target_of(std::string_view full_name) const {
   return targets_.find(without_prefix(full_name, prefix_))->second;
 }
 
 // Takes out what need not be in the file: buffers that never are in a state_dict, and further
 // names of a tensor that is there under another one.
-void WeightSwap::forgive_missing(std::vector<std::string>& missing) const {
+void WeightLoader::forgive_missing(std::vector<std::string>& missing) const {
   const std::set<std::string> absent(missing.begin(), missing.end());
   std::set<const void*> given;
   for (const auto& [name, tensor] : targets_) {
@@ -98,8 +98,8 @@ void WeightSwap::forgive_missing(std::vector<std::string>& missing) const {
   });
 }
 
-WeightSwap::Trial WeightSwap::try_names(const weights::Checkpoint& checkpoint,
-                                        NameFit names) const {
+WeightLoader::Trial WeightLoader::try_names(const weights::Checkpoint& checkpoint,
+                                            KeyMatch names) const {
   Trial trial{std::move(names), {}, {}};
   const auto& prefix = trial.names.prefix;
   forgive_missing(trial.names.missing);
@@ -116,26 +116,27 @@ WeightSwap::Trial WeightSwap::try_names(const weights::Checkpoint& checkpoint,
 }
 
 // Says which other prefix would do.
-Error WeightSwap::misfit(const weights::Checkpoint& checkpoint, const Trial& trial) const {
+Error WeightLoader::misfit(const weights::Checkpoint& checkpoint, const Trial& trial) const {
   const auto own = names_of(targets_);
   const auto given = names_of(checkpoint.tensors);
   auto prefixes = likely_prefixes(own, given);
   std::erase_if(prefixes, [&](const std::string& prefix) {
-    return !try_names(checkpoint, fit_names_under(prefix, own, given)).fits();
+    return !try_names(checkpoint, match_keys_under(prefix, own, given)).matches();
   });
   return {ErrorKind::model,
           printable(format("weights '{}' do not fit model '{}'{}{}{}", checkpoint.path, model_,
                            list_first("missing", trial.names.missing),
                            list_first("unexpected", trial.names.unexpected),
                            list_first("of another shape or type", trial.misshaped))),
-          !trial.names.left_out.empty() && try_names(checkpoint, fit_names(own, given)).fits()
+          !trial.names.left_out.empty() && try_names(checkpoint, match_keys(own, given)).matches()
               ? std::string("They fit without --weights-prefix.")
           : prefixes.empty()
               ? std::string("Compare both files with 'tally inspect'.")
               : printable(format("--weights-prefix {} would fit.", fmt::join(prefixes, " or ")))};
 }
 
-void WeightSwap::note_conversions(const weights::Checkpoint& checkpoint, WeightFit& fit) const {
+void WeightLoader::note_conversions(const weights::Checkpoint& checkpoint,
+                                    StateDictMatch& fit) const {
   std::map<std::string, std::int64_t> conversions;
   for (const auto& name : fit.names) {
     const auto type = checkpoint.tensors.at(name).type;
@@ -149,16 +150,17 @@ void WeightSwap::note_conversions(const weights::Checkpoint& checkpoint, WeightF
   }
 }
 
-WeightFit WeightSwap::fit(const weights::Checkpoint& checkpoint, std::string_view prefix) {
+StateDictMatch WeightLoader::match_state_dict(const weights::Checkpoint& checkpoint,
+                                              std::string_view prefix) {
   const auto own = names_of(targets_);
   const auto given = names_of(checkpoint.tensors);
   auto trial = try_names(
-      checkpoint, prefix.empty() ? fit_names(own, given) : fit_names_under(prefix, own, given));
-  if (!trial.fits()) throw misfit(checkpoint, trial);
+      checkpoint, prefix.empty() ? match_keys(own, given) : match_keys_under(prefix, own, given));
+  if (!trial.matches()) throw misfit(checkpoint, trial);
   prefix_ = trial.names.prefix;
   types_.clear();
   gathered_.clear();
-  WeightFit found;
+  StateDictMatch found;
   found.names = std::move(trial.taken);
   found.prefix = prefix_;
   for (const auto& name : found.names) types_.emplace(name, checkpoint.tensors.at(name).type);
@@ -167,7 +169,7 @@ WeightFit WeightSwap::fit(const weights::Checkpoint& checkpoint, std::string_vie
   return found;
 }
 
-std::map<std::string, at::Tensor> WeightSwap::optional_values() const {
+std::map<std::string, at::Tensor> WeightLoader::optional_values() const {
   const c10::InferenceMode guard;
   std::map<std::string, at::Tensor> values;
   for (const auto& [name, tensor] : targets_) {
@@ -177,13 +179,13 @@ std::map<std::string, at::Tensor> WeightSwap::optional_values() const {
   return values;
 }
 
-void WeightSwap::restore(const std::map<std::string, at::Tensor>& values) {
+void WeightLoader::restore(const std::map<std::string, at::Tensor>& values) {
   const c10::InferenceMode guard;
   for (const auto& [name, value] : values) targets_.at(name).copy_(value);
 }
 
-void WeightSwap::put(const std::string& name, const weights::StoredPart& part,
-                     std::span<const std::byte> bytes) {
+void WeightLoader::copy_tensor_part(const std::string& name, const weights::StoredPart& part,
+                                    std::span<const std::byte> bytes) {
   const c10::InferenceMode guard;
   const auto source = wrap(part, types_.at(name), bytes);
   auto target = target_of(name);
@@ -201,13 +203,13 @@ void WeightSwap::put(const std::string& name, const weights::StoredPart& part,
   target.as_strided(part.shape, part.element_strides, first).copy_(source);
 }
 
-void WeightSwap::settle() {
+void WeightLoader::commit() {
   const c10::InferenceMode guard;
   for (auto& [name, gathered] : gathered_) targets_.at(name).copy_(gathered);
   gathered_.clear();
 }
 
-std::string WeightSwap::tensor_digest(std::size_t tensor) const {
+std::string WeightLoader::tensor_digest(std::size_t tensor) const {
   const c10::InferenceMode guard;
   const auto found = std::next(targets_.begin(), static_cast<std::ptrdiff_t>(tensor));
   const auto values = found->second.cpu().contiguous();
@@ -216,10 +218,10 @@ std::string WeightSwap::tensor_digest(std::size_t tensor) const {
                 digest::sha256_hex(bytes));
 }
 
-WeightFit take_all(const weights::Checkpoint& checkpoint, std::string_view prefix) {
-  WeightFit found;
+StateDictMatch take_all(const weights::Checkpoint& checkpoint, std::string_view prefix) {
+  StateDictMatch found;
   found.prefix = prefix;
-  NameFit names{found.prefix, {}, {}, {}};
+  KeyMatch names{found.prefix, {}, {}, {}};
   for (const auto& entry : checkpoint.tensors) {
     auto& list = entry.first.starts_with(prefix) ? found.names : names.left_out;
     list.push_back(entry.first);

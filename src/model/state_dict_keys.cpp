@@ -1,4 +1,4 @@
-#include "name_fit.hpp"
+#include "state_dict_keys.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,9 +33,9 @@ std::vector<std::string> candidates(std::span<const std::string> file_names) {
   return found;
 }
 
-NameFit compare(const NameSet& model, std::span<const std::string> file_names,
-                const std::string& prefix) {
-  NameFit fit{prefix, {}, {}, {}};
+KeyMatch compare(const NameSet& model, std::span<const std::string> file_names,
+                 const std::string& prefix) {
+  KeyMatch fit{prefix, {}, {}, {}};
   NameSet seen;
   for (const auto& full_name : file_names) {
     const auto name = without_prefix(full_name, prefix);
@@ -63,25 +63,25 @@ std::string_view without_prefix(std::string_view name, std::string_view prefix) 
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-NameFit fit_names(std::span<const std::string> model_names,
-                  std::span<const std::string> file_names) {
+KeyMatch match_keys(std::span<const std::string> model_names,
+                    std::span<const std::string> file_names) {
   const NameSet model(model_names.begin(), model_names.end());
-  const auto misfits = [](const NameFit& fit) {
+  const auto misfits = [](const KeyMatch& fit) {
     return fit.missing.size() + fit.unexpected.size();
   };
-  NameFit best;
+  KeyMatch best;
   bool is_first = true;
   for (const auto& prefix : candidates(file_names)) {
     auto fit = compare(model, file_names, prefix);
     if (is_first || misfits(fit) < misfits(best)) best = std::move(fit);
     is_first = false;
-    if (best.fits()) break;
+    if (best.matches()) break;
   }
   return best;
 }
 
-NameFit fit_names_under(std::string_view prefix, std::span<const std::string> model_names,
-                        std::span<const std::string> file_names) {
+KeyMatch match_keys_under(std::string_view prefix, std::span<const std::string> model_names,
+                          std::span<const std::string> file_names) {
   std::vector<std::string> under;
   std::vector<std::string> left_out;
   for (const auto& name : file_names) (name.starts_with(prefix) ? under : left_out).push_back(name);

@@ -76,8 +76,8 @@ TEST(WeightSwapTest, MisfitsAreListed) {
 TEST(WeightSwapTest, NamesInMessagesArePrintable) {
   auto checkpoint = weights::open_checkpoint(fixture_path("state_dict.pth"), {});
   checkpoint.tensors["a\0\n"s];
-  const auto master = load_master(File("net.pt"), plainly());
-  EXPECT_THAT(error_of(ErrorKind::model, [&] { master->fit(checkpoint); }),
+  const auto loaded = load_model(File("net.pt"), plainly());
+  EXPECT_THAT(error_of(ErrorKind::model, [&] { loaded->match_state_dict(checkpoint); }),
               HasSubstr(R"(1 unexpected: a\x00\x0a.)"));
 }
 
@@ -94,25 +94,25 @@ TEST(WeightSwapTest, APrefixThatIsAskedForIsTakenOff) {
   for (const auto* prefix : {"student.", "model.net."}) {
     auto options = plainly();
     options.weights_prefix = prefix;
-    const auto master = load_master(File("net.pt"), options);
+    const auto loaded = load_model(File("net.pt"), options);
     testing::internal::CaptureStderr();
-    swap_weights(*master, prefixed({"teacher.", prefix, ""}));
+    swap_weights(*loaded, prefixed({"teacher.", prefix, ""}));
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 HasSubstr(format("prefix '{}' taken off the names; 22 without it left out: bn.bias",
                                  prefix)));
-    EXPECT_THAT(run(*master->make_last_predictor()), ContainerEq(read_floats("other.f32")));
+    EXPECT_THAT(run(*loaded->into_predictor()), ContainerEq(read_floats("other.f32")));
   }
 }
 
 TEST(WeightSwapTest, ThePrefixThatWouldFitIsNamed) {
-  const auto master = load_master(File("net.pt"), plainly());
+  const auto loaded = load_model(File("net.pt"), plainly());
   const auto error = [&](const weights::Checkpoint& checkpoint) {
-    return error_of(ErrorKind::model, [&] { master->fit(checkpoint); });
+    return error_of(ErrorKind::model, [&] { loaded->match_state_dict(checkpoint); });
   };
   EXPECT_THAT(error(prefixed({"net."})), HasSubstr("--weights-prefix net. would fit."));
   auto options = plainly();
   options.weights_prefix = "student.";
-  const auto other = load_master(File("net.pt"), options);
+  const auto other = load_model(File("net.pt"), options);
   EXPECT_THAT(error_of(ErrorKind::model, [&] { swap_weights(*other, prefixed({""})); }),
               HasSubstr("fit without --weights-prefix"));
   EXPECT_THAT(error(prefixed({"net.", "teacher."})),

@@ -2,15 +2,15 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/model/master.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/weights/file_kind.hpp>
 
-#include "load_masters.hpp"
+#include "load_model_kinds.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {
 
-std::unique_ptr<Master> load_master(const NamedBytes& model, const PredictorOptions& options) {
+std::unique_ptr<LoadedModel> load_model(const NamedBytes& model, const PredictorOptions& options) {
   if (options.threads < 1) {
     throw Error(ErrorKind::usage, format("--threads is {}, expected 1 or more", options.threads));
   }
@@ -18,9 +18,9 @@ std::unique_ptr<Master> load_master(const NamedBytes& model, const PredictorOpti
   at::set_num_threads(options.threads);
   try {
     if (weights::probe(model.bytes) == weights::FileKind::aoti_package) {
-      return load_package_master(model, options);
+      return load_package(model, options);
     }
-    return load_script_master(model, options);
+    return load_torchscript(model, options);
   } catch (...) {
     throw torch_error(format("model '{}' cannot be loaded", model.name),
                       "See 'tally inspect' of it.");
@@ -29,7 +29,7 @@ std::unique_ptr<Master> load_master(const NamedBytes& model, const PredictorOpti
 
 std::unique_ptr<Predictor> load_predictor(const NamedBytes& model,
                                           const PredictorOptions& options) {
-  return load_master(model, options)->make_last_predictor();
+  return load_model(model, options)->into_predictor();
 }
 
 }  // namespace tally::model

@@ -14,8 +14,8 @@
 
 namespace tally::model {
 
-// How a checkpoint fits a model.
-struct WeightFit {
+// How a checkpoint matches a model.
+struct StateDictMatch {
   std::vector<std::string> names;  // of the checkpoint's tensors whose parts are to be put
   std::string prefix;              // taken off those that begin with it
   // What was chosen: conversions between floating-point types, prefixes taken off, entries passed
@@ -23,21 +23,22 @@ struct WeightFit {
   std::vector<std::string> notes;
 };
 
-class Master {
+class LoadedModel {
  public:
-  virtual ~Master() = default;
+  virtual ~LoadedModel() = default;
 
   // Holds names, shapes and types against the model's, and puts back what the model itself had
   // where a checkpoint may leave it out: counters, and buffers that are in no state_dict.
   // Error(model) names what is missing, unexpected or of another shape or type, the first ten of
   // each, and the prefix (PredictorOptions) that would fit, and changes nothing; also where the
   // model's weights are constants.
-  virtual WeightFit fit(const weights::Checkpoint& checkpoint) = 0;
+  virtual StateDictMatch match_state_dict(const weights::Checkpoint& checkpoint) = 0;
   // Puts one part of the tensor `name` in its place; `bytes` are the part's own. All parts that
-  // fit() asked for, in any order, then settle(); predictors of before must not be used any more.
-  virtual void put(const std::string& name, const weights::StoredPart& part,
-                   std::span<const std::byte> bytes) = 0;
-  virtual void settle() = 0;
+  // match_state_dict() asked for, in any order, then commit(); predictors of before must not be
+  // used any more.
+  virtual void copy_tensor_part(const std::string& name, const weights::StoredPart& part,
+                                std::span<const std::byte> bytes) = 0;
+  virtual void commit() = 0;
 
   // Of the weights that can be replaced, in order of name.
   virtual std::size_t num_tensors() = 0;
@@ -46,14 +47,14 @@ class Master {
 
   // Of the weights as they are now.
   virtual std::unique_ptr<Predictor> make_predictor() = 0;
-  // The same in less memory: nothing else can be done with the master afterwards.
-  virtual std::unique_ptr<Predictor> make_last_predictor() = 0;
+  // The same in less memory: nothing else can be done with the model afterwards.
+  virtual std::unique_ptr<Predictor> into_predictor() = 0;
 };
 
 // Loads a TorchScript model in evaluation mode and casts it, or loads a .pt2 package. Error(model)
 // for any other kind of file, naming it and what to do; for a package that was compiled for
 // something else. Error(environment) where the device or the LibTorch for it is not there.
-std::unique_ptr<Master> load_master(const NamedBytes& model, const PredictorOptions& options);
+std::unique_ptr<LoadedModel> load_model(const NamedBytes& model, const PredictorOptions& options);
 
 // A predictor of the weights that are in the file.
 std::unique_ptr<Predictor> load_predictor(const NamedBytes& model, const PredictorOptions& options);

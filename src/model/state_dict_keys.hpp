@@ -8,7 +8,7 @@
 
 namespace tally::model {
 
-struct NameFit {
+struct KeyMatch {
   // Taken off the names in the file that begin with it: "module.", "_orig_mod.module.", or nothing.
   std::string prefix;
   std::vector<std::string> missing;     // in the model, not in the file; sorted
@@ -16,19 +16,19 @@ struct NameFit {
   std::vector<std::string>
       left_out;  // in the file, not under the prefix that was asked for; sorted
 
-  bool fits() const { return missing.empty() && unexpected.empty(); }
+  bool matches() const { return missing.empty() && unexpected.empty(); }
 };
 
 // Tries the prefixes of DataParallel ("module."), torch.compile ("_orig_mod.") and Lightning
 // ("model."), also nested; of those that leave the fewest misfits the shortest. BatchNorm's
 // num_batches_tracked and AveragedModel's n_averaged may be missing on either side: evaluation does
 // not use them.
-NameFit fit_names(std::span<const std::string> model_names,
-                  std::span<const std::string> file_names);
+KeyMatch match_keys(std::span<const std::string> model_names,
+                    std::span<const std::string> file_names);
 
 // Only those of the file's names that begin with `prefix`.
-NameFit fit_names_under(std::string_view prefix, std::span<const std::string> model_names,
-                        std::span<const std::string> file_names);
+KeyMatch match_keys_under(std::string_view prefix, std::span<const std::string> model_names,
+                          std::span<const std::string> file_names);
 
 // The prefixes that end in a dot and under which the file has the most of the model's names, at
 // least half of them; at most eight, the best first.

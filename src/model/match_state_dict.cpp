@@ -6,7 +6,7 @@
 #include <tally/model/expected_weights.hpp>
 
 #include "tensors.hpp"
-#include "weight_swap.hpp"
+#include "weight_loader.hpp"
 
 namespace tally::model {
 namespace {
@@ -38,11 +38,12 @@ std::vector<NamedTensor> stand_ins(const ExpectedWeights& expected) {
 
 }  // namespace
 
-WeightFit fit_weights(const weights::Checkpoint& checkpoint,
-                      const std::optional<ExpectedWeights>& expected, std::string_view prefix) {
+StateDictMatch fit_weights(const weights::Checkpoint& checkpoint,
+                           const std::optional<ExpectedWeights>& expected,
+                           std::string_view prefix) {
   if (!expected) return take_all(checkpoint, prefix);
-  return WeightSwap(expected->model, stand_ins(*expected), expected->fixed_buffers)
-      .fit(checkpoint, prefix);
+  return WeightLoader(expected->model, stand_ins(*expected), expected->fixed_buffers)
+      .match_state_dict(checkpoint, prefix);
 }
 
 }  // namespace tally::model

@@ -1,11 +1,11 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "load_masters.hpp"
+#include "load_model_kinds.hpp"
+#include "loaded_model_base.hpp"
 #include "package_module.hpp"
 #include "precision.hpp"
 #include "refusal.hpp"
-#include "swapping_master.hpp"
 #include "target.hpp"
 #include "tensors.hpp"
 #include "torch_library.hpp"
@@ -24,7 +24,7 @@ void check_precision(const Package& package, const PackageFacts& facts, Precisio
                      package.card->weights_swappable ? " --swappable" : "", wanted));
 }
 
-// A compiled module that its master keeps.
+// A compiled module that its loaded model keeps.
 class SharedNetwork final : public Network {
  public:
   explicit SharedNetwork(std::shared_ptr<PackageModule> module) : module_(std::move(module)) {}
@@ -36,10 +36,9 @@ class SharedNetwork final : public Network {
 };
 
 // Its weights are replaced where they are: predictors made earlier have them as well.
-class PackageMaster final : public SwappingMaster {
+class AotiModel final : public LoadedModelBase {
  public:
-  PackageMaster(const NamedBytes& model, const PredictorOptions& options)
-      : SwappingMaster(options) {
+  AotiModel(const NamedBytes& model, const PredictorOptions& options) : LoadedModelBase(options) {
     const auto package = open_package(model);
     card_ = checked_card(package);
     check_target(package, card_, options.device);
@@ -60,7 +59,7 @@ class PackageMaster final : public SwappingMaster {
     habits.determinism.is_in_training_mode = card_.training_mode && !card_.training_mode->empty();
     return predictor_of(std::make_unique<SharedNetwork>(module_), std::move(habits));
   }
-  std::unique_ptr<Predictor> make_last_predictor() override { return make_predictor(); }
+  std::unique_ptr<Predictor> into_predictor() override { return make_predictor(); }
 
  private:
   // What was compiled shows no operators any more: the exporter has looked at them.
@@ -78,7 +77,7 @@ class PackageMaster final : public SwappingMaster {
     notes_.push_back(training_mode_note(name, *found));
   }
 
-  WeightSwap make_swap() const override {
+  WeightLoader make_loader() const override {
     if (card_.weights_swappable) {
       return {module_->name(), module_->constants(), card_.fixed_buffers};
     }
@@ -93,9 +92,9 @@ class PackageMaster final : public SwappingMaster {
 
 }  // namespace
 
-std::unique_ptr<Master> load_package_master(const NamedBytes& model,
-                                            const PredictorOptions& options) {
-  return std::make_unique<PackageMaster>(model, options);
+std::unique_ptr<LoadedModel> load_package(const NamedBytes& model,
+                                          const PredictorOptions& options) {
+  return std::make_unique<AotiModel>(model, options);
 }
 
 }  // namespace tally::model
