@@ -233,8 +233,9 @@ void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch
 
 }  // namespace
 
-void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-             model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
+void warm_up_batch(const data::DataSetInfo& info, std::int64_t batch_size,
+                   std::span<InputRoute> routes, model::Predictor& predictor, tasks::Task& task,
+                   const device::Stream& stream) {
   const Zeros batch(info, batch_size, routes, stream);
   score(batch, predictor.warm_up(batch.inputs()), batch_size, task, stream);
 }
@@ -247,7 +248,7 @@ void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<I
       return score(few, *outputs, batch_size, task, stream);
     }
   }
-  warm_up(info, batch_size, routes, predictor, task, stream);
+  warm_up_batch(info, batch_size, routes, predictor, task, stream);
 }
 
 void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,

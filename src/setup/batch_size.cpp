@@ -67,8 +67,8 @@ double seconds_of_batch(const EvaluationSession& session, std::int64_t size) {
     auto routes = evaluate::make_routes(info, predictor, size, session.hardware.device,
                                         session.config.execution.threads)
                       .routes;
-    evaluate::warm_up(info, size, routes, predictor, *session.scoring.task,
-                      *session.hardware.stream);
+    evaluate::warm_up_batch(info, size, routes, predictor, *session.scoring.task,
+                            *session.hardware.stream);
     return evaluate::seconds_of_batch(info, size, routes, predictor, *session.hardware.stream);
   } catch (const Error&) {
     predictor.free_unused_memory();  // the run needs it for a smaller size

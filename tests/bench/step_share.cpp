@@ -71,7 +71,7 @@ Setup set_up(const std::vector<std::string>& words) {
   options.task = set.info().task;
   options.metrics = {.task = set.info().task, .num_classes = set.info().num_classes};
   auto task = tasks::make_task(options);
-  evaluate::warm_up(set.info(), batch_size, routes.routes, *predictor, *task, stream);
+  evaluate::warm_up_batch(set.info(), batch_size, routes.routes, *predictor, *task, stream);
   const plan::BatchGrid grid(set.info().num_samples, batch_size);
   Setup setup{std::move(set),
               std::move(stream),

@@ -116,7 +116,7 @@ class LoopOnSimulatedGpu : public testing::Test {
     options.save = {tasks::SaveColumns::labels};
     const auto task = tasks::make_task(options);
     auto routes = make_routes(set.info(), *predictor, kBatch, device).routes;
-    warm_up(set.info(), kBatch, routes, *predictor, *task, stream);
+    warm_up_batch(set.info(), kBatch, routes, *predictor, *task, stream);
 
     const plan::BatchGrid grid(num_samples, kBatch);
     const int held = batches_in_flight(device);

@@ -49,8 +49,9 @@ std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> 
 // One batch of zeros of the true shape through preparation, model and task, so that what must fail
 // fails before the loop, and the model finds out how to run such batches; waits for the stream.
 // Counts nothing. Error(model) if the output is not what the task expects.
-void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
-             model::Predictor& predictor, tasks::Task& task, const device::Stream& stream);
+void warm_up_batch(const data::DataSetInfo& info, std::int64_t batch_size,
+                   std::span<InputRoute> routes, model::Predictor& predictor, tasks::Task& task,
+                   const device::Stream& stream);
 // The same by a few samples, where the model can tell by them: a batch may take a second.
 void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream);
