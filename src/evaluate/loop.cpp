@@ -10,8 +10,8 @@
 #include <tally/device/timeline.hpp>
 #include <tally/trace/span.hpp>
 
-#include "flight.hpp"
-#include "in_order.hpp"
+#include "in_flight_batch.hpp"
+#include "reorder_buffer.hpp"
 
 namespace tally::evaluate {
 namespace {
@@ -22,7 +22,7 @@ constexpr int kBatchesInFlightOnGpu = 4;
 using trace::Kind;
 using trace::Span;
 
-// The batches in flight: they land in the order in which they started.
+// The batches in in_flight: they are completed in the order in which they started.
 class Pipeline {
  public:
   Pipeline(const Parts& parts, exact::State& state)
@@ -42,7 +42,7 @@ class Pipeline {
     if (trace::recorder() != nullptr) mark_on(device);
   }
 
-  // Batches in flight come before the one that cannot be read: so do their failures.
+  // Batches in in_flight come before the one that cannot be read: so do their failures.
   const data::Batch* next_batch() {
     try {
       Span span(Kind::loop, "wait_for_data", {}, &findings_.wait_s);
@@ -56,38 +56,38 @@ class Pipeline {
   }
 
   void make_room() {
-    if (started_ - landed_ == ring_.size()) land();
+    if (started_ - completed_ == ring_.size()) complete();
   }
 
   void start(const data::Batch& batch) {
-    Flight& flight = ring_[started_++ % ring_.size()];
+    InFlightBatch& in_flight = ring_[started_++ % ring_.size()];
     const trace::OfBatch of_batch{batch.index, batch.samples.count};
-    data::Batch brought;
+    data::Batch on_device;
     std::vector<TensorView> prepared;
     model::Outputs outputs;
     {
       const Span span(Kind::loop, "prepare", of_batch, &findings_.prepare_s);
-      brought = flight.bring(batch, copies_, parts_.stream);
-      flight.mark(DeviceMarks::prepare_begins, parts_.stream);
-      prepared = prepare(brought, parts_.routes, parts_.stream);
+      on_device = in_flight.copy_to_device(batch, copies_, parts_.stream);
+      in_flight.mark(GpuTimestamps::prepare_begins, parts_.stream);
+      prepared = prepare(on_device, parts_.routes, parts_.stream);
     }
     {
       const Span span(Kind::loop, "forward", of_batch, &findings_.predict_s);
-      flight.mark(DeviceMarks::forward_begins, parts_.stream);
+      in_flight.mark(GpuTimestamps::forward_begins, parts_.stream);
       outputs = parts_.predictor.predict(prepared);
-      flight.mark(DeviceMarks::metrics_begin, parts_.stream);
+      in_flight.mark(GpuTimestamps::metrics_begin, parts_.stream);
     }
     const Span span(Kind::loop, "metrics", of_batch, &findings_.score_s);
-    flight.scorer->enqueue(
-        {batch.samples.first, batch.samples.count, batch.indices, outputs, brought.targets},
+    in_flight.scorer->enqueue(
+        {batch.samples.first, batch.samples.count, batch.indices, outputs, on_device.targets},
         counts_);
-    flight.mark(DeviceMarks::metrics_end, parts_.stream);
-    flight.done.record(parts_.stream);
+    in_flight.mark(GpuTimestamps::metrics_end, parts_.stream);
+    in_flight.done.record(parts_.stream);
     counts_.batch_enqueued(batch.samples.count);
   }
 
   void land_all() {
-    while (landed_ < started_) land();
+    while (completed_ < started_) complete();
   }
 
   LoopFindings finish() {
@@ -101,52 +101,52 @@ class Pipeline {
  private:
   void warm_ring() {
     std::vector<tasks::BatchScorer*> scorers;
-    for (const Flight& flight : ring_) scorers.push_back(flight.scorer.get());
+    for (const InFlightBatch& in_flight : ring_) scorers.push_back(in_flight.scorer.get());
     warm_scorers(*parts_.info, parts_.batch_size, parts_.routes, parts_.predictor, parts_.task,
                  parts_.stream, scorers);
   }
 
   void mark_on(const device::Device& device) {
     timeline_.emplace(parts_.stream);
-    for (Flight& flight : ring_) flight.marks.emplace(device);
+    for (InFlightBatch& in_flight : ring_) in_flight.marks.emplace(device);
   }
 
-  Flight& oldest() { return ring_[landed_ % ring_.size()]; }
+  InFlightBatch& oldest() { return ring_[completed_ % ring_.size()]; }
 
-  void land() {
-    Flight& flight = oldest();
+  void complete() {
+    InFlightBatch& in_flight = oldest();
     {
-      const Span span(Kind::loop, "wait_for_device", flight.of_batch, &findings_.device_wait_s);
-      flight.done.wait();
+      const Span span(Kind::loop, "wait_for_device", in_flight.of_batch, &findings_.device_wait_s);
+      in_flight.done.wait();
     }
-    if (flight.marks) flight.marks->record(*timeline_, flight.of_batch);
+    if (in_flight.marks) in_flight.marks->record(*timeline_, in_flight.of_batch);
     {
-      const Span span(Kind::loop, "records", flight.of_batch, &findings_.score_s);
-      flight.scorer->collect(collected_);
-      keep_records(flight);
+      const Span span(Kind::loop, "records", in_flight.of_batch, &findings_.score_s);
+      in_flight.scorer->collect(collected_);
+      keep_records(in_flight);
     }
-    ++landed_;
-    findings_.samples += flight.of_batch.samples;
+    ++completed_;
+    findings_.samples += in_flight.of_batch.samples;
     if (findings_.first_batch_samples == 0) {
-      findings_.first_batch_samples = flight.of_batch.samples;
+      findings_.first_batch_samples = in_flight.of_batch.samples;
       findings_.first_batch_s = watch_.elapsed_s();
     }
-    const Span span(Kind::loop, "progress", flight.of_batch);
+    const Span span(Kind::loop, "progress", in_flight.of_batch);
     parts_.observer.batch_done(findings_.samples, counts_.state());
   }
 
   // In the order of the samples, whatever the order in which they came.
-  void keep_records(const Flight& flight) {
-    if (flight.indices.empty()) {
+  void keep_records(const InFlightBatch& in_flight) {
+    if (in_flight.indices.empty()) {
       parts_.log.append(collected_.records);
       parts_.kept.append(collected_.kept);
       return note_not_finite(collected_.not_finite);
     }
-    if (!parts_.log.columns().empty()) log_rows_.add(collected_.records, flight.indices);
-    if (!parts_.kept.columns().empty()) kept_rows_.add(collected_.kept, flight.indices);
+    if (!parts_.log.columns().empty()) log_rows_.add(collected_.records, in_flight.indices);
+    if (!parts_.kept.columns().empty()) kept_rows_.add(collected_.kept, in_flight.indices);
     not_finite_.insert(not_finite_.end(), collected_.not_finite.begin(),
                        collected_.not_finite.end());
-    if (!flight.ends_block) return;
+    if (!in_flight.ends_block) return;
     if (!parts_.log.columns().empty()) parts_.log.append(log_rows_.take());
     if (!parts_.kept.columns().empty()) parts_.kept.append(kept_rows_.take());
     std::ranges::sort(not_finite_);
@@ -163,13 +163,13 @@ class Pipeline {
   const Parts& parts_;
   device::Stream copies_;
   metrics::DeviceCounts counts_;
-  std::vector<Flight> ring_;
+  std::vector<InFlightBatch> ring_;
   std::optional<device::Timeline> timeline_;  // of a traced run on a GPU
   std::size_t started_ = 0;
-  std::size_t landed_ = 0;
+  std::size_t completed_ = 0;
   tasks::CollectedBatch collected_;
   // Of a block that has not come to its end.
-  InOrder log_rows_, kept_rows_;
+  ReorderBuffer log_rows_, kept_rows_;
   std::vector<std::int64_t> not_finite_;
   LoopFindings findings_;
   Stopwatch watch_;

@@ -9,7 +9,7 @@
 #include <tally/device/buffer.hpp>
 #include <tally/plan/batch_grid.hpp>
 
-#include "flight.hpp"
+#include "in_flight_batch.hpp"
 
 namespace tally::evaluate {
 namespace {
@@ -44,11 +44,11 @@ bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputRou
   const data::Batch& batch = *reader.next();
   // A model may write to what it is given.
   const Bytes as_read(batch.memory.begin(), batch.memory.end());
-  Flight flight(stream.device(), slot_bytes, nullptr);
+  InFlightBatch in_flight(stream.device(), slot_bytes, nullptr);
   const auto run = [&] {
     std::ranges::copy(as_read, batch.memory.begin());
-    const auto brought = flight.bring(batch, stream, stream);
-    return bytes_of(predictor.predict(prepare(brought, routes, stream)), stream);
+    const auto on_device = in_flight.copy_to_device(batch, stream, stream);
+    return bytes_of(predictor.predict(prepare(on_device, routes, stream)), stream);
   };
   const auto once = run();
   return run() == once;

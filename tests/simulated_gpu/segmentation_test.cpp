@@ -65,7 +65,7 @@ struct OnDevice {
   device::DeviceBuffer scores, labels;
 };
 
-struct Flight {
+struct InFlightBatch {
   std::unique_ptr<BatchScorer> scorer;
   device::Event done;
 };
@@ -77,7 +77,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-void collect(Flight& flight, Outcome& outcome) {
+void collect(InFlightBatch& flight, Outcome& outcome) {
   flight.done.wait();
   CollectedBatch collected;
   flight.scorer->collect(collected);
@@ -102,13 +102,13 @@ Outcome evaluate(const device::Device& device) {
   task->settle(scores(batches.front()));
   exact::State state(task->layout());
   metrics::DeviceCounts counts(state, stream);
-  std::vector<Flight> flights;
+  std::vector<InFlightBatch> flights;
   for (std::size_t i = 0; i < kInFlight; ++i) {
     flights.push_back({task->make_scorer(kImages, device), device::Event(device)});
   }
   Outcome outcome;
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    Flight& flight = flights[i % kInFlight];
+    InFlightBatch& flight = flights[i % kInFlight];
     if (i >= kInFlight) collect(flight, outcome);
     const auto outputs = scores(batches[i]);
     const auto targets = batches[i].views(batches[i].host_labels, batches[i].labels, DType::u8,

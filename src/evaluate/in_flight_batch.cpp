@@ -1,4 +1,4 @@
-#include "flight.hpp"
+#include "in_flight_batch.hpp"
 
 #include <tally/base/checked_cast.hpp>
 
@@ -6,8 +6,8 @@ namespace tally::evaluate {
 namespace {
 
 // The same tensors at the same places of another memory.
-std::vector<TensorView> moved(const std::vector<TensorView>& views, const std::byte* from,
-                              std::byte* to) {
+std::vector<TensorView> rebased(const std::vector<TensorView>& views, const std::byte* from,
+                                std::byte* to) {
   std::vector<TensorView> result = views;
   for (TensorView& view : result) {
     view.data = to + (view.as<std::byte>() - from);
@@ -18,27 +18,27 @@ std::vector<TensorView> moved(const std::vector<TensorView>& views, const std::b
 
 }  // namespace
 
-Flight::Flight(const device::Device& device, std::int64_t slot_bytes,
-               std::unique_ptr<tasks::BatchScorer> batch_scorer)
+InFlightBatch::InFlightBatch(const device::Device& device, std::int64_t slot_bytes,
+                             std::unique_ptr<tasks::BatchScorer> batch_scorer)
     : scorer(std::move(batch_scorer)), copied(device), done(device) {
   if (device.kind == DeviceKind::cuda) memory = device::DeviceBuffer(slot_bytes, device);
 }
 
-data::Batch Flight::bring(const data::Batch& batch, const device::Stream& copies,
-                          const device::Stream& compute) {
+data::Batch InFlightBatch::copy_to_device(const data::Batch& batch, const device::Stream& copies,
+                                          const device::Stream& compute) {
   of_batch = {batch.index, batch.samples.count};
   indices = batch.indices;
   ends_block = batch.ends_block;
   if (compute.device().kind == DeviceKind::cpu) return batch;
-  mark(DeviceMarks::copy_begins, copies);
+  mark(GpuTimestamps::copy_begins, copies);
   copies.copy_to_device(memory.data(), batch.memory);
-  mark(DeviceMarks::copy_ends, copies);
+  mark(GpuTimestamps::copy_ends, copies);
   copied.record(copies);
   compute.wait_for(copied);
-  data::Batch brought = batch;
-  brought.inputs = moved(batch.inputs, batch.memory.data(), memory.data());
-  brought.targets = moved(batch.targets, batch.memory.data(), memory.data());
-  return brought;
+  data::Batch on_device = batch;
+  on_device.inputs = rebased(batch.inputs, batch.memory.data(), memory.data());
+  on_device.targets = rebased(batch.targets, batch.memory.data(), memory.data());
+  return on_device;
 }
 
 }  // namespace tally::evaluate

@@ -1,4 +1,4 @@
-#include "device_marks.hpp"
+#include "gpu_timestamps.hpp"
 
 #include <tally/trace/recorder.hpp>
 #include <tally/trace/span.hpp>
@@ -9,25 +9,25 @@ namespace {
 struct Part {
   const char* name;
   std::int32_t track;
-  DeviceMarks::Point begin, end;
+  GpuTimestamps::Point begin, end;
 };
 
 constexpr Part kParts[] = {
-    {"copy", trace::kCopyTrack, DeviceMarks::copy_begins, DeviceMarks::copy_ends},
-    {"prepare", trace::kDeviceTrack, DeviceMarks::prepare_begins, DeviceMarks::forward_begins},
-    {"forward", trace::kDeviceTrack, DeviceMarks::forward_begins, DeviceMarks::metrics_begin},
-    {"metrics", trace::kDeviceTrack, DeviceMarks::metrics_begin, DeviceMarks::metrics_end},
+    {"copy", trace::kCopyTrack, GpuTimestamps::copy_begins, GpuTimestamps::copy_ends},
+    {"prepare", trace::kDeviceTrack, GpuTimestamps::prepare_begins, GpuTimestamps::forward_begins},
+    {"forward", trace::kDeviceTrack, GpuTimestamps::forward_begins, GpuTimestamps::metrics_begin},
+    {"metrics", trace::kDeviceTrack, GpuTimestamps::metrics_begin, GpuTimestamps::metrics_end},
 };
 
 }  // namespace
 
-DeviceMarks::DeviceMarks(const device::Device& device) {
+GpuTimestamps::GpuTimestamps(const device::Device& device) {
   for (int point = copy_begins; point <= metrics_end; ++point) {
     events_.emplace_back(device, device::Timing::on);
   }
 }
 
-void DeviceMarks::record(const device::Timeline& timeline, trace::OfBatch of_batch) const {
+void GpuTimestamps::record(const device::Timeline& timeline, trace::OfBatch of_batch) const {
   trace::Recorder* const recorder = trace::recorder();
   if (recorder == nullptr) return;
   for (const Part& part : kParts) {

@@ -11,23 +11,23 @@
 #include <tally/tasks/task.hpp>
 #include <tally/trace/event.hpp>
 
-#include "device_marks.hpp"
+#include "gpu_timestamps.hpp"
 
 namespace tally::evaluate {
 
-// One of a ring; used again once its batch has landed.
-struct Flight {
+// One of a ring; used again once its batch is complete.
+struct InFlightBatch {
   // slot_bytes: of the memory that a batch of the source lies in.
-  Flight(const device::Device& device, std::int64_t slot_bytes,
-         std::unique_ptr<tasks::BatchScorer> batch_scorer);
+  InFlightBatch(const device::Device& device, std::int64_t slot_bytes,
+                std::unique_ptr<tasks::BatchScorer> batch_scorer);
 
   // The batch as `compute` will find it in the device's memory; copied there by `copies`, while
   // `compute` is busy with earlier ones. On the CPU the batch itself.
-  data::Batch bring(const data::Batch& batch, const device::Stream& copies,
-                    const device::Stream& compute);
+  data::Batch copy_to_device(const data::Batch& batch, const device::Stream& copies,
+                             const device::Stream& compute);
 
   // For a trace; nothing without marks.
-  void mark(DeviceMarks::Point point, const device::Stream& stream) const {
+  void mark(GpuTimestamps::Point point, const device::Stream& stream) const {
     if (marks) marks->mark(point, stream);
   }
 
@@ -39,7 +39,7 @@ struct Flight {
   // As the batch has them.
   std::vector<std::int64_t> indices;
   bool ends_block = true;
-  std::optional<DeviceMarks> marks;
+  std::optional<GpuTimestamps> marks;
 };
 
 }  // namespace tally::evaluate

@@ -9,12 +9,12 @@
 
 namespace tally::evaluate {
 
-class DeviceMarks {
+class GpuTimestamps {
  public:
   // The copies have a stream of their own; the others follow one another on one stream.
   enum Point { copy_begins, copy_ends, prepare_begins, forward_begins, metrics_begin, metrics_end };
 
-  explicit DeviceMarks(const device::Device& device);
+  explicit GpuTimestamps(const device::Device& device);
 
   void mark(Point point, const device::Stream& stream) const { events_[point].record(stream); }
   // Tells the recorder that lives. Every point is marked and has happened.

@@ -1,4 +1,4 @@
-#include "in_order.hpp"
+#include "reorder_buffer.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -29,7 +29,8 @@ std::vector<std::size_t> borders_of(const predictions::ColumnSpec& spec, std::si
 
 }  // namespace
 
-void InOrder::add(const predictions::RecordBatch& rows, std::span<const std::int64_t> indices) {
+void ReorderBuffer::add(const predictions::RecordBatch& rows,
+                        std::span<const std::int64_t> indices) {
   if (rows.num_rows != std::ssize(indices) || rows.columns.size() != specs_.size()) {
     throw Error(ErrorKind::internal,
                 format("{} rows of {} columns for {} samples of {}", rows.num_rows,
@@ -45,7 +46,7 @@ void InOrder::add(const predictions::RecordBatch& rows, std::span<const std::int
   }
 }
 
-predictions::RecordBatch InOrder::take() {
+predictions::RecordBatch ReorderBuffer::take() {
   std::vector<std::size_t> order(indices_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t row) { return indices_[row]; });

@@ -9,9 +9,9 @@
 
 namespace tally::evaluate {
 
-class InOrder {
+class ReorderBuffer {
  public:
-  explicit InOrder(std::vector<predictions::ColumnSpec> specs) : specs_(std::move(specs)) {}
+  explicit ReorderBuffer(std::vector<predictions::ColumnSpec> specs) : specs_(std::move(specs)) {}
 
   // indices: of the samples that the rows are of, one each.
   void add(const predictions::RecordBatch& rows, std::span<const std::int64_t> indices);

@@ -1,4 +1,4 @@
-#include "in_order.hpp"
+#include "reorder_buffer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,9 +51,9 @@ void expect_equal(const RecordBatch& found, const RecordBatch& expected) {
   EXPECT_EQ(found.lengths, expected.lengths);
 }
 
-TEST(InOrder, SortsRowsOfFixedAndOfAnyLength) {
+TEST(ReorderBuffer, SortsRowsOfFixedAndOfAnyLength) {
   std::mt19937 random(2);
-  InOrder rows(kColumns);
+  ReorderBuffer rows(kColumns);
   for (int trial = 0; trial < 50; ++trial) {
     std::vector<std::int64_t> indices(1 + random() % 40);
     std::iota(indices.begin(), indices.end(), trial * 1000);
@@ -68,8 +68,8 @@ TEST(InOrder, SortsRowsOfFixedAndOfAnyLength) {
   }
 }
 
-TEST(InOrder, TakesRowsWithoutLengthsWhereNoneAreNeeded) {
-  InOrder rows({kColumns[0], kColumns[1]});
+TEST(ReorderBuffer, TakesRowsWithoutLengthsWhereNoneAreNeeded) {
+  ReorderBuffer rows({kColumns[0], kColumns[1]});
   const std::vector<std::int64_t> indices{5, 3};
   RecordBatch given = rows_of(indices);
   given.columns.resize(2);
@@ -81,8 +81,8 @@ TEST(InOrder, TakesRowsWithoutLengthsWhereNoneAreNeeded) {
   EXPECT_EQ(sorted.num_rows, 2);
 }
 
-TEST(InOrder, IsEmptyAfterwards) {
-  InOrder rows(kColumns);
+TEST(ReorderBuffer, IsEmptyAfterwards) {
+  ReorderBuffer rows(kColumns);
   EXPECT_EQ(rows.take().num_rows, 0);
   const std::vector<std::int64_t> indices{2, 1};
   rows.add(rows_of(indices), indices);
@@ -93,8 +93,8 @@ TEST(InOrder, IsEmptyAfterwards) {
   for (const auto& column : none.columns) EXPECT_TRUE(column.empty());
 }
 
-TEST(InOrder, WantsASampleForEachRow) {
-  InOrder rows(kColumns);
+TEST(ReorderBuffer, WantsASampleForEachRow) {
+  ReorderBuffer rows(kColumns);
   const std::vector<std::int64_t> indices{2, 1, 0};
   EXPECT_THROW(rows.add(rows_of(indices), std::span(indices).first(2)), Error);
   RecordBatch few = rows_of(indices);
