@@ -34,7 +34,7 @@ std::vector<Bytes> bytes_of(const model::Outputs& outputs, const device::Stream&
   return found;
 }
 
-bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputRoute> routes,
+bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputBinding> routes,
                   model::Predictor& predictor, const device::Stream& stream) {
   const auto& info = data_set.info();
   const plan::BatchGrid first(std::min(rows, info.num_samples), rows);
@@ -56,7 +56,7 @@ bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputRou
 
 }  // namespace
 
-bool repeats(data::DataSet& data_set, std::int64_t batch_size, std::span<InputRoute> routes,
+bool repeats(data::DataSet& data_set, std::int64_t batch_size, std::span<InputBinding> routes,
              model::Predictor& predictor, const device::Stream& stream) {
   const bool is_fixed = predictor.card() && predictor.card()->fixed_batch;
   if (!is_fixed && batch_size > kFew) {

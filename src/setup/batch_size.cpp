@@ -64,8 +64,8 @@ double seconds_of_batch(const EvaluationSession& session, std::int64_t size) {
   const auto& info = session.data.set->info();
   auto& predictor = *session.model.predictor;
   try {
-    auto routes = evaluate::make_routes(info, predictor, size, session.hardware.device,
-                                        session.config.execution.threads)
+    auto routes = evaluate::map_inputs(info, predictor, size, session.hardware.device,
+                                       session.config.execution.threads)
                       .routes;
     evaluate::warm_up_batch(info, size, routes, predictor, *session.scoring.task,
                             *session.hardware.stream);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <tally/base/format.hpp>
-#include <tally/evaluate/routes.hpp>
+#include <tally/evaluate/input_mapping.hpp>
 #include <tally/setup/warm_up.hpp>
 #include <tally/trace/span.hpp>
 

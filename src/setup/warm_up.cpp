@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <tally/comm/agree.hpp>
-#include <tally/evaluate/routes.hpp>
+#include <tally/evaluate/input_mapping.hpp>
 #include <tally/session/comparability.hpp>
 #include <tally/session/model_errors.hpp>
 #include <tally/trace/span.hpp>
@@ -21,8 +21,8 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
     naming_model(session, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
       *session.execution.routes =
-          evaluate::make_routes(info, predictor, session.execution.batch_size,
-                                session.hardware.device, session.config.execution.threads);
+          evaluate::map_inputs(info, predictor, session.execution.batch_size,
+                               session.hardware.device, session.config.execution.threads);
       evaluate::warm_up(info, session.execution.batch_size, session.execution.routes->routes,
                         predictor, *session.scoring.task, *session.hardware.stream);
     });

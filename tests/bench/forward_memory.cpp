@@ -14,7 +14,7 @@
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/device/buffer.hpp>
-#include <tally/evaluate/routes.hpp>
+#include <tally/evaluate/input_mapping.hpp>
 #include <tally/model/loaded_model.hpp>
 
 namespace {
@@ -43,7 +43,7 @@ void measure(const std::vector<std::string>& words) {
     std::vector<std::byte> bytes = read_file(words.at(0), ErrorKind::model, "model");
     const auto predictor = model::load_predictor({words.at(0), bytes}, {});
     std::vector<std::byte>().swap(bytes);
-    auto routes = evaluate::make_routes(set.info(), *predictor, batch_size, stream.device());
+    auto routes = evaluate::map_inputs(set.info(), *predictor, batch_size, stream.device());
     const auto num_bytes = data::slot_bytes(set.info(), batch_size);
     device::HostBuffer first(num_bytes, stream.device());
     device::HostBuffer second(num_bytes, stream.device());

@@ -45,7 +45,7 @@ struct Setup {
   data::DataSet set;
   device::Stream stream;
   std::unique_ptr<model::Predictor> predictor;
-  evaluate::Routes routes;
+  evaluate::InputMapping routes;
   std::unique_ptr<tasks::Task> task;
   plan::BatchGrid grid;
   std::vector<device::HostBuffer> memory;
@@ -66,7 +66,7 @@ Setup set_up(const std::vector<std::string>& words) {
   model::PredictorOptions how;
   how.threads = std::stoi(words.at(3));
   auto predictor = model::load_predictor({words.at(0), bytes}, how);
-  auto routes = evaluate::make_routes(set.info(), *predictor, batch_size, stream.device());
+  auto routes = evaluate::map_inputs(set.info(), *predictor, batch_size, stream.device());
   tasks::TaskOptions options;
   options.task = set.info().task;
   options.metrics = {.task = set.info().task, .num_classes = set.info().num_classes};

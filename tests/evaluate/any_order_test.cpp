@@ -131,7 +131,7 @@ Outcome evaluate(const std::vector<Given>& batches, int in_flight, Logged logged
                  std::int64_t most_not_finite = 100) {
   IndexTask task;
   GivenBatches source(batches);
-  std::vector<InputRoute> routes(1);
+  std::vector<InputBinding> routes(1);
   const auto predictor = model::make_function_predictor(2, [](float, std::int64_t) { return 0; });
   predictions::PredictionLog log(
       logged == Logged::all ? task.columns() : std::vector<predictions::ColumnSpec>(), "/tmp",

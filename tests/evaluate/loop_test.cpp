@@ -81,7 +81,7 @@ Outcome evaluate(const plan::BatchGrid& grid,
   Outcome outcome;
   for (const auto& batches : batches_of_ranks) {
     ListedBatches source(grid, batches);
-    std::vector<InputRoute> routes(1);
+    std::vector<InputBinding> routes(1);
     const auto predictor = one_hot_predictor();
     predictions::PredictionLog log(task->columns(), "/tmp", 1 << 20);
     predictions::PredictionLog kept(task->kept_columns(), "/tmp", 1 << 20);

@@ -21,7 +21,7 @@ class RepeatCheckTest : public testing::Test {
 
   bool is_repeated(model::Predictor& predictor, std::int64_t batch_size = 8) {
     data::DataSet set(folder_ / "a.h5");
-    auto routes = make_routes(set.info(), predictor, batch_size, {});
+    auto routes = map_inputs(set.info(), predictor, batch_size, {});
     return repeats(set, batch_size, routes.routes, predictor, device::Stream({}));
   }
 

@@ -115,7 +115,7 @@ class LoopOnSimulatedGpu : public testing::Test {
     options.metrics.num_classes = kClasses;
     options.save = {tasks::SaveColumns::labels};
     const auto task = tasks::make_task(options);
-    auto routes = make_routes(set.info(), *predictor, kBatch, device).routes;
+    auto routes = map_inputs(set.info(), *predictor, kBatch, device).routes;
     warm_up_batch(set.info(), kBatch, routes, *predictor, *task, stream);
 
     const plan::BatchGrid grid(num_samples, kBatch);

@@ -10,7 +10,7 @@
 #include <tally/base/error.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/stream.hpp>
-#include <tally/evaluate/routes.hpp>
+#include <tally/evaluate/input_mapping.hpp>
 #include <tally/exact/state.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/predictions/log.hpp>
@@ -44,7 +44,7 @@ struct Parts {
   std::int64_t slot_bytes = 0;  // of Batch::memory, for a GPU
   int in_flight = 1;            // batches; the source holds on to as many
   BatchSource& source;
-  std::span<InputRoute> routes;
+  std::span<InputBinding> routes;
   model::Predictor& predictor;
   tasks::Task& task;
   predictions::PredictionLog& log;   // of Task::columns()

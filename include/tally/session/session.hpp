@@ -15,7 +15,7 @@
 #include <tally/device/device.hpp>
 #include <tally/device/gpus.hpp>
 #include <tally/device/stream.hpp>
-#include <tally/evaluate/routes.hpp>
+#include <tally/evaluate/input_mapping.hpp>
 #include <tally/model/cpu_way.hpp>
 #include <tally/plan/batch_grid.hpp>
 #include <tally/session/gpu_libraries.hpp>
@@ -54,7 +54,7 @@ struct Hardware {
 struct Execution {
   std::int64_t batch_size = 0;  // in force
   // From columns of the data set to inputs of the model; their memory is the loop's.
-  std::unique_ptr<evaluate::Routes> routes = std::make_unique<evaluate::Routes>();
+  std::unique_ptr<evaluate::InputMapping> routes = std::make_unique<evaluate::InputMapping>();
   // The way that all ranks agreed on, for this predictor and all later ones; not set where each
   // rank decides by itself.
   std::optional<model::CpuWay> way;

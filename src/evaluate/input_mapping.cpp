@@ -1,4 +1,4 @@
-#include <tally/evaluate/routes.hpp>
+#include <tally/evaluate/input_mapping.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -131,12 +131,12 @@ std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
   return in_order;
 }
 
-InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
-                      const std::optional<model::ModelCard>& card, DType type,
-                      std::int64_t batch_size, const device::Device& device, int threads,
-                      Routes& made) {
+InputBinding make_route(const data::DataSetInfo& info, std::size_t source,
+                        const std::optional<model::ModelCard>& card, DType type,
+                        std::int64_t batch_size, const device::Device& device, int threads,
+                        InputMapping& made) {
   const data::ColumnInfo& column = info.inputs[source];
-  InputRoute route{source, nullptr};
+  InputBinding route{source, nullptr};
   if (column.image) {
     auto recipes = compare_recipes(column, card);
     route.normalise = std::make_unique<preprocess::Normaliser>(
@@ -150,9 +150,9 @@ InputRoute make_route(const data::DataSetInfo& info, std::size_t source,
 
 }  // namespace
 
-Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predictor,
-                   std::int64_t batch_size, const device::Device& device, int threads) {
-  Routes made;
+InputMapping map_inputs(const data::DataSetInfo& info, const model::Predictor& predictor,
+                        std::int64_t batch_size, const device::Device& device, int threads) {
+  InputMapping made;
   const auto& card = predictor.card();
   const auto add = [&](std::size_t source) {
     const DType type = predictor.input_dtype(made.routes.size());
@@ -173,7 +173,7 @@ Routes make_routes(const data::DataSetInfo& info, const model::Predictor& predic
   return made;
 }
 
-std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputRoute> routes,
+std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputBinding> routes,
                                 const device::Stream& stream) {
   std::vector<TensorView> prepared;
   prepared.reserve(routes.size());
@@ -193,7 +193,7 @@ constexpr double kTimedSeconds = 0.2;
 // `rows` samples of zeros, prepared for the model.
 class Zeros {
  public:
-  Zeros(const data::DataSetInfo& info, std::int64_t rows, std::span<InputRoute> routes,
+  Zeros(const data::DataSetInfo& info, std::int64_t rows, std::span<InputBinding> routes,
         const device::Stream& stream)
       : rows_(rows) {
     for (const auto& column : info.inputs) add(column, zeros_.inputs, stream);
@@ -234,13 +234,13 @@ void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch
 }  // namespace
 
 void warm_up_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                   std::span<InputRoute> routes, model::Predictor& predictor, tasks::Task& task,
+                   std::span<InputBinding> routes, model::Predictor& predictor, tasks::Task& task,
                    const device::Stream& stream) {
   const Zeros batch(info, batch_size, routes, stream);
   score(batch, predictor.warm_up(batch.inputs()), batch_size, task, stream);
 }
 
-void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputRoute> routes,
+void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputBinding> routes,
              model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
   if (batch_size > model::kFewSamples) {
     const Zeros few(info, model::kFewSamples, routes, stream);
@@ -252,7 +252,7 @@ void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<I
 }
 
 void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
-                  std::span<InputRoute> routes, model::Predictor& predictor,
+                  std::span<InputBinding> routes, model::Predictor& predictor,
                   const tasks::Task& task, const device::Stream& stream,
                   std::span<tasks::BatchScorer* const> scorers) {
   const Zeros batch(info, batch_size, routes, stream);
@@ -266,7 +266,7 @@ void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
 }
 
 double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                        std::span<InputRoute> routes, model::Predictor& predictor,
+                        std::span<InputBinding> routes, model::Predictor& predictor,
                         const device::Stream& stream) {
   const Zeros batch(info, batch_size, routes, stream);
   const auto run = [&] {

@@ -3,7 +3,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/evaluate/routes.hpp>
+#include <tally/evaluate/input_mapping.hpp>
 #include <tally/tasks/task.hpp>
 
 namespace tally::evaluate {
@@ -67,7 +67,7 @@ class CardOnly : public model::Predictor {
 std::string message(const data::DataSetInfo& info, const model::ModelCard& card,
                     std::int64_t batch_size = kBatch) {
   try {
-    make_routes(info, CardOnly(card), batch_size, device::Device{});
+    map_inputs(info, CardOnly(card), batch_size, device::Device{});
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::model);
     return error.what();
@@ -81,17 +81,17 @@ data::Batch batch_of(std::vector<std::uint8_t>& pixels) {
   return batch;
 }
 
-TEST(Routes, WithoutACardInputsGoInOrder) {
+TEST(InputMapping, WithoutACardInputsGoInOrder) {
   auto info = image_set();
   info.inputs.push_back(column_of("/inputs/mask", DType::i64, {9}));
-  const auto made = make_routes(info, CardOnly(std::nullopt), kBatch, device::Device{});
+  const auto made = map_inputs(info, CardOnly(std::nullopt), kBatch, device::Device{});
   ASSERT_EQ(made.routes.size(), 2u);
   EXPECT_NE(made.routes[0].normalise, nullptr);
   EXPECT_EQ(made.routes[1].normalise, nullptr);
   EXPECT_EQ(made.routes[1].source, 1u);
 }
 
-TEST(Routes, WithoutACardTheModelsOwnNamesDecide) {
+TEST(InputMapping, WithoutACardTheModelsOwnNamesDecide) {
   auto info = image_set();
   info.inputs = {column_of("/inputs/a", DType::f32, {2}), column_of("/inputs/b", DType::f32, {3})};
   std::vector<std::string> notes;
@@ -100,7 +100,7 @@ TEST(Routes, WithoutACardTheModelsOwnNamesDecide) {
     CardOnly model(std::move(card));
     model.arguments = std::move(arguments);
     std::vector<std::size_t> found;
-    const auto made = make_routes(info, model, kBatch, device::Device{});
+    const auto made = map_inputs(info, model, kBatch, device::Device{});
     for (const auto& route : made.routes) found.push_back(route.source);
     notes = made.notes;
     return found;
@@ -121,17 +121,17 @@ TEST(Routes, WithoutACardTheModelsOwnNamesDecide) {
   EXPECT_THAT(sources({"b", "a"}, card), testing::ElementsAre(0, 1));
 }
 
-TEST(Routes, FollowTheCardsNames) {
+TEST(InputMapping, FollowTheCardsNames) {
   auto info = image_set();
   info.inputs = {column_of("/inputs/a", DType::f32, {2}), column_of("/inputs/b", DType::f32, {3})};
   model::ModelCard card;
   card.inputs = {{"b", DType::f32, {-1, 3}, ""}, {"a", DType::f32, {-1, 2}, ""}};
-  const auto made = make_routes(info, CardOnly(card), kBatch, device::Device{});
+  const auto made = map_inputs(info, CardOnly(card), kBatch, device::Device{});
   EXPECT_EQ(made.routes[0].source, 1u);
   EXPECT_EQ(made.routes[1].source, 0u);
 }
 
-TEST(Routes, IntegersAndFractionsAreNotMixed) {
+TEST(InputMapping, IntegersAndFractionsAreNotMixed) {
   auto info = image_set();
   info.inputs = {column_of("/inputs/a", DType::f32, {2})};
   model::ModelCard card;
@@ -141,13 +141,13 @@ TEST(Routes, IntegersAndFractionsAreNotMixed) {
   EXPECT_EQ(message(info, card), "");
 }
 
-TEST(Routes, OneInputOnBothSidesNeedsNoName) {
+TEST(InputMapping, OneInputOnBothSidesNeedsNoName) {
   auto card = image_card();
   card.inputs[0].name = "x";
   EXPECT_EQ(message(image_set(), card), "");
 }
 
-TEST(Routes, MisfitsAreNamed) {
+TEST(InputMapping, MisfitsAreNamed) {
   auto card = image_card();
   card.inputs[0].shape = {-1, 3, 8, 8};
   EXPECT_THAT(message(image_set(), card),
@@ -166,10 +166,10 @@ TEST(Routes, MisfitsAreNamed) {
   EXPECT_THAT(message(image_set(), card), HasSubstr("/inputs/mask"));
 }
 
-TEST(Routes, TheCardsNormalisationWinsAndIsNoted) {
+TEST(InputMapping, TheCardsNormalisationWinsAndIsNoted) {
   auto card = image_card();
   card.normalisation = model::CardNormalisation{1.0, {1, 2, 3}, {1, 1, 1}, "BGR"};
-  auto made = make_routes(image_set(), CardOnly(card), kBatch, device::Device{});
+  auto made = map_inputs(image_set(), CardOnly(card), kBatch, device::Device{});
   ASSERT_EQ(made.notes.size(), 1u);
   EXPECT_THAT(made.notes[0], HasSubstr("BGR"));
 
@@ -181,19 +181,19 @@ TEST(Routes, TheCardsNormalisationWinsAndIsNoted) {
   EXPECT_FLOAT_EQ(prepared[0].as<float>()[2], 7.0F);
 }
 
-TEST(Routes, ImagesBecomeTheTypeThatTheModelWants) {
+TEST(InputMapping, ImagesBecomeTheTypeThatTheModelWants) {
   const CardOnly half(image_card(), DType::bf16);
-  auto made = make_routes(image_set(), half, kBatch, device::Device{});
+  auto made = map_inputs(image_set(), half, kBatch, device::Device{});
   std::vector<std::uint8_t> pixels(kBatch * 5 * 6 * 3, 10);
   const auto prepared = prepare(batch_of(pixels), made.routes, device::Stream(device::Device{}));
   EXPECT_EQ(prepared.at(0).dtype, DType::bf16);
   EXPECT_EQ(prepared[0].as<std::uint16_t>()[0], 0x4120) << "10 in bfloat16";
 }
 
-TEST(Routes, EqualNormalisationsNeedNoNote) {
+TEST(InputMapping, EqualNormalisationsNeedNoNote) {
   auto card = image_card();
   card.normalisation = model::CardNormalisation{1.0, {0, 0, 0}, {1, 1, 1}, "RGB"};
-  EXPECT_TRUE(make_routes(image_set(), CardOnly(card), kBatch, device::Device{}).notes.empty());
+  EXPECT_TRUE(map_inputs(image_set(), CardOnly(card), kBatch, device::Device{}).notes.empty());
 }
 
 // Scores of zeros, from as few samples as it may take.
@@ -231,7 +231,7 @@ std::vector<std::int64_t> rows_of_warm_up(bool takes_few, std::int64_t batch_siz
   options.metrics = {.num_classes = info.num_classes};
   const auto task = tasks::make_task(options);
   Rehearsing predictor(takes_few);
-  auto made = make_routes(info, predictor, batch_size, device::Device{});
+  auto made = map_inputs(info, predictor, batch_size, device::Device{});
   warm_up(info, batch_size, made.routes, predictor, *task, device::Stream(device::Device{}));
   EXPECT_EQ(predictor.told_batch_size, batch_size > 3 ? batch_size : 0);
   return predictor.rows;
@@ -246,7 +246,7 @@ TEST(WarmUp, TakesAFewSamplesWhereTheyDo) {
 
 TEST(SecondsOfBatch, AreThoseOfSeveralWholeBatches) {
   Rehearsing predictor(true);
-  auto made = make_routes(image_set(), predictor, 64, device::Device{});
+  auto made = map_inputs(image_set(), predictor, 64, device::Device{});
   EXPECT_GE(
       seconds_of_batch(image_set(), 64, made.routes, predictor, device::Stream(device::Device{})),
       0);
