@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kPatience{5};
 // Room for an exit code below a rank in one integer.
 constexpr std::int64_t kCodes = 256;
 
-std::optional<ErrorKind> untold_kind;
+std::optional<ErrorKind> suppressed_kind;
 
 // Text from libraries and files may hold line feeds and terminal codes.
 std::string one_line(std::string_view text) {
@@ -57,8 +57,8 @@ void print_failure(const Communicator& comm, const Error& error) {
 
 }  // namespace
 
-UntoldFailures::UntoldFailures(ErrorKind kind) { untold_kind = kind; }
-UntoldFailures::~UntoldFailures() { untold_kind.reset(); }
+SuppressedFailures::SuppressedFailures(ErrorKind kind) { suppressed_kind = kind; }
+SuppressedFailures::~SuppressedFailures() { suppressed_kind.reset(); }
 
 std::string failure_line(const Error& error, int rank, int world_size, std::string_view host) {
   const std::string who = world_size > 1 ? format(" rank {} on {}", rank, host) : "";
@@ -74,7 +74,7 @@ void agree(const Communicator& comm, const std::optional<Error>& local) {
   if (worst == 0) return;
   const auto kind = static_cast<ErrorKind>(worst % kCodes);
   const bool is_mine = worst / kCodes == ranks_from_end;
-  if (kind == untold_kind) {
+  if (kind == suppressed_kind) {
     const auto rank = checked_cast<int>(comm.world_size() - worst / kCodes);
     throw AgreedFailure{kind,
                         comm.broadcast(is_mine ? one_line(local->what()) : std::string(), rank)};

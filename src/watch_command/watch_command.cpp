@@ -45,16 +45,16 @@ WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchRoot>
 
 // Collective. Whether `step` was done: a failure of this kind is its checkpoint's alone, and no
 // line but what rank 0 says of it.
-bool did(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot>& root,
-         const std::function<void()>& step) {
+bool attempt(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot>& root,
+             const std::function<void()>& step) {
   try {
-    const comm::UntoldFailures untold(kind);
+    const comm::SuppressedFailures suppressed(kind);
     step();
     return true;
   } catch (const comm::AgreedFailure& failure) {
     if (failure.kind != kind) throw;
     comm::agree_on(comm, [&] {
-      if (root) root->failed(kind, failure.untold);
+      if (root) root->failed(kind, failure.suppressed_message);
     });
     return false;
   }
@@ -63,7 +63,7 @@ bool did(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot
 // Collective. The checkpoint that rank 0 has opened: one that cannot be evaluated costs no more
 // than itself.
 void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& session,
-                         std::optional<WatchRoot>& root, Notes& notes, bool& has_told_notes) {
+                         std::optional<WatchRoot>& root, Notes& notes, bool& notes_logged) {
   Phases phases;
   const double began_s = process_age_s();
   std::vector<std::byte> bytes;
@@ -74,20 +74,21 @@ void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& sess
   const auto load = [&] {
     of_weights = take_weights(comm, session, weights::checkpoint_from_bytes(bytes));
   };
-  if (!did(comm, ErrorKind::model, root, load)) return;
+  if (!attempt(comm, ErrorKind::model, root, load)) return;
   bool is_whole = true;
   comm::agree_on(comm, [&] { is_whole = !root || root->was_read_whole(); });
   if (comm.max(std::int64_t{!is_whole}) != 0) return;
   for (const auto& note : of_weights) {
-    if (!has_told_notes) log::note(note);  // the next ones are chosen alike
+    if (!notes_logged) log::note(note);  // the next ones are chosen alike
   }
-  has_told_notes = true;
-  if (!did(comm, ErrorKind::model, root, [&] { build_predictor(comm, session, notes); })) return;
+  notes_logged = true;
+  if (!attempt(comm, ErrorKind::model, root, [&] { build_predictor(comm, session, notes); }))
+    return;
   phases.done("load_weights");
   std::optional<report::RunReport> report;
   const auto evaluate = [&] { report = evaluate_session(comm, session, phases, notes); };
   try {
-    if (!did(comm, ErrorKind::numeric, root, evaluate)) return;
+    if (!attempt(comm, ErrorKind::numeric, root, evaluate)) return;
   } catch (const StopRequested&) {
     return;
   }
@@ -111,11 +112,11 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
     if (comm.is_root()) root.emplace(session);
   });
   if (!session.config.reading.stage.empty()) stage_data(comm, session);
-  for (bool has_told_notes = false;;) {
+  for (bool notes_logged = false;;) {
     const auto step = agree_on_next(comm, root);
     if (step == WatchStep::look_again) continue;
     if (step == WatchStep::evaluate) {
-      evaluate_checkpoint(comm, session, root, notes, has_told_notes);
+      evaluate_checkpoint(comm, session, root, notes, notes_logged);
       continue;
     }
     const bool is_resumable = step == WatchStep::end_resumable;

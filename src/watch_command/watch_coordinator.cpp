@@ -114,7 +114,7 @@ bool WatchRoot::is_over() const {
 WatchStep WatchRoot::next() {
   if (is_over()) return WatchStep::end;
   const auto poll = folder_.poll();
-  for (const auto& [checkpoint, reason] : poll.broken) tell_broken(checkpoint, reason);
+  for (const auto& [checkpoint, reason] : poll.broken) report_unreadable(checkpoint, reason);
   const bool is_late = process_age_s() + longest_s_ > limit_s_;
   if (open_next(poll.ready)) return is_late ? WatchStep::end_resumable : WatchStep::evaluate;
   if (poll.is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
@@ -200,11 +200,11 @@ void WatchRoot::failed(ErrorKind kind, const std::string& reason) {
     return;
   }
   folder_.taken(current_);
-  tell_broken(current_, reason, session_.model.weights->tensors_sha256);
+  report_unreadable(current_, reason, session_.model.weights->tensors_sha256);
 }
 
-void WatchRoot::tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason,
-                            const std::string& weights_sha256) {
+void WatchRoot::report_unreadable(const watch::Checkpoint& checkpoint, const std::string& reason,
+                                  const std::string& weights_sha256) {
   watch::Entry entry;
   entry.status = watch::Status::broken;
   entry.checkpoint = checkpoint;

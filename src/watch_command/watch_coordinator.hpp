@@ -49,8 +49,8 @@ class WatchRoot {
   bool is_over() const;
   bool open_next(const std::vector<watch::Checkpoint>& ready);
   // weights_sha256: of the tensors; empty where they could not be read.
-  void tell_broken(const watch::Checkpoint& checkpoint, const std::string& reason,
-                   const std::string& weights_sha256 = {});
+  void report_unreadable(const watch::Checkpoint& checkpoint, const std::string& reason,
+                         const std::string& weights_sha256 = {});
   void judge();
   void note_lack_of_interval(const watch::Entry& entry);
   std::string counts() const;

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 // What one rank saw of a step: the kind it left with, if it did, and its stderr.
 struct Outcome {
   std::optional<ErrorKind> kind;
-  std::string said, untold;
+  std::string said, suppressed_message;
 };
 
 template <class Step>
@@ -30,7 +30,7 @@ Outcome outcome_of(const Step& step) {
     step();
   } catch (const AgreedFailure& failure) {
     outcome.kind = failure.kind;
-    outcome.untold = failure.untold;
+    outcome.suppressed_message = failure.suppressed_message;
   }
   outcome.said = testing::internal::GetCapturedStderr();
   return outcome;
@@ -103,17 +103,17 @@ TEST_F(AgreeTest, AgreeOnRunsTheStepAndCatchesWhateverItThrows) {
   expect_agreed(throwing(42), ErrorKind::internal, last);
 }
 
-TEST_F(AgreeTest, UntoldFailuresReachEveryRankInstead) {
+TEST_F(AgreeTest, SuppressedFailuresReachEveryRankInstead) {
   for (std::int64_t failing = 0; failing < size(); ++failing) {
     std::optional<Error> local;
     if (rank() == failing) local.emplace(ErrorKind::model, format("rank {} is\nill", rank()));
     const auto outcome = outcome_of([&] {
-      const UntoldFailures untold(ErrorKind::model);
+      const SuppressedFailures suppressed(ErrorKind::model);
       agree(world(), local);
     });
     EXPECT_EQ(outcome.kind, ErrorKind::model);
     EXPECT_EQ(outcome.said, "");
-    EXPECT_EQ(outcome.untold, format("rank {} is ill", failing));
+    EXPECT_EQ(outcome.suppressed_message, format("rank {} is ill", failing));
   }
 }
 
@@ -121,12 +121,12 @@ TEST_F(AgreeTest, OthersThanTheUntoldKindAreTold) {
   std::optional<Error> local;
   if (rank() == 0) local.emplace(ErrorKind::output, "no room");
   const auto other = outcome_of([&] {
-    const UntoldFailures untold(ErrorKind::model);
+    const SuppressedFailures suppressed(ErrorKind::model);
     agree(world(), local);
   });
   expect_agreed(other, ErrorKind::output, 0);
   expect_agreed(outcome_of([&] { agree(world(), local); }), ErrorKind::output, 0);
-  EXPECT_EQ(other.untold, "");
+  EXPECT_EQ(other.suppressed_message, "");
 }
 
 TEST_F(AgreeTest, TheJobGoesOnAfterAnAgreedFailure) {

@@ -14,17 +14,17 @@ namespace tally::comm {
 // Thrown on every rank after a failure of one of them was agreed on and its line printed.
 struct AgreedFailure {
   ErrorKind kind;
-  std::string untold;  // what UntoldFailures kept from being printed
+  std::string suppressed_message;  // what SuppressedFailures kept from being printed
 };
 
 // While one lives, on all ranks, agreed failures of its kind are not printed: whoever catches
-// AgreedFailure goes on, and knows from `untold` what to tell. Not nested.
-class UntoldFailures {
+// AgreedFailure goes on, and finds the line in `suppressed_message`. Not nested.
+class SuppressedFailures {
  public:
-  explicit UntoldFailures(ErrorKind kind);
-  ~UntoldFailures();
-  UntoldFailures(const UntoldFailures&) = delete;
-  UntoldFailures& operator=(const UntoldFailures&) = delete;
+  explicit SuppressedFailures(ErrorKind kind);
+  ~SuppressedFailures();
+  SuppressedFailures(const SuppressedFailures&) = delete;
+  SuppressedFailures& operator=(const SuppressedFailures&) = delete;
 };
 
 // "tally: error[3] rank 2 on node7: <sentence>", always one line; the rank is left out in a job of
