@@ -22,7 +22,7 @@ constexpr int kBatchesInFlightOnGpu = 4;
 using trace::Kind;
 using trace::Span;
 
-// The batches in in_flight: they are completed in the order in which they started.
+// The batches in flight: they are completed in the order in which they started.
 class Pipeline {
  public:
   Pipeline(const Parts& parts, exact::State& state)
@@ -42,7 +42,7 @@ class Pipeline {
     if (trace::recorder() != nullptr) mark_on(device);
   }
 
-  // Batches in in_flight come before the one that cannot be read: so do their failures.
+  // Batches in flight come before the one that cannot be read: so do their failures.
   const data::Batch* next_batch() {
     try {
       Span span(Kind::loop, "wait_for_data", {}, &findings_.wait_s);
@@ -60,29 +60,29 @@ class Pipeline {
   }
 
   void start(const data::Batch& batch) {
-    InFlightBatch& in_flight = ring_[started_++ % ring_.size()];
+    InFlightBatch& slot = ring_[started_++ % ring_.size()];
     const trace::OfBatch of_batch{batch.index, batch.samples.count};
     data::Batch on_device;
     std::vector<TensorView> prepared;
     model::Outputs outputs;
     {
       const Span span(Kind::loop, "prepare", of_batch, &findings_.prepare_s);
-      on_device = in_flight.copy_to_device(batch, copies_, parts_.stream);
-      in_flight.mark(GpuTimestamps::prepare_begins, parts_.stream);
+      on_device = slot.copy_to_device(batch, copies_, parts_.stream);
+      slot.mark(GpuTimestamps::prepare_begins, parts_.stream);
       prepared = prepare(on_device, parts_.routes, parts_.stream);
     }
     {
       const Span span(Kind::loop, "forward", of_batch, &findings_.predict_s);
-      in_flight.mark(GpuTimestamps::forward_begins, parts_.stream);
+      slot.mark(GpuTimestamps::forward_begins, parts_.stream);
       outputs = parts_.predictor.predict(prepared);
-      in_flight.mark(GpuTimestamps::metrics_begin, parts_.stream);
+      slot.mark(GpuTimestamps::metrics_begin, parts_.stream);
     }
     const Span span(Kind::loop, "metrics", of_batch, &findings_.score_s);
-    in_flight.scorer->enqueue(
+    slot.scorer->enqueue(
         {batch.samples.first, batch.samples.count, batch.indices, outputs, on_device.targets},
         counts_);
-    in_flight.mark(GpuTimestamps::metrics_end, parts_.stream);
-    in_flight.done.record(parts_.stream);
+    slot.mark(GpuTimestamps::metrics_end, parts_.stream);
+    slot.done.record(parts_.stream);
     counts_.batch_enqueued(batch.samples.count);
   }
 
@@ -101,52 +101,52 @@ class Pipeline {
  private:
   void warm_ring() {
     std::vector<tasks::BatchScorer*> scorers;
-    for (const InFlightBatch& in_flight : ring_) scorers.push_back(in_flight.scorer.get());
+    for (const InFlightBatch& slot : ring_) scorers.push_back(slot.scorer.get());
     warm_scorers(*parts_.info, parts_.batch_size, parts_.routes, parts_.predictor, parts_.task,
                  parts_.stream, scorers);
   }
 
   void mark_on(const device::Device& device) {
     timeline_.emplace(parts_.stream);
-    for (InFlightBatch& in_flight : ring_) in_flight.marks.emplace(device);
+    for (InFlightBatch& slot : ring_) slot.marks.emplace(device);
   }
 
   InFlightBatch& oldest() { return ring_[completed_ % ring_.size()]; }
 
   void complete() {
-    InFlightBatch& in_flight = oldest();
+    InFlightBatch& slot = oldest();
     {
-      const Span span(Kind::loop, "wait_for_device", in_flight.of_batch, &findings_.device_wait_s);
-      in_flight.done.wait();
+      const Span span(Kind::loop, "wait_for_device", slot.of_batch, &findings_.device_wait_s);
+      slot.done.wait();
     }
-    if (in_flight.marks) in_flight.marks->record(*timeline_, in_flight.of_batch);
+    if (slot.marks) slot.marks->record(*timeline_, slot.of_batch);
     {
-      const Span span(Kind::loop, "records", in_flight.of_batch, &findings_.score_s);
-      in_flight.scorer->collect(collected_);
-      keep_records(in_flight);
+      const Span span(Kind::loop, "records", slot.of_batch, &findings_.score_s);
+      slot.scorer->collect(collected_);
+      keep_records(slot);
     }
     ++completed_;
-    findings_.samples += in_flight.of_batch.samples;
+    findings_.samples += slot.of_batch.samples;
     if (findings_.first_batch_samples == 0) {
-      findings_.first_batch_samples = in_flight.of_batch.samples;
+      findings_.first_batch_samples = slot.of_batch.samples;
       findings_.first_batch_s = watch_.elapsed_s();
     }
-    const Span span(Kind::loop, "progress", in_flight.of_batch);
+    const Span span(Kind::loop, "progress", slot.of_batch);
     parts_.observer.batch_done(findings_.samples, counts_.state());
   }
 
   // In the order of the samples, whatever the order in which they came.
-  void keep_records(const InFlightBatch& in_flight) {
-    if (in_flight.indices.empty()) {
+  void keep_records(const InFlightBatch& slot) {
+    if (slot.indices.empty()) {
       parts_.log.append(collected_.records);
       parts_.kept.append(collected_.kept);
       return note_not_finite(collected_.not_finite);
     }
-    if (!parts_.log.columns().empty()) log_rows_.add(collected_.records, in_flight.indices);
-    if (!parts_.kept.columns().empty()) kept_rows_.add(collected_.kept, in_flight.indices);
+    if (!parts_.log.columns().empty()) log_rows_.add(collected_.records, slot.indices);
+    if (!parts_.kept.columns().empty()) kept_rows_.add(collected_.kept, slot.indices);
     not_finite_.insert(not_finite_.end(), collected_.not_finite.begin(),
                        collected_.not_finite.end());
-    if (!in_flight.ends_block) return;
+    if (!slot.ends_block) return;
     if (!parts_.log.columns().empty()) parts_.log.append(log_rows_.take());
     if (!parts_.kept.columns().empty()) parts_.kept.append(kept_rows_.take());
     std::ranges::sort(not_finite_);

@@ -44,10 +44,10 @@ bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputBin
   const data::Batch& batch = *reader.next();
   // A model may write to what it is given.
   const Bytes as_read(batch.memory.begin(), batch.memory.end());
-  InFlightBatch in_flight(stream.device(), slot_bytes, nullptr);
+  InFlightBatch slot(stream.device(), slot_bytes, nullptr);
   const auto run = [&] {
     std::ranges::copy(as_read, batch.memory.begin());
-    const auto on_device = in_flight.copy_to_device(batch, stream, stream);
+    const auto on_device = slot.copy_to_device(batch, stream, stream);
     return bytes_of(predictor.predict(prepare(on_device, routes, stream)), stream);
   };
   const auto once = run();
