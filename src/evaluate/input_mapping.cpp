@@ -131,21 +131,21 @@ std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
   return in_order;
 }
 
-InputBinding make_route(const data::DataSetInfo& info, std::size_t source,
-                        const std::optional<model::ModelCard>& card, DType type,
-                        std::int64_t batch_size, const device::Device& device, int threads,
-                        InputMapping& made) {
+InputBinding make_binding(const data::DataSetInfo& info, std::size_t source,
+                          const std::optional<model::ModelCard>& card, DType type,
+                          std::int64_t batch_size, const device::Device& device, int threads,
+                          InputMapping& made) {
   const data::ColumnInfo& column = info.inputs[source];
-  InputBinding route{source, nullptr};
+  InputBinding binding{source, nullptr};
   if (column.image) {
     auto recipes = compare_recipes(column, card);
-    route.normalise = std::make_unique<preprocess::Normaliser>(
+    binding.normalise = std::make_unique<preprocess::Normaliser>(
         with_rows(batch_size, column.row_shape), column.image->channels,
         wanted_normalisation(recipes), type, device, threads);
     if (auto note = recipe_note(recipes)) made.notes.push_back(std::move(*note));
     if (!made.recipes) made.recipes = std::move(recipes);
   }
-  return route;
+  return binding;
 }
 
 }  // namespace
@@ -155,8 +155,9 @@ InputMapping map_inputs(const data::DataSetInfo& info, const model::Predictor& p
   InputMapping made;
   const auto& card = predictor.card();
   const auto add = [&](std::size_t source) {
-    const DType type = predictor.input_dtype(made.routes.size());
-    made.routes.push_back(make_route(info, source, card, type, batch_size, device, threads, made));
+    const DType type = predictor.input_dtype(made.bindings.size());
+    made.bindings.push_back(
+        make_binding(info, source, card, type, batch_size, device, threads, made));
   };
   if (!card) {
     for (const std::size_t i : order_of_inputs(info, predictor.argument_names(), made.notes)) {
@@ -173,13 +174,13 @@ InputMapping map_inputs(const data::DataSetInfo& info, const model::Predictor& p
   return made;
 }
 
-std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputBinding> routes,
+std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputBinding> bindings,
                                 const device::Stream& stream) {
   std::vector<TensorView> prepared;
-  prepared.reserve(routes.size());
-  for (auto& route : routes) {
-    const TensorView& stored = batch.inputs.at(route.source);
-    prepared.push_back(route.normalise ? route.normalise->run(stored, stream) : stored);
+  prepared.reserve(bindings.size());
+  for (auto& binding : bindings) {
+    const TensorView& stored = batch.inputs.at(binding.source);
+    prepared.push_back(binding.normalise ? binding.normalise->run(stored, stream) : stored);
   }
   return prepared;
 }
@@ -191,14 +192,14 @@ constexpr int kTimedBatches = 3;
 constexpr double kTimedSeconds = 0.2;
 
 // `rows` samples of zeros, prepared for the model.
-class Zeros {
+class ZeroBatch {
  public:
-  Zeros(const data::DataSetInfo& info, std::int64_t rows, std::span<InputBinding> routes,
-        const device::Stream& stream)
+  ZeroBatch(const data::DataSetInfo& info, std::int64_t rows, std::span<InputBinding> bindings,
+            const device::Stream& stream)
       : rows_(rows) {
     for (const auto& column : info.inputs) add(column, zeros_.inputs, stream);
     for (const auto& column : info.targets) add(column, zeros_.targets, stream);
-    prepared_ = prepare(zeros_, routes, stream);
+    prepared_ = prepare(zeros_, bindings, stream);
   }
 
   std::int64_t rows() const { return rows_; }
@@ -220,7 +221,7 @@ class Zeros {
 };
 
 // What these find of zeros does not matter: a model may well make NaN of them.
-void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch_size,
+void score(const ZeroBatch& zeros, const model::Outputs& outputs, std::int64_t batch_size,
            tasks::Task& task, const device::Stream& stream) {
   task.settle(outputs);
   exact::State state(task.layout());
@@ -234,28 +235,29 @@ void score(const Zeros& zeros, const model::Outputs& outputs, std::int64_t batch
 }  // namespace
 
 void warm_up_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                   std::span<InputBinding> routes, model::Predictor& predictor, tasks::Task& task,
+                   std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
                    const device::Stream& stream) {
-  const Zeros batch(info, batch_size, routes, stream);
+  const ZeroBatch batch(info, batch_size, bindings, stream);
   score(batch, predictor.warm_up(batch.inputs()), batch_size, task, stream);
 }
 
-void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputBinding> routes,
-             model::Predictor& predictor, tasks::Task& task, const device::Stream& stream) {
+void warm_up(const data::DataSetInfo& info, std::int64_t batch_size,
+             std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
+             const device::Stream& stream) {
   if (batch_size > model::kFewSamples) {
-    const Zeros few(info, model::kFewSamples, routes, stream);
+    const ZeroBatch few(info, model::kFewSamples, bindings, stream);
     if (const auto outputs = predictor.warm_up_small(few.inputs(), batch_size)) {
       return score(few, *outputs, batch_size, task, stream);
     }
   }
-  warm_up_batch(info, batch_size, routes, predictor, task, stream);
+  warm_up_batch(info, batch_size, bindings, predictor, task, stream);
 }
 
 void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
-                  std::span<InputBinding> routes, model::Predictor& predictor,
+                  std::span<InputBinding> bindings, model::Predictor& predictor,
                   const tasks::Task& task, const device::Stream& stream,
                   std::span<tasks::BatchScorer* const> scorers) {
-  const Zeros batch(info, batch_size, routes, stream);
+  const ZeroBatch batch(info, batch_size, bindings, stream);
   const auto outputs = predictor.predict(batch.inputs());
   exact::State state(task.layout());
   metrics::DeviceCounts counts(state, stream);
@@ -266,9 +268,9 @@ void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
 }
 
 double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                        std::span<InputBinding> routes, model::Predictor& predictor,
+                        std::span<InputBinding> bindings, model::Predictor& predictor,
                         const device::Stream& stream) {
-  const Zeros batch(info, batch_size, routes, stream);
+  const ZeroBatch batch(info, batch_size, bindings, stream);
   const auto run = [&] {
     const Stopwatch watch;
     predictor.predict(batch.inputs());

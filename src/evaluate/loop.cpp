@@ -69,7 +69,7 @@ class Pipeline {
       const Span span(Kind::loop, "prepare", of_batch, &findings_.prepare_s);
       on_device = slot.copy_to_device(batch, copies_, parts_.stream);
       slot.mark(GpuTimestamps::prepare_begins, parts_.stream);
-      prepared = prepare(on_device, parts_.routes, parts_.stream);
+      prepared = prepare(on_device, parts_.bindings, parts_.stream);
     }
     {
       const Span span(Kind::loop, "forward", of_batch, &findings_.predict_s);
@@ -102,7 +102,7 @@ class Pipeline {
   void warm_ring() {
     std::vector<tasks::BatchScorer*> scorers;
     for (const InFlightBatch& slot : ring_) scorers.push_back(slot.scorer.get());
-    warm_scorers(*parts_.info, parts_.batch_size, parts_.routes, parts_.predictor, parts_.task,
+    warm_scorers(*parts_.info, parts_.batch_size, parts_.bindings, parts_.predictor, parts_.task,
                  parts_.stream, scorers);
   }
 

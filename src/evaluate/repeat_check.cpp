@@ -34,7 +34,7 @@ std::vector<Bytes> bytes_of(const model::Outputs& outputs, const device::Stream&
   return found;
 }
 
-bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputBinding> routes,
+bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputBinding> bindings,
                   model::Predictor& predictor, const device::Stream& stream) {
   const auto& info = data_set.info();
   const plan::BatchGrid first(std::min(rows, info.num_samples), rows);
@@ -48,7 +48,7 @@ bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputBin
   const auto run = [&] {
     std::ranges::copy(as_read, batch.memory.begin());
     const auto on_device = slot.copy_to_device(batch, stream, stream);
-    return bytes_of(predictor.predict(prepare(on_device, routes, stream)), stream);
+    return bytes_of(predictor.predict(prepare(on_device, bindings, stream)), stream);
   };
   const auto once = run();
   return run() == once;
@@ -56,18 +56,18 @@ bool repeats_rows(std::int64_t rows, data::DataSet& data_set, std::span<InputBin
 
 }  // namespace
 
-bool repeats(data::DataSet& data_set, std::int64_t batch_size, std::span<InputBinding> routes,
+bool repeats(data::DataSet& data_set, std::int64_t batch_size, std::span<InputBinding> bindings,
              model::Predictor& predictor, const device::Stream& stream) {
   const bool is_fixed = predictor.card() && predictor.card()->fixed_batch;
   if (!is_fixed && batch_size > kFew) {
     try {
-      return repeats_rows(kFew, data_set, routes, predictor, stream);
+      return repeats_rows(kFew, data_set, bindings, predictor, stream);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::model) throw;
       // Without a card nothing says that a model takes batches of one size only.
     }
   }
-  return repeats_rows(batch_size, data_set, routes, predictor, stream);
+  return repeats_rows(batch_size, data_set, bindings, predictor, stream);
 }
 
 }  // namespace tally::evaluate

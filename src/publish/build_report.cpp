@@ -27,7 +27,7 @@ void fill_inputs(report::RunReport& report, const EvaluationSession& session, co
   report.weights = session.model.weights;
   if (const auto& card = session.model.predictor->card()) report.model_source = card->source;
   report.data = session.data.file;
-  report.recipes = session.execution.routes->recipes;
+  report.recipes = session.execution.inputs->recipes;
   if (!session.config.reading.stage.empty()) report.staged_bytes = session.plan.staged_bytes;
   report.data_integrity = info.integrity();
   report.notes = session.model.notes;

@@ -87,7 +87,7 @@ std::string digest_class(const EvaluationSession& session) {
   line("label smoothing", session.config.scoring.label_smoothing);
   line("class weights", session.scoring.class_weights_digest);
   line("curves", session.config.scoring.curves);
-  for (const auto& note : session.execution.routes->notes) line("normalisation", note);
+  for (const auto& note : session.execution.inputs->notes) line("normalisation", note);
   line("card", session.model.card_digest);
   if (session.hardware.device.kind == DeviceKind::cuda) {
     line("driver", session.hardware.gpus.driver_version);

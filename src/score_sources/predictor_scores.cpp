@@ -51,7 +51,7 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                         bytes,
                         held,
                         source,
-                        session.execution.routes->routes,
+                        session.execution.inputs->bindings,
                         *session.model.predictor,
                         *session.scoring.task,
                         result.log,

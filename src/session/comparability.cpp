@@ -37,9 +37,9 @@ bool check_repeats(const comm::Communicator& comm, const EvaluationSession& sess
   comm::agree_on(comm, [&] {
     naming_model(session, [&] {
       const trace::Span span(trace::Kind::step, "repeat_check");
-      differs =
-          !evaluate::repeats(*session.data.set, session.execution.batch_size,
-                             session.execution.routes->routes, predictor, *session.hardware.stream);
+      differs = !evaluate::repeats(*session.data.set, session.execution.batch_size,
+                                   session.execution.inputs->bindings, predictor,
+                                   *session.hardware.stream);
     });
     if (!differs || is_explained || session.config.execution.allow_training_mode) return;
     throw Error(

@@ -64,12 +64,12 @@ double seconds_of_batch(const EvaluationSession& session, std::int64_t size) {
   const auto& info = session.data.set->info();
   auto& predictor = *session.model.predictor;
   try {
-    auto routes = evaluate::map_inputs(info, predictor, size, session.hardware.device,
-                                       session.config.execution.threads)
-                      .routes;
-    evaluate::warm_up_batch(info, size, routes, predictor, *session.scoring.task,
+    auto bindings = evaluate::map_inputs(info, predictor, size, session.hardware.device,
+                                         session.config.execution.threads)
+                        .bindings;
+    evaluate::warm_up_batch(info, size, bindings, predictor, *session.scoring.task,
                             *session.hardware.stream);
-    return evaluate::seconds_of_batch(info, size, routes, predictor, *session.hardware.stream);
+    return evaluate::seconds_of_batch(info, size, bindings, predictor, *session.hardware.stream);
   } catch (const Error&) {
     predictor.free_unused_memory();  // the run needs it for a smaller size
     throw;

@@ -87,7 +87,7 @@ std::string choose_output(const comm::Communicator& comm, const config::RunConfi
 void bind_model_to_data(const comm::Communicator& comm, EvaluationSession& session, Notes& notes) {
   warm_up(comm, session, notes);
   tune(comm, session, notes);
-  notes.add(session.execution.routes->notes);
+  notes.add(session.execution.inputs->notes);
   notes.add(session.model.predictor->notes());
   notes.add(session.scoring.task->notes());
   notes.add(comparability_notes(session));

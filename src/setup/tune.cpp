@@ -122,14 +122,14 @@ void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& not
   const trace::Span span(trace::Kind::step, "tune");
   const auto& info = session.data.set->info();
   const auto size = session.execution.batch_size;
-  auto& routes = session.execution.routes->routes;
+  auto& bindings = session.execution.inputs->bindings;
   const auto& stream = *session.hardware.stream;
   auto& predictor = *session.model.predictor;
   const auto settle = [&] {
-    evaluate::warm_up(info, size, routes, predictor, *session.scoring.task, stream);
+    evaluate::warm_up(info, size, bindings, predictor, *session.scoring.task, stream);
   };
   const auto seconds_of_batch = [&] {
-    return evaluate::seconds_of_batch(info, size, routes, predictor, stream);
+    return evaluate::seconds_of_batch(info, size, bindings, predictor, stream);
   };
   const auto usual = session.execution.way.value_or(model::CpuWay{});
   const auto tuning = fastest_way(comm, predictor, {settle, seconds_of_batch}, usual);

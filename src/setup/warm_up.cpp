@@ -20,10 +20,10 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
   comm::agree_on(comm, [&] {
     naming_model(session, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
-      *session.execution.routes =
+      *session.execution.inputs =
           evaluate::map_inputs(info, predictor, session.execution.batch_size,
                                session.hardware.device, session.config.execution.threads);
-      evaluate::warm_up(info, session.execution.batch_size, session.execution.routes->routes,
+      evaluate::warm_up(info, session.execution.batch_size, session.execution.inputs->bindings,
                         predictor, *session.scoring.task, *session.hardware.stream);
     });
   });

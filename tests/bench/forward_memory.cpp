@@ -43,13 +43,13 @@ void measure(const std::vector<std::string>& words) {
     std::vector<std::byte> bytes = read_file(words.at(0), ErrorKind::model, "model");
     const auto predictor = model::load_predictor({words.at(0), bytes}, {});
     std::vector<std::byte>().swap(bytes);
-    auto routes = evaluate::map_inputs(set.info(), *predictor, batch_size, stream.device());
+    auto bindings = evaluate::map_inputs(set.info(), *predictor, batch_size, stream.device());
     const auto num_bytes = data::slot_bytes(set.info(), batch_size);
     device::HostBuffer first(num_bytes, stream.device());
     device::HostBuffer second(num_bytes, stream.device());
     data::BatchReader reader(set, {set.info().num_samples, batch_size}, {0, 1},
                              {first.bytes(), second.bytes()});
-    const auto prepared = evaluate::prepare(*reader.next(), routes.routes, stream);
+    const auto prepared = evaluate::prepare(*reader.next(), bindings.bindings, stream);
     for (int pass = 0; pass < kPasses; ++pass) predictor->predict(prepared);
     peak = private_bytes();
   }

@@ -45,7 +45,7 @@ struct Setup {
   data::DataSet set;
   device::Stream stream;
   std::unique_ptr<model::Predictor> predictor;
-  evaluate::InputMapping routes;
+  evaluate::InputMapping bindings;
   std::unique_ptr<tasks::Task> task;
   plan::BatchGrid grid;
   std::vector<device::HostBuffer> memory;
@@ -66,17 +66,17 @@ Setup set_up(const std::vector<std::string>& words) {
   model::PredictorOptions how;
   how.threads = std::stoi(words.at(3));
   auto predictor = model::load_predictor({words.at(0), bytes}, how);
-  auto routes = evaluate::map_inputs(set.info(), *predictor, batch_size, stream.device());
+  auto bindings = evaluate::map_inputs(set.info(), *predictor, batch_size, stream.device());
   tasks::TaskOptions options;
   options.task = set.info().task;
   options.metrics = {.task = set.info().task, .num_classes = set.info().num_classes};
   auto task = tasks::make_task(options);
-  evaluate::warm_up_batch(set.info(), batch_size, routes.routes, *predictor, *task, stream);
+  evaluate::warm_up_batch(set.info(), batch_size, bindings.bindings, *predictor, *task, stream);
   const plan::BatchGrid grid(set.info().num_samples, batch_size);
   Setup setup{std::move(set),
               std::move(stream),
               std::move(predictor),
-              std::move(routes),
+              std::move(bindings),
               std::move(task),
               grid,
               {}};
@@ -106,7 +106,7 @@ LoopTimes loop(Setup& setup) {
                               data::slot_bytes(setup.set.info(), setup.grid.batch_size()),
                               1,
                               source,
-                              setup.routes.routes,
+                              setup.bindings.bindings,
                               *setup.predictor,
                               *setup.task,
                               log,
@@ -118,7 +118,7 @@ LoopTimes loop(Setup& setup) {
 
 double bare_forward_s(Setup& setup) {
   data::BatchReader reader(setup.set, setup.grid, {0, 1}, setup.slots());
-  const auto prepared = evaluate::prepare(*reader.next(), setup.routes.routes, setup.stream);
+  const auto prepared = evaluate::prepare(*reader.next(), setup.bindings.bindings, setup.stream);
   const Stopwatch watch;
   for (std::int64_t i = 0; i < setup.grid.num_batches(); ++i) setup.predictor->predict(prepared);
   return watch.elapsed_s();

@@ -131,7 +131,7 @@ Outcome evaluate(const std::vector<Given>& batches, int in_flight, Logged logged
                  std::int64_t most_not_finite = 100) {
   IndexTask task;
   GivenBatches source(batches);
-  std::vector<InputBinding> routes(1);
+  std::vector<InputBinding> bindings(1);
   const auto predictor = model::make_function_predictor(2, [](float, std::int64_t) { return 0; });
   predictions::PredictionLog log(
       logged == Logged::all ? task.columns() : std::vector<predictions::ColumnSpec>(), "/tmp",
@@ -140,7 +140,7 @@ Outcome evaluate(const std::vector<Given>& batches, int in_flight, Logged logged
   LogObserver observer(log);
   exact::State state(task.layout());
   const device::Stream stream{device::Device{}};
-  const auto findings = run({stream, kBatch, 0, in_flight, source, routes, *predictor, task, log,
+  const auto findings = run({stream, kBatch, 0, in_flight, source, bindings, *predictor, task, log,
                              kept, observer, most_not_finite},
                             state);
   Outcome outcome{{}, rows_in(kept), observer.rows, findings.not_finite};

@@ -85,10 +85,10 @@ TEST(InputMapping, WithoutACardInputsGoInOrder) {
   auto info = image_set();
   info.inputs.push_back(column_of("/inputs/mask", DType::i64, {9}));
   const auto made = map_inputs(info, CardOnly(std::nullopt), kBatch, device::Device{});
-  ASSERT_EQ(made.routes.size(), 2u);
-  EXPECT_NE(made.routes[0].normalise, nullptr);
-  EXPECT_EQ(made.routes[1].normalise, nullptr);
-  EXPECT_EQ(made.routes[1].source, 1u);
+  ASSERT_EQ(made.bindings.size(), 2u);
+  EXPECT_NE(made.bindings[0].normalise, nullptr);
+  EXPECT_EQ(made.bindings[1].normalise, nullptr);
+  EXPECT_EQ(made.bindings[1].source, 1u);
 }
 
 TEST(InputMapping, WithoutACardTheModelsOwnNamesDecide) {
@@ -101,7 +101,7 @@ TEST(InputMapping, WithoutACardTheModelsOwnNamesDecide) {
     model.arguments = std::move(arguments);
     std::vector<std::size_t> found;
     const auto made = map_inputs(info, model, kBatch, device::Device{});
-    for (const auto& route : made.routes) found.push_back(route.source);
+    for (const auto& binding : made.bindings) found.push_back(binding.source);
     notes = made.notes;
     return found;
   };
@@ -127,8 +127,8 @@ TEST(InputMapping, FollowTheCardsNames) {
   model::ModelCard card;
   card.inputs = {{"b", DType::f32, {-1, 3}, ""}, {"a", DType::f32, {-1, 2}, ""}};
   const auto made = map_inputs(info, CardOnly(card), kBatch, device::Device{});
-  EXPECT_EQ(made.routes[0].source, 1u);
-  EXPECT_EQ(made.routes[1].source, 0u);
+  EXPECT_EQ(made.bindings[0].source, 1u);
+  EXPECT_EQ(made.bindings[1].source, 0u);
 }
 
 TEST(InputMapping, IntegersAndFractionsAreNotMixed) {
@@ -174,7 +174,7 @@ TEST(InputMapping, TheCardsNormalisationWinsAndIsNoted) {
   EXPECT_THAT(made.notes[0], HasSubstr("BGR"));
 
   std::vector<std::uint8_t> pixels(kBatch * 5 * 6 * 3, 10);
-  const auto prepared = prepare(batch_of(pixels), made.routes, device::Stream(device::Device{}));
+  const auto prepared = prepare(batch_of(pixels), made.bindings, device::Stream(device::Device{}));
   ASSERT_EQ(prepared.size(), 1u);
   EXPECT_EQ(prepared[0].shape, (Shape{kBatch, 3, 5, 6}));
   EXPECT_FLOAT_EQ(prepared[0].as<float>()[0], 9.0F);
@@ -185,7 +185,7 @@ TEST(InputMapping, ImagesBecomeTheTypeThatTheModelWants) {
   const CardOnly half(image_card(), DType::bf16);
   auto made = map_inputs(image_set(), half, kBatch, device::Device{});
   std::vector<std::uint8_t> pixels(kBatch * 5 * 6 * 3, 10);
-  const auto prepared = prepare(batch_of(pixels), made.routes, device::Stream(device::Device{}));
+  const auto prepared = prepare(batch_of(pixels), made.bindings, device::Stream(device::Device{}));
   EXPECT_EQ(prepared.at(0).dtype, DType::bf16);
   EXPECT_EQ(prepared[0].as<std::uint16_t>()[0], 0x4120) << "10 in bfloat16";
 }
@@ -232,7 +232,7 @@ std::vector<std::int64_t> rows_of_warm_up(bool takes_few, std::int64_t batch_siz
   const auto task = tasks::make_task(options);
   Rehearsing predictor(takes_few);
   auto made = map_inputs(info, predictor, batch_size, device::Device{});
-  warm_up(info, batch_size, made.routes, predictor, *task, device::Stream(device::Device{}));
+  warm_up(info, batch_size, made.bindings, predictor, *task, device::Stream(device::Device{}));
   EXPECT_EQ(predictor.told_batch_size, batch_size > 3 ? batch_size : 0);
   return predictor.rows;
 }
@@ -248,7 +248,7 @@ TEST(SecondsOfBatch, AreThoseOfSeveralWholeBatches) {
   Rehearsing predictor(true);
   auto made = map_inputs(image_set(), predictor, 64, device::Device{});
   EXPECT_GE(
-      seconds_of_batch(image_set(), 64, made.routes, predictor, device::Stream(device::Device{})),
+      seconds_of_batch(image_set(), 64, made.bindings, predictor, device::Stream(device::Device{})),
       0);
   EXPECT_GE(predictor.rows.size(), 3U);
   EXPECT_THAT(predictor.rows, testing::Each(64));

@@ -21,8 +21,8 @@ class RepeatCheckTest : public testing::Test {
 
   bool is_repeated(model::Predictor& predictor, std::int64_t batch_size = 8) {
     data::DataSet set(folder_ / "a.h5");
-    auto routes = map_inputs(set.info(), predictor, batch_size, {});
-    return repeats(set, batch_size, routes.routes, predictor, device::Stream({}));
+    auto bindings = map_inputs(set.info(), predictor, batch_size, {});
+    return repeats(set, batch_size, bindings.bindings, predictor, device::Stream({}));
   }
 
   raw::TemporaryFolder folder_;

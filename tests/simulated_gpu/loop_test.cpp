@@ -115,8 +115,8 @@ class LoopOnSimulatedGpu : public testing::Test {
     options.metrics.num_classes = kClasses;
     options.save = {tasks::SaveColumns::labels};
     const auto task = tasks::make_task(options);
-    auto routes = map_inputs(set.info(), *predictor, kBatch, device).routes;
-    warm_up_batch(set.info(), kBatch, routes, *predictor, *task, stream);
+    auto bindings = map_inputs(set.info(), *predictor, kBatch, device).bindings;
+    warm_up_batch(set.info(), kBatch, bindings, *predictor, *task, stream);
 
     const plan::BatchGrid grid(num_samples, kBatch);
     const int held = batches_in_flight(device);
@@ -134,7 +134,7 @@ class LoopOnSimulatedGpu : public testing::Test {
     NoObserver observer;
     exact::State state(task->layout());
     const auto before = simulated_gpu::num_host_waits();
-    Parts parts{stream,     kBatch, slot_bytes, held, source,  routes,
+    Parts parts{stream,     kBatch, slot_bytes, held, source,  bindings,
                 *predictor, *task,  log,        kept, observer};
     parts.info = &set.info();
     run(parts, state);

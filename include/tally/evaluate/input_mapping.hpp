@@ -28,8 +28,8 @@ struct InputBinding {
 };
 
 struct InputMapping {
-  std::vector<InputBinding> routes;  // in the order of the model's arguments
-  std::vector<std::string> notes;    // what the user should know, e.g. two different normalisations
+  std::vector<InputBinding> bindings;  // in the order of the model's arguments
+  std::vector<std::string> notes;  // what the user should know, e.g. two different normalisations
   std::optional<ImageRecipes> recipes;  // of the first input of images
 };
 
@@ -42,31 +42,32 @@ InputMapping map_inputs(const data::DataSetInfo& info, const model::Predictor& p
                         std::int64_t batch_size, const device::Device& device, int threads = 1);
 
 // Enqueues the preparation of one batch, which lies on the stream's device. The model's arguments:
-// views of the batch or of the routes' buffers.
-std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputBinding> routes,
+// views of the batch or of the bindings' buffers.
+std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputBinding> bindings,
                                 const device::Stream& stream);
 
 // One batch of zeros of the true shape through preparation, model and task, so that what must fail
 // fails before the loop, and the model finds out how to run such batches; waits for the stream.
 // Counts nothing. Error(model) if the output is not what the task expects.
 void warm_up_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                   std::span<InputBinding> routes, model::Predictor& predictor, tasks::Task& task,
+                   std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
                    const device::Stream& stream);
 // The same by a few samples, where the model can tell by them: a batch may take a second.
-void warm_up(const data::DataSetInfo& info, std::int64_t batch_size, std::span<InputBinding> routes,
-             model::Predictor& predictor, tasks::Task& task, const device::Stream& stream);
+void warm_up(const data::DataSetInfo& info, std::int64_t batch_size,
+             std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
+             const device::Stream& stream);
 
 // Scores a batch of zeros with each scorer, into counts that are thrown away. Scorers then have the
 // memory for any batch of this size, also of texts, of which none is longer than the zeros.
 void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
-                  std::span<InputBinding> routes, model::Predictor& predictor,
+                  std::span<InputBinding> bindings, model::Predictor& predictor,
                   const tasks::Task& task, const device::Stream& stream,
                   std::span<tasks::BatchScorer* const> scorers);
 
 // What a batch of zeros takes from the model alone, which is warm for batches of that size: the
 // shortest of a few.
 double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                        std::span<InputBinding> routes, model::Predictor& predictor,
+                        std::span<InputBinding> bindings, model::Predictor& predictor,
                         const device::Stream& stream);
 
 }  // namespace tally::evaluate

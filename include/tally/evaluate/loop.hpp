@@ -44,7 +44,7 @@ struct Parts {
   std::int64_t slot_bytes = 0;  // of Batch::memory, for a GPU
   int in_flight = 1;            // batches; the source holds on to as many
   BatchSource& source;
-  std::span<InputBinding> routes;
+  std::span<InputBinding> bindings;
   model::Predictor& predictor;
   tasks::Task& task;
   predictions::PredictionLog& log;   // of Task::columns()

@@ -15,7 +15,7 @@ namespace tally::evaluate {
 // and compares the bits of all outputs: a few samples, or `batch_size` where the model takes no
 // other number. Not collective; the data set is used by nothing else meanwhile. Throws what reading
 // and the model throw.
-bool repeats(data::DataSet& data_set, std::int64_t batch_size, std::span<InputBinding> routes,
+bool repeats(data::DataSet& data_set, std::int64_t batch_size, std::span<InputBinding> bindings,
              model::Predictor& predictor, const device::Stream& stream);
 
 }  // namespace tally::evaluate

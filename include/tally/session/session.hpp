@@ -54,7 +54,7 @@ struct Hardware {
 struct Execution {
   std::int64_t batch_size = 0;  // in force
   // From columns of the data set to inputs of the model; their memory is the loop's.
-  std::unique_ptr<evaluate::InputMapping> routes = std::make_unique<evaluate::InputMapping>();
+  std::unique_ptr<evaluate::InputMapping> inputs = std::make_unique<evaluate::InputMapping>();
   // The way that all ranks agreed on, for this predictor and all later ones; not set where each
   // rank decides by itself.
   std::optional<model::CpuWay> way;
