@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/evaluate/again.hpp>
+#include <tally/evaluate/resampling.hpp>
 #include <tally/session/retained_samples.hpp>
 
 #include "reduce_states.hpp"
@@ -36,7 +36,7 @@ void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& sess
                    const LocalUnits& local, metrics::Results& results) {
   const std::int64_t all = session.config.results.bootstrap_replicas;
   const std::int64_t at_once = std::clamp<std::int64_t>(
-      kMostBytes / session.scoring.task->layout_again()->num_bytes(), 1, all);
+      kMostBytes / session.scoring.task->resample_layout()->num_bytes(), 1, all);
   const evaluate::KeptSamples kept = kept_samples(session, local);
   Replicates replicates;
   for (std::int64_t first = 0; first < all; first += at_once) {
@@ -45,7 +45,7 @@ void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& sess
     reduce_all(comm, session, states);
     if (!comm.is_root()) continue;
     for (const auto& state : states)
-      add_values(session.scoring.task->finalize_again(state), replicates);
+      add_values(session.scoring.task->finalize_resampled(state), replicates);
   }
   add_intervals(session, replicates, results);
 }

@@ -7,7 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/data/groups.hpp>
 #include <tally/data/read_column.hpp>
-#include <tally/evaluate/again.hpp>
+#include <tally/evaluate/resampling.hpp>
 #include <tally/session/retained_samples.hpp>
 
 #include "reduce_states.hpp"
@@ -52,7 +52,8 @@ report::GroupFigures figures_of(const EvaluationSession& session, const Subgroup
   report::GroupFigures figures;
   figures.name = session.data.set->info().groups.at(groups.column).name;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    figures.values.push_back({groups.values[i], session.scoring.task->finalize_again(states[i])});
+    figures.values.push_back(
+        {groups.values[i], session.scoring.task->finalize_resampled(states[i])});
   }
   return figures;
 }

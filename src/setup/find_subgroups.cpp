@@ -45,7 +45,7 @@ std::vector<std::int32_t> unite(const comm::Communicator& comm,
 bool can_be_kept(const EvaluationSession& session, const std::string& path, std::size_t num_values,
                  Notes& notes) {
   const auto bytes =
-      static_cast<std::int64_t>(num_values) * session.scoring.task->layout_again()->num_bytes();
+      static_cast<std::int64_t>(num_values) * session.scoring.task->resample_layout()->num_bytes();
   if (num_values <= data::kMaxGroupValues && bytes <= kMostBytes) return true;
   notes.add(num_values > data::kMaxGroupValues
                 ? format("no figures by {}: it has more than {} different values", path,

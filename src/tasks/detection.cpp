@@ -213,7 +213,7 @@ class DetectionOfObjects : public CountingTask<Rules>, public DetectionTask {
     return std::make_unique<DetectionScorer>(rules_, device);
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& /*kept*/) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& /*kept*/) const override {
     throw Error(ErrorKind::internal, "images were to be counted again, of which nothing is kept");
   }
 

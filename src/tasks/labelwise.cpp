@@ -126,7 +126,7 @@ class Labelwise : public CountingTask<Rules> {
     return std::make_unique<LabelScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
     return {rules_.again, kept_label_rows(kept)};
   }
 

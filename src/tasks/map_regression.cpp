@@ -142,7 +142,7 @@ class MapRegression : public CountingTask<Rules> {
     return std::make_unique<SampleScorer<Rules, MapCounter>>(rules_, device);
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
     const auto* sums = reinterpret_cast<const std::int64_t*>(kept.columns.at(1).data());
     const std::size_t each = to_size(rules_.kept.at(1).spec.row_shape.at(0));
     std::vector<MapRow> rows;

@@ -108,7 +108,7 @@ class Multiclass : public CountingTask<Rules> {
     return std::make_unique<MulticlassScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
     return {rules_.again, rows_of(kept)};
   }
 

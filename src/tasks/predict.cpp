@@ -194,7 +194,7 @@ class Predict : public CountingTask<Rules> {
     return std::make_unique<OutputScorer>(rules_, device);
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
     std::vector<metrics::SampleRow> rows;
     for (const std::byte finite : kept.columns.at(0)) rows.push_back({0, finite != std::byte{0}});
     return {rules_.again, rows};

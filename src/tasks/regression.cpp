@@ -175,7 +175,7 @@ class Regression : public CountingTask<Rules> {
     return std::make_unique<RegressionScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
     return {rules_.again, kept_rows(kept, rules_.num_outputs())};
   }
 

@@ -88,10 +88,10 @@ class CountingTask : public Task {
   std::vector<predictions::ColumnSpec> kept_columns() const override {
     return specs_of(rules_.kept);
   }
-  std::shared_ptr<const exact::StateLayout> layout_again() const override {
+  std::shared_ptr<const exact::StateLayout> resample_layout() const override {
     return rules_.again.layout();
   }
-  metrics::Results finalize_again(const exact::State& state) const override {
+  metrics::Results finalize_resampled(const exact::State& state) const override {
     return rules_.again.finalize(state);
   }
 
@@ -123,7 +123,7 @@ class UnitCountingTask : public CountingTask<Rules>, public Interface {
     ++kept.num_rows;
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
     const auto* const rows = reinterpret_cast<const Row*>(kept.columns.at(0).data());
     return {this->rules_.again, std::span(rows, to_size(kept.num_rows))};
   }

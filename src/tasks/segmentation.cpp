@@ -167,7 +167,7 @@ class Segmentation : public CountingTask<Rules> {
     return std::make_unique<SampleScorer<Rules, MaskCounter>>(rules_, device);
   }
 
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
     const auto* counts = reinterpret_cast<const std::int64_t*>(kept.columns.at(0).data());
     const std::size_t each = to_size(3 * rules_.num_classes());
     std::vector<MaskRow> rows;

@@ -91,11 +91,11 @@ class IndexTask : public tasks::Task {
   std::vector<predictions::ColumnSpec> kept_columns() const override {
     return {{"tens", DType::i64, {}}};
   }
-  std::shared_ptr<const exact::StateLayout> layout_again() const override { return layout(); }
-  metrics::PreparedRows prepare_again(const predictions::RecordBatch&) const override {
+  std::shared_ptr<const exact::StateLayout> resample_layout() const override { return layout(); }
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch&) const override {
     return {metrics_, std::span<const metrics::ClassRow>()};
   }
-  metrics::Results finalize_again(const exact::State& state) const override {
+  metrics::Results finalize_resampled(const exact::State& state) const override {
     return finalize(state);
   }
 

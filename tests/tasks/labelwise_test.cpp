@@ -199,9 +199,9 @@ TEST(Labelwise, CountsKeptSamplesAgain) {
   ASSERT_EQ(kept.num_rows, 3);
   ASSERT_EQ(task->kept_columns().size(), 3u);
 
-  exact::State again(task->layout_again());
-  task->prepare_again(kept).count(std::vector<std::uint8_t>{0, 2, 1}, again);
-  const metrics::Results results = task->finalize_again(again);
+  exact::State again(task->resample_layout());
+  task->resample_rows(kept).count(std::vector<std::uint8_t>{0, 2, 1}, again);
+  const metrics::Results results = task->finalize_resampled(again);
   EXPECT_EQ(results.count, 3);
   EXPECT_EQ(results.ignored, 1);
   EXPECT_EQ(results.labels_scored, 4);
@@ -230,7 +230,7 @@ TEST(Labelwise, KeepsScoresForMetricsThatNeedTheirOrder) {
   with.metrics.names = {"confusion_matrix"};
   with.keep_rows = true;
   const auto small = make_task(with);
-  EXPECT_THROW(small->layout_again()->find("confusion.matrix"), Error);
+  EXPECT_THROW(small->resample_layout()->find("confusion.matrix"), Error);
 }
 
 TEST(Labelwise, RefusesOutputsThatDoNotFitTheDataSet) {

@@ -205,7 +205,7 @@ TEST(LanguageModel, CountsDocumentsOnceAndAgain) {
   const std::vector<metrics::SampleRow> windows{{3, true}, {4, true}, {5, true}};
   const std::vector<metrics::DocumentRow> rows{{.index = 1, .tokens = 4, .loss = 8},
                                                {.index = 2, .tokens = 2, .loss = 1}};
-  exact::State state(task->layout()), again(task->layout_again());
+  exact::State state(task->layout()), again(task->resample_layout());
   documents.count(windows, state);
   documents.count(rows, state);
   predictions::RecordBatch kept;
@@ -215,8 +215,8 @@ TEST(LanguageModel, CountsDocumentsOnceAndAgain) {
   ASSERT_EQ(kept.num_rows, 2);
   EXPECT_EQ(std::ssize(kept.columns.at(0)), 2 * task->kept_columns().at(0).row_bytes());
   const std::vector<std::uint8_t> weights{0, 3};
-  task->prepare_again(kept).count(weights, again);
-  EXPECT_EQ(task->finalize_again(again).find("loss")->value, 0.5);
+  task->resample_rows(kept).count(weights, again);
+  EXPECT_EQ(task->finalize_resampled(again).find("loss")->value, 0.5);
 }
 
 }  // namespace

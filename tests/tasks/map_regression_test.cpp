@@ -60,9 +60,9 @@ void check_counts(Batch& batch) {
   EXPECT_EQ(*results.find("mse")->value, 2.5);
   EXPECT_EQ(results.per_class.at(0).support, 4);
 
-  exact::State again(task->layout_again());
-  task->prepare_again(collected.kept).count({}, again);
-  const auto once = task->finalize_again(again);
+  exact::State again(task->resample_layout());
+  task->resample_rows(collected.kept).count({}, again);
+  const auto once = task->finalize_resampled(again);
   EXPECT_EQ(*once.find("mae")->value, 1.5);
   EXPECT_EQ(once.per_class.at(0).support, 2);
   EXPECT_EQ(once.not_finite, 1);

@@ -212,10 +212,10 @@ TEST(Multiclass, CountsKeptSamplesAgain) {
   const auto& kept = scored.collected.kept;
   ASSERT_EQ(kept.num_rows, 3);
 
-  exact::State twice(task->layout_again());
+  exact::State twice(task->resample_layout());
   const std::vector<std::uint8_t> weights{0, 2, 1};
-  task->prepare_again(kept).count(weights, twice);
-  const metrics::Results results = task->finalize_again(twice);
+  task->resample_rows(kept).count(weights, twice);
+  const metrics::Results results = task->finalize_resampled(twice);
   EXPECT_EQ(results.count, 3);
   EXPECT_EQ(results.scored, 2);
   EXPECT_TRUE(results.confusion.empty());

@@ -65,10 +65,10 @@ TEST(Predict, RecordsEveryOutputAndCountsEverySample) {
   EXPECT_EQ(results.scored, 0);
   EXPECT_TRUE(results.metrics.empty());
 
-  exact::State again(task->layout_again());
-  task->prepare_again(collected.kept).count({}, again);
-  EXPECT_EQ(task->finalize_again(again).count, 2);
-  EXPECT_EQ(task->finalize_again(again).not_finite, 1);
+  exact::State again(task->resample_layout());
+  task->resample_rows(collected.kept).count({}, again);
+  EXPECT_EQ(task->finalize_resampled(again).count, 2);
+  EXPECT_EQ(task->finalize_resampled(again).not_finite, 1);
 }
 
 TEST(Predict, SavesNothingWhereThatIsAsked) {

@@ -239,7 +239,7 @@ TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   const std::vector<metrics::SampleRow> windows{{3, true}, {4, true}};
   const std::vector<metrics::AnswerRow> rows{{.index = 8, .exact = true, .f1 = 1},
                                              {.index = 9, .has_answer = false, .f1 = 0}};
-  exact::State state(task->layout()), again(task->layout_again());
+  exact::State state(task->layout()), again(task->resample_layout());
   answers.count(windows, state);
   answers.count(rows, state);
   predictions::RecordBatch kept;
@@ -251,8 +251,8 @@ TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   ASSERT_EQ(kept.num_rows, 2);
   EXPECT_EQ(std::ssize(kept.columns.at(0)), 2 * task->kept_columns().at(0).row_bytes());
   const std::vector<std::uint8_t> weights{3, 1};
-  task->prepare_again(kept).count(weights, again);
-  EXPECT_EQ(task->finalize_again(again).find("exact_match")->value, 0.75);
+  task->resample_rows(kept).count(weights, again);
+  EXPECT_EQ(task->finalize_resampled(again).find("exact_match")->value, 0.75);
 }
 
 TEST(QuestionAnswering, KeepsAndSavesWhatIsAskedFor) {

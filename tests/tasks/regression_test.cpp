@@ -113,10 +113,10 @@ TEST(Regression, CountsKeptSamplesAgain) {
   const auto task = make_task(options(2));
   const auto kept = score(*task, batch.view()).collected.kept;
 
-  exact::State again(task->layout_again());
+  exact::State again(task->resample_layout());
   const std::vector<std::uint8_t> weights{3, 1, 1};
-  task->prepare_again(kept).count(weights, again);
-  const metrics::Results results = task->finalize_again(again);
+  task->resample_rows(kept).count(weights, again);
+  const metrics::Results results = task->finalize_resampled(again);
   EXPECT_EQ(results.count, 5);
   EXPECT_EQ(results.finite(), 4);
   EXPECT_EQ(results.find("mse")->value, (3 * 4.0 + 2.0) / 8);

@@ -59,9 +59,9 @@ TEST(Segmentation, CountsAndRecordsPixels) {
   EXPECT_EQ(results.scored, 4);
   EXPECT_DOUBLE_EQ(*results.find("accuracy")->value, 2.0 / 5);
 
-  exact::State again(task->layout_again());
-  task->prepare_again(collected.kept).count({}, again);
-  const auto once = task->finalize_again(again);
+  exact::State again(task->resample_layout());
+  task->resample_rows(collected.kept).count({}, again);
+  const auto once = task->finalize_resampled(again);
   EXPECT_EQ(once.scored, 2);
   EXPECT_DOUBLE_EQ(*once.find("accuracy")->value, 2.0 / 5);
   EXPECT_EQ(once.not_finite, 1);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/evaluate/again.hpp>
+#include <tally/evaluate/resampling.hpp>
 #include <tally/session/local_result.hpp>
 #include <tally/session/session.hpp>
 

@@ -114,9 +114,9 @@ class Task {
   virtual std::vector<predictions::ColumnSpec> kept_columns() const = 0;
   // What scorers keep of each sample: that, or what units are made of.
   virtual std::vector<predictions::ColumnSpec> sample_columns() const { return kept_columns(); }
-  virtual std::shared_ptr<const exact::StateLayout> layout_again() const = 0;
-  virtual metrics::PreparedRows prepare_again(const predictions::RecordBatch& kept) const = 0;
-  virtual metrics::Results finalize_again(const exact::State& state) const = 0;
+  virtual std::shared_ptr<const exact::StateLayout> resample_layout() const = 0;
+  virtual metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const = 0;
+  virtual metrics::Results finalize_resampled(const exact::State& state) const = 0;
 
   // Scores of the classes, one against the rest, from what was kept: scores [rows, classes];
   // targets [rows, classes], 1 for the class, 0 for another, 2 for what is not scored. A task

@@ -1,5 +1,6 @@
-// Counting samples again after the loop, from what was kept of them: subgroups and replicates of a
-// bootstrap. Each count is a State of Task::layout_again(), to be summed over ranks. Knows no rank.
+// Recounts retained samples after the loop: subgroups and replicates of a
+// bootstrap. Each count is a State of Task::resample_layout(), to be summed over ranks. Knows no
+// rank.
 #pragma once
 
 #include <cstdint>

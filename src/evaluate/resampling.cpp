@@ -1,4 +1,4 @@
-#include <tally/evaluate/again.hpp>
+#include <tally/evaluate/resampling.hpp>
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ std::int64_t window_rows(const KeptSamples& kept) {
 }
 
 std::vector<exact::State> fresh_states(const tasks::Task& task, std::int64_t count) {
-  return std::vector<exact::State>(to_size(count), exact::State(task.layout_again()));
+  return std::vector<exact::State>(to_size(count), exact::State(task.resample_layout()));
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::vector<exact::State> count_groups(const KeptSamples& kept, std::int64_t num
   auto states = fresh_states(kept.task, num_groups);
   for_each_window(kept, [&](std::int64_t first, const predictions::RecordBatch& window) {
     const auto of_window = codes.subspan(to_size(first), to_size(window.num_rows));
-    kept.task.prepare_again(window).count_apart(of_window, states);
+    kept.task.resample_rows(window).count_apart(of_window, states);
   });
   return states;
 }
@@ -60,7 +60,7 @@ std::vector<exact::State> count_replicates(const KeptSamples& kept, std::int64_t
   std::vector<std::uint8_t> weights;
   // Windows outside: what is kept may lie on a disk.
   for_each_window(kept, [&](std::int64_t first_row, const predictions::RecordBatch& window) {
-    const metrics::PreparedRows rows = kept.task.prepare_again(window);
+    const metrics::PreparedRows rows = kept.task.resample_rows(window);
     weights.resize(to_size(window.num_rows));
     for (std::int64_t r = 0; r < count; ++r) {
       const metrics::PoissonWeights of_replicate(static_cast<std::uint64_t>(seed),
