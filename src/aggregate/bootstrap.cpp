@@ -37,10 +37,10 @@ void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& sess
   const std::int64_t all = session.config.results.bootstrap_replicas;
   const std::int64_t at_once = std::clamp<std::int64_t>(
       kMostBytes / session.scoring.task->resample_layout()->num_bytes(), 1, all);
-  const evaluate::KeptSamples kept = kept_samples(session, local);
+  const evaluate::RetainedSamples retained = retained_samples(session, local);
   Replicates replicates;
   for (std::int64_t first = 0; first < all; first += at_once) {
-    auto states = evaluate::count_replicates(kept, session.config.results.seed, first,
+    auto states = evaluate::count_replicates(retained, session.config.results.seed, first,
                                              std::min(at_once, all - first));
     reduce_all(comm, session, states);
     if (!comm.is_root()) continue;

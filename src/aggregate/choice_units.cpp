@@ -58,7 +58,7 @@ Records ChoiceQuestions::unpack(std::span<const std::byte> bytes) {
 }
 
 void ChoiceQuestions::score(std::span<const UnitPart<Records>> parts, std::int64_t cut,
-                            predictions::PredictionLog& log, predictions::PredictionLog& kept) {
+                            predictions::PredictionLog& log, predictions::PredictionLog& retained) {
   auto& set = *session_.data.set;
   const std::int64_t first = parts.front().unit;
   const auto ids = data::read_ragged(set, "/units/id", first, std::ssize(parts));
@@ -85,7 +85,7 @@ void ChoiceQuestions::score(std::span<const UnitPart<Records>> parts, std::int64
     task_.keep(row, rows);
     if (!log.columns().empty()) append_choice(question, chosen, records);
   }
-  if (rows.num_rows > 0) kept.append(rows);
+  if (rows.num_rows > 0) retained.append(rows);
   if (records.num_rows > 0) log.append(records);
 }
 

@@ -28,15 +28,15 @@ std::vector<std::string> names_of(const EvaluationSession& session) {
 }
 
 ordered_metrics::ScoreRows rows_of(const EvaluationSession& session, const LocalUnits& local) {
-  const evaluate::KeptSamples kept = kept_samples(session, local);
-  return {.num_rows = kept.log.num_rows(),
+  const evaluate::RetainedSamples retained = retained_samples(session, local);
+  return {.num_rows = retained.log.num_rows(),
           .num_classes = session.scoring.task->num_score_classes(),
-          .first_index = kept.first_index,
-          .read = [kept](std::int64_t first, std::int64_t count, std::span<float> scores,
-                         std::span<std::uint8_t> targets) {
+          .first_index = retained.first_index,
+          .read = [retained](std::int64_t first, std::int64_t count, std::span<float> scores,
+                             std::span<std::uint8_t> targets) {
             predictions::RecordBatch window;
-            evaluate::read_window(kept, first, count, window);
-            kept.task.scores_of(window, scores, targets);
+            evaluate::read_window(retained, first, count, window);
+            retained.task.scores_of(window, scores, targets);
           }};
 }
 

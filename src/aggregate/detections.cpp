@@ -44,21 +44,22 @@ std::vector<tasks::ImageObject> objects_of(const data::Objects& objects, std::in
 }
 
 // The detections of some images that follow one another, as the loop kept them.
-class KeptWindow {
+class RetainedWindow {
  public:
-  KeptWindow(const PredictionLog& log, std::int64_t first, std::int64_t count,
-             std::int64_t first_element)
+  RetainedWindow(const PredictionLog& log, std::int64_t first, std::int64_t count,
+                 std::int64_t first_element)
       : lengths_(to_size(count)) {
-    log.read_lengths(tasks::kKeptBoxes, first, count, std::as_writable_bytes(std::span(lengths_)));
+    log.read_lengths(tasks::kRetainedBoxes, first, count,
+                     std::as_writable_bytes(std::span(lengths_)));
     num_elements_ = std::accumulate(lengths_.begin(), lengths_.end(), std::int64_t{0});
     const auto read = [&](std::int64_t column, auto& values, std::int64_t each) {
       values.resize(to_size(num_elements_ * each));
       log.read_elements(column, first_element, num_elements_,
                         std::as_writable_bytes(std::span(values)));
     };
-    read(tasks::kKeptBoxes, boxes_, 4);
-    read(tasks::kKeptLabels, labels_, 1);
-    read(tasks::kKeptScores, scores_, 1);
+    read(tasks::kRetainedBoxes, boxes_, 4);
+    read(tasks::kRetainedLabels, labels_, 1);
+    read(tasks::kRetainedScores, scores_, 1);
   }
 
   std::int64_t num_elements() const { return num_elements_; }
@@ -107,7 +108,7 @@ class ImageMatcher {
                const std::vector<SavedDetection>* saved, bool first_in_results)
       : session_(session),
         task_(*session.scoring.task->detections()),
-        kept_(samples.kept),
+        retained_(samples.retained),
         units_(units),
         rows_(units.detections.emplace(
             empty_log(session, {{"match", DType::u8, {sizeof(DetectionRow)}}}))),
@@ -133,14 +134,15 @@ class ImageMatcher {
   void take(plan::SampleRange samples) {
     const auto images = data::read_images(*session_.data.set, samples.first, samples.count);
     const auto objects = data::read_objects(*session_.data.set, samples.first, samples.count);
-    std::optional<KeptWindow> kept;
+    std::optional<RetainedWindow> retained;
     if (!saved_) {
-      kept.emplace(kept_, samples.first - units_.first_index, samples.count, kept_elements_);
-      kept_elements_ += kept->num_elements();
+      retained.emplace(retained_, samples.first - units_.first_index, samples.count,
+                       kept_elements_);
+      kept_elements_ += retained->num_elements();
     }
     for (std::int64_t i = 0; i < samples.count; ++i) {
-      const auto found = kept ? kept->next(placement_of(images.placement[to_size(i)]))
-                              : saved_->of_image(samples.first + i);
+      const auto found = retained ? retained->next(placement_of(images.placement[to_size(i)]))
+                                  : saved_->of_image(samples.first + i);
       require_finite(found, samples.first + i);
       const auto matched = tasks::match(samples.first + i, objects_of(objects, i), found);
       task_.count(matched, units_.state);
@@ -189,7 +191,7 @@ class ImageMatcher {
 
   const EvaluationSession& session_;
   const tasks::DetectionTask& task_;
-  const PredictionLog& kept_;
+  const PredictionLog& retained_;
   LocalUnits& units_;
   std::optional<SavedWindow> saved_;  // in place of what the loop kept
   PredictionLog &rows_, &texts_;
@@ -216,8 +218,9 @@ void put_first(std::vector<metrics::MetricValue> values,
 
 LocalUnits match_detections(const comm::Communicator& comm, const EvaluationSession& session,
                             LocalSamples samples, const std::vector<SavedDetection>* saved) {
-  const auto counts = comm.all_gather(
-      saved != nullptr ? std::ssize(*saved) : samples.kept.num_elements(tasks::kKeptScores));
+  const auto counts =
+      comm.all_gather(saved != nullptr ? std::ssize(*saved)
+                                       : samples.retained.num_elements(tasks::kRetainedScores));
   const auto before = std::span(counts).first(to_size(comm.rank()));
   const bool is_first = std::ranges::all_of(before, [](std::int64_t n) { return n == 0; });
   std::optional<LocalUnits> units;

@@ -17,7 +17,7 @@ std::vector<UnitSample<tasks::DocumentSums>> Documents::samples_in(const RecordB
 }
 
 void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
-                      predictions::PredictionLog& log, predictions::PredictionLog& kept) {
+                      predictions::PredictionLog& log, predictions::PredictionLog& retained) {
   auto& set = *session_.data.set;
   const std::int64_t first = parts.front().unit;
   const auto ids = data::read_ragged(set, "/units/id", first, std::ssize(parts));
@@ -38,7 +38,7 @@ void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
     task_.keep(row, rows);
     if (!log.columns().empty()) append_document(document, sums, records);
   }
-  if (rows.num_rows > 0) kept.append(rows);
+  if (rows.num_rows > 0) retained.append(rows);
   if (records.num_rows > 0) log.append(records);
 }
 

@@ -68,8 +68,8 @@ void remove_intervals(RunFigures& figures) {
 
 }  // namespace
 
-void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
-                         LocalUnits& local, RunFigures& figures) {
+void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
+                               LocalUnits& local, RunFigures& figures) {
   digest::Sha256 digest;
   digest.update(local.state.bytes());
   const auto curves = count_all_curves(comm, session, local);

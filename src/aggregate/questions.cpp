@@ -61,7 +61,7 @@ AnswerCandidates Questions::unpack(std::span<const std::byte> bytes) const {
 }
 
 void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::int64_t /*cut*/,
-                      predictions::PredictionLog& log, predictions::PredictionLog& kept) {
+                      predictions::PredictionLog& log, predictions::PredictionLog& retained) {
   const QuestionTexts texts(*session_.data.set, parts.front().unit, std::ssize(parts));
   for (const auto& [unit, candidates] : parts) {
     const tasks::Question question = texts.question(unit);
@@ -71,7 +71,7 @@ void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::in
     // One by one: texts may be long, and the logs know where to put them.
     RecordBatch record, row, lines;
     task_.keep(answer.row, row);
-    if (row.num_rows > 0) kept.append(row);
+    if (row.num_rows > 0) retained.append(row);
     if (log.columns().empty()) continue;
     append_answer(question, answer, task_.policy(), record);
     append_lines(question, answer, candidates, lines);

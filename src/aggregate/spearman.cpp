@@ -19,15 +19,15 @@ bool is_wanted(const EvaluationSession& session) {
 }
 
 ordered_metrics::PairRows rows_of(const EvaluationSession& session, const LocalUnits& local) {
-  const evaluate::KeptSamples kept = kept_samples(session, local);
-  return {.num_rows = kept.log.num_rows(),
+  const evaluate::RetainedSamples retained = retained_samples(session, local);
+  return {.num_rows = retained.log.num_rows(),
           .num_outputs = session.scoring.task->num_pair_outputs(),
-          .first_index = kept.first_index,
-          .read = [kept](std::int64_t first, std::int64_t count, std::span<float> predictions,
-                         std::span<float> targets) {
+          .first_index = retained.first_index,
+          .read = [retained](std::int64_t first, std::int64_t count, std::span<float> predictions,
+                             std::span<float> targets) {
             predictions::RecordBatch window;
-            evaluate::read_window(kept, first, count, window);
-            kept.task.pairs_of(window, predictions, targets);
+            evaluate::read_window(retained, first, count, window);
+            retained.task.pairs_of(window, predictions, targets);
           }};
 }
 

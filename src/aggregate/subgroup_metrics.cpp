@@ -42,7 +42,7 @@ std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
                                           const Subgroups& groups,
                                           const std::vector<std::int32_t>& codes) {
   auto states =
-      evaluate::count_groups(kept_samples(session, local), std::ssize(groups.values), codes);
+      evaluate::count_groups(retained_samples(session, local), std::ssize(groups.values), codes);
   reduce_all(comm, session, states);
   return states;
 }

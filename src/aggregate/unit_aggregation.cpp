@@ -38,7 +38,7 @@ LocalUnits join(const comm::Communicator& comm, const EvaluationSession& session
   std::vector<std::byte> head;
   comm::agree_on(comm, [&] {
     units = units_of(samples, empty_log(session, task.columns()),
-                     empty_log(session, task.kept_columns()));
+                     empty_log(session, task.retained_columns()));
     joined.emplace(session, samples, *units);
     joined->take_samples();
     head = joined->head();

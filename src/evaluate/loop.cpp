@@ -30,7 +30,7 @@ class Pipeline {
         copies_(parts.stream.device()),
         counts_(state, parts.stream),
         log_rows_(parts.log.columns()),
-        kept_rows_(parts.kept.columns()) {
+        retained_rows_(parts.retained.columns()) {
     const device::Device& device = parts.stream.device();
     for (int i = 0; i < parts.in_flight; ++i) {
       ring_.emplace_back(device, parts.slot_bytes,
@@ -139,16 +139,16 @@ class Pipeline {
   void keep_records(const InFlightBatch& slot) {
     if (slot.indices.empty()) {
       parts_.log.append(collected_.records);
-      parts_.kept.append(collected_.kept);
+      parts_.retained.append(collected_.retained);
       return note_not_finite(collected_.not_finite);
     }
     if (!parts_.log.columns().empty()) log_rows_.add(collected_.records, slot.indices);
-    if (!parts_.kept.columns().empty()) kept_rows_.add(collected_.kept, slot.indices);
+    if (!parts_.retained.columns().empty()) retained_rows_.add(collected_.retained, slot.indices);
     not_finite_.insert(not_finite_.end(), collected_.not_finite.begin(),
                        collected_.not_finite.end());
     if (!slot.ends_block) return;
     if (!parts_.log.columns().empty()) parts_.log.append(log_rows_.take());
-    if (!parts_.kept.columns().empty()) parts_.kept.append(kept_rows_.take());
+    if (!parts_.retained.columns().empty()) parts_.retained.append(retained_rows_.take());
     std::ranges::sort(not_finite_);
     note_not_finite(not_finite_);
     not_finite_.clear();
@@ -169,7 +169,7 @@ class Pipeline {
   std::size_t completed_ = 0;
   tasks::CollectedBatch collected_;
   // Of a block that has not come to its end.
-  ReorderBuffer log_rows_, kept_rows_;
+  ReorderBuffer log_rows_, retained_rows_;
   std::vector<std::int64_t> not_finite_;
   LoopFindings findings_;
   Stopwatch watch_;

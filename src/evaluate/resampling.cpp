@@ -12,9 +12,9 @@ namespace {
 constexpr std::int64_t kMostRows = 4096;
 constexpr std::int64_t kMostBytes = std::int64_t{512} << 10;
 
-std::int64_t window_rows(const KeptSamples& kept) {
+std::int64_t window_rows(const RetainedSamples& retained) {
   std::int64_t row_bytes = 0;
-  for (const auto& column : kept.log.columns()) row_bytes += column.row_bytes();
+  for (const auto& column : retained.log.columns()) row_bytes += column.row_bytes();
   return std::clamp<std::int64_t>(kMostBytes / std::max<std::int64_t>(1, row_bytes), 1, kMostRows);
 }
 
@@ -24,48 +24,48 @@ std::vector<exact::State> fresh_states(const tasks::Task& task, std::int64_t cou
 
 }  // namespace
 
-void read_window(const KeptSamples& kept, std::int64_t first, std::int64_t count,
+void read_window(const RetainedSamples& retained, std::int64_t first, std::int64_t count,
                  predictions::RecordBatch& window) {
-  const auto& columns = kept.log.columns();
+  const auto& columns = retained.log.columns();
   window.num_rows = count;
   window.columns.resize(columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
     window.columns[c].resize(to_size(count * columns[c].row_bytes()));
-    kept.log.read(static_cast<std::int64_t>(c), first, count, window.columns[c]);
+    retained.log.read(static_cast<std::int64_t>(c), first, count, window.columns[c]);
   }
 }
 
-void for_each_window(const KeptSamples& kept, const VisitWindow& visit) {
+void for_each_window(const RetainedSamples& retained, const VisitWindow& visit) {
   predictions::RecordBatch window;
-  const std::int64_t rows = window_rows(kept);
-  for (std::int64_t first = 0; first < kept.log.num_rows(); first += rows) {
-    read_window(kept, first, std::min(rows, kept.log.num_rows() - first), window);
+  const std::int64_t rows = window_rows(retained);
+  for (std::int64_t first = 0; first < retained.log.num_rows(); first += rows) {
+    read_window(retained, first, std::min(rows, retained.log.num_rows() - first), window);
     visit(first, window);
   }
 }
 
-std::vector<exact::State> count_groups(const KeptSamples& kept, std::int64_t num_groups,
+std::vector<exact::State> count_groups(const RetainedSamples& retained, std::int64_t num_groups,
                                        std::span<const std::int32_t> codes) {
-  auto states = fresh_states(kept.task, num_groups);
-  for_each_window(kept, [&](std::int64_t first, const predictions::RecordBatch& window) {
+  auto states = fresh_states(retained.task, num_groups);
+  for_each_window(retained, [&](std::int64_t first, const predictions::RecordBatch& window) {
     const auto of_window = codes.subspan(to_size(first), to_size(window.num_rows));
-    kept.task.resample_rows(window).count_apart(of_window, states);
+    retained.task.resample_rows(window).count_apart(of_window, states);
   });
   return states;
 }
 
-std::vector<exact::State> count_replicates(const KeptSamples& kept, std::int64_t seed,
+std::vector<exact::State> count_replicates(const RetainedSamples& retained, std::int64_t seed,
                                            std::int64_t first, std::int64_t count) {
-  auto states = fresh_states(kept.task, count);
+  auto states = fresh_states(retained.task, count);
   std::vector<std::uint8_t> weights;
   // Windows outside: what is kept may lie on a disk.
-  for_each_window(kept, [&](std::int64_t first_row, const predictions::RecordBatch& window) {
-    const metrics::PreparedRows rows = kept.task.resample_rows(window);
+  for_each_window(retained, [&](std::int64_t first_row, const predictions::RecordBatch& window) {
+    const metrics::PreparedRows rows = retained.task.resample_rows(window);
     weights.resize(to_size(window.num_rows));
     for (std::int64_t r = 0; r < count; ++r) {
       const metrics::PoissonWeights of_replicate(static_cast<std::uint64_t>(seed),
                                                  static_cast<std::uint64_t>(first + r));
-      of_replicate.fill(static_cast<std::uint64_t>(kept.first_index + first_row), weights);
+      of_replicate.fill(static_cast<std::uint64_t>(retained.first_index + first_row), weights);
       rows.count(weights, states[to_size(r)]);
     }
   });

@@ -67,7 +67,7 @@ MapRow MapSums::count(std::uint64_t index, std::span<const float> predictions,
     std::ranges::fill(sums, 0);
     sums[0] = std::ranges::count_if(targets, is_scored);
   }
-  MapRow row = kept_map_row(sums, finite);
+  MapRow row = retained_map_row(sums, finite);
   row.index = index;
   row.predictions = predictions;
   const bool has_loss = finite && row.num_pixels > 0;
@@ -76,7 +76,7 @@ MapRow MapSums::count(std::uint64_t index, std::span<const float> predictions,
   return row;
 }
 
-MapRow kept_map_row(std::span<const std::int64_t> sums, bool finite) {
+MapRow retained_map_row(std::span<const std::int64_t> sums, bool finite) {
   return {.ignored = sums[0] == 0,
           .finite = finite,
           .num_pixels = sums[0],

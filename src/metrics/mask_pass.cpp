@@ -158,7 +158,7 @@ MaskRow MaskCounts::count(std::uint64_t index, const TensorView& labels,
     counts_[2 * classes + label] += labels_[i] == predictions_[i] ? 1 : 0;
   }
   const bool finite = std::ranges::none_of(predictions_, [](std::int32_t p) { return p < 0; });
-  MaskRow row = kept_mask_row(counts_, num_classes_, finite);
+  MaskRow row = retained_mask_row(counts_, num_classes_, finite);
   row.index = index;
   row.labels = labels_.data();
   row.predictions = predictions_.data();
@@ -166,7 +166,8 @@ MaskRow MaskCounts::count(std::uint64_t index, const TensorView& labels,
   return row;
 }
 
-MaskRow kept_mask_row(std::span<const std::int64_t> kept, std::int64_t num_classes, bool finite) {
+MaskRow retained_mask_row(std::span<const std::int64_t> kept, std::int64_t num_classes,
+                          bool finite) {
   const auto support = kept.first(to_size(num_classes));
   return {.ignored = std::accumulate(support.begin(), support.end(), std::int64_t{0}) == 0,
           .finite = finite,

@@ -207,7 +207,7 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   if (task.has_units() || task.detections() != nullptr) phases.done("match");
   auto figures = merge_results(comm, session, local);
   phases.done("reduce");
-  add_figures_of_kept(comm, session, local, figures);
+  compute_post_loop_metrics(comm, session, local, figures);
   phases.done("count_again");
   if (on_root != nullptr) on_root->events->phase("gather");
   auto predictions = gather_predictions(comm, session, local,

@@ -117,10 +117,10 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
                                    session.config.execution.check_reduction ? ", checked" : "",
                                    human_bytes(session.scoring.task->layout()->num_bytes())));
   text += line("predictions", predictions_text(session));
-  if (const auto kept = session.scoring.task->sample_columns(); !kept.empty()) {
-    const std::int64_t bytes = row_bytes_of(kept) * grid.samples_of(session.plan.slice).count;
+  if (const auto retained = session.scoring.task->sample_columns(); !retained.empty()) {
+    const std::int64_t bytes = row_bytes_of(retained) * grid.samples_of(session.plan.slice).count;
     text += line("kept", format("{}{} per rank until the end, beyond 64 MiB on disk",
-                                human_bytes(bytes), ragged_text(kept)));
+                                human_bytes(bytes), ragged_text(retained)));
   }
   text += line("output", output_text(session));
   if (!session.config.results.trace.empty()) text += line("trace", session.config.results.trace);

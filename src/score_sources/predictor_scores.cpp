@@ -55,7 +55,7 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                         *session.model.predictor,
                         *session.scoring.task,
                         result.log,
-                        result.kept,
+                        result.retained,
                         observer};
   parts.info = &session.data.set->info();
   if (session.config.scoring.on_nan == "fail") parts.most_not_finite = kMostNotFinite;

@@ -47,19 +47,19 @@ class TextScorer {
 
   void score(plan::SampleRange units) {
     const QuestionTexts texts(*session_.data.set, units.first, units.count);
-    predictions::RecordBatch records, kept;
+    predictions::RecordBatch records, retained;
     for (std::int64_t unit = units.first; unit < units.end(); ++unit) {
       const tasks::Question question = texts.question(unit);
       const tasks::Answer answer = answer_to(question);
       const metrics::SampleRow sample{answer.row.index};
       task_.count({&sample, 1}, result_.state);
       task_.count({&answer.row, 1}, result_.state);
-      task_.keep(answer.row, kept);
+      task_.keep(answer.row, retained);
       if (!result_.log.columns().empty()) {
         append_answer(question, answer, task_.policy(), records);
       }
     }
-    if (kept.num_rows > 0) result_.kept.append(kept);
+    if (retained.num_rows > 0) result_.retained.append(retained);
     if (records.num_rows > 0) result_.log.append(records);
   }
 
@@ -138,7 +138,7 @@ class TextScores final : public ScoreSource {
 
   LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
     const auto& task = *session.scoring.task;
-    LocalSamples result = empty_samples(session, task.columns(), task.kept_columns());
+    LocalSamples result = empty_samples(session, task.columns(), task.retained_columns());
     ids_ = {};
     TextScorer scorer(session, texts_, result, ids_);
     const auto& slice = session.plan.slice;

@@ -179,8 +179,8 @@ void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange u
 template <class Maker>
 LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
                        evaluate::Observer& observer) {
-  LocalSamples result =
-      empty_samples(session, session.scoring.task->columns(), session.scoring.task->kept_columns());
+  LocalSamples result = empty_samples(session, session.scoring.task->columns(),
+                                      session.scoring.task->retained_columns());
   Maker maker(session, result.state);
   for (std::int64_t batch = session.plan.slice.first; batch < session.plan.slice.end(); ++batch) {
     const plan::SampleRange units = session.plan.grid->samples_of(batch);
@@ -191,7 +191,7 @@ LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
       maker.task().count({&sample, 1}, result.state);
       if (!sample.finite) result.loop.findings.not_finite.add(unit);
     }
-    maker.score(parts, cut, result.log, result.kept);
+    maker.score(parts, cut, result.log, result.retained);
     result.loop.findings.samples += units.count;
     observer.batch_done(result.loop.findings.samples, result.state);
   }

@@ -19,17 +19,17 @@ LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
                     predictions::PredictionLog retained) {
   return LocalUnits({.state = std::move(samples.state),
                      .log = std::move(records),
-                     .kept = std::move(retained),
+                     .retained = std::move(retained),
                      .first_index = samples.first_index,
                      .loop = std::move(samples.loop)});
 }
 
 LocalSamples empty_samples(const EvaluationSession& session,
                            std::vector<predictions::ColumnSpec> log,
-                           std::vector<predictions::ColumnSpec> kept) {
+                           std::vector<predictions::ColumnSpec> retained) {
   return {.state = exact::State(session.scoring.task->layout()),
           .log = empty_log(session, std::move(log)),
-          .kept = empty_log(session, std::move(kept)),
+          .retained = empty_log(session, std::move(retained)),
           .first_index = session.plan.grid->samples_of(session.plan.slice).first,
           .loop = {}};
 }

@@ -91,7 +91,8 @@ void check_intervals(const tasks::Task& task, const std::string& intervals) {
 }
 
 bool keeps_records(const tasks::Task& task) {
-  return !task.columns().empty() || !task.sample_columns().empty() || !task.kept_columns().empty();
+  return !task.columns().empty() || !task.sample_columns().empty() ||
+         !task.retained_columns().empty();
 }
 
 }  // namespace

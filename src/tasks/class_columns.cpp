@@ -130,7 +130,7 @@ std::vector<ClassColumn> class_columns(const std::vector<SaveColumns>& groups,
                            [&](SaveColumns group) { return columns_of(group, num_classes); });
 }
 
-std::vector<ClassColumn> kept_class_columns(std::int64_t num_classes, bool with_scores) {
+std::vector<ClassColumn> retained_class_columns(std::int64_t num_classes, bool with_scores) {
   std::vector<ClassColumn> columns{
       {{"row", DType::u8, {std::int64_t{sizeof(ClassRow)}}}, fill_row}};
   if (with_scores) columns.push_back({{"scores", DType::f32, {num_classes}}, fill_probabilities});

@@ -28,6 +28,6 @@ std::vector<ClassColumn> class_columns(const std::vector<SaveColumns>& groups,
 
 // What it takes to count samples again: the rows themselves as bytes; where it takes their order,
 // the probability of each class too.
-std::vector<ClassColumn> kept_class_columns(std::int64_t num_classes, bool with_scores);
+std::vector<ClassColumn> retained_class_columns(std::int64_t num_classes, bool with_scores);
 
 }  // namespace tally::tasks

@@ -30,7 +30,7 @@ struct Rules {
   metrics::MetricSet metrics;
   metrics::MetricSet again;
   std::vector<predictions::ColumnSpec> columns;
-  std::vector<predictions::ColumnSpec> kept;  // none: images are not counted again
+  std::vector<predictions::ColumnSpec> retained;  // none: images are not counted again
 };
 
 bool is_integer(const TensorView& tensor) {
@@ -119,13 +119,13 @@ class DetectionScorer : public BatchScorer {
 
   void collect(CollectedBatch& collected) override {
     collected.not_finite.clear();
-    auto& kept = collected.kept;
-    kept.num_rows = num_samples_;
-    kept.columns.assign(3, {});
-    kept.lengths.assign(3, {});
+    auto& retained = collected.retained;
+    retained.num_rows = num_samples_;
+    retained.columns.assign(3, {});
+    retained.lengths.assign(3, {});
     const Outputs outputs = outputs_in(outputs_.views(), rules_.options.output_names);
     for (std::int64_t row = 0; row < num_samples_; ++row) {
-      const bool finite = take(outputs, row, kept);
+      const bool finite = take(outputs, row, retained);
       const metrics::SampleRow image{static_cast<std::uint64_t>(first_index_ + row), finite};
       if (!finite) collected.not_finite.push_back(first_index_ + row);
       rules_.metrics.update(std::span(&image, 1), counts_->on_host());
@@ -154,7 +154,7 @@ class DetectionScorer : public BatchScorer {
   }
 
   // Of an image with NaN or Inf nothing is kept: its objects are not found. false then.
-  bool take(const Outputs& outputs, std::int64_t row, predictions::RecordBatch& kept) {
+  bool take(const Outputs& outputs, std::int64_t row, predictions::RecordBatch& retained) {
     found_.clear();
     const auto* boxes = outputs.boxes.as<const float>() + row * outputs.most() * 4;
     const auto* scores = outputs.scores.as<const float>() + row * outputs.most();
@@ -167,11 +167,13 @@ class DetectionScorer : public BatchScorer {
       found_.push_back(i);
     }
     if (!finite) found_.clear();
-    for (auto& lengths : kept.lengths) lengths.push_back(std::ssize(found_));
+    for (auto& lengths : retained.lengths) lengths.push_back(std::ssize(found_));
     for (const std::int64_t i : found_) {
-      for (const float x : std::span(boxes + 4 * i, 4)) append_value(kept.columns[kKeptBoxes], x);
-      append_value(kept.columns[kKeptLabels], static_cast<std::int32_t>(label_of(outputs, row, i)));
-      append_value(kept.columns[kKeptScores], scores[i]);
+      for (const float x : std::span(boxes + 4 * i, 4))
+        append_value(retained.columns[kRetainedBoxes], x);
+      append_value(retained.columns[kRetainedLabels],
+                   static_cast<std::int32_t>(label_of(outputs, row, i)));
+      append_value(retained.columns[kRetainedScores], scores[i]);
     }
     return finite;
   }
@@ -213,7 +215,7 @@ class DetectionOfObjects : public CountingTask<Rules>, public DetectionTask {
     return std::make_unique<DetectionScorer>(rules_, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& /*kept*/) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& /*retained*/) const override {
     throw Error(ErrorKind::internal, "images were to be counted again, of which nothing is kept");
   }
 

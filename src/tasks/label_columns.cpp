@@ -146,16 +146,17 @@ std::vector<LabelColumn> multilabel_columns(const std::vector<SaveColumns>& grou
                            [&](SaveColumns group) { return multilabel_group(group, num_labels); });
 }
 
-std::vector<LabelColumn> kept_label_columns(std::int64_t num_labels) {
+std::vector<LabelColumn> retained_label_columns(std::int64_t num_labels) {
   return {{{"row", DType::u8, {std::int64_t{sizeof(LabelRow)}}}, fill_rows},
           {{"scores", DType::f32, {num_labels}}, fill_probabilities},
           {{"targets", DType::u8, {num_labels}}, fill_targets}};
 }
 
-metrics::LabelRows kept_label_rows(const predictions::RecordBatch& kept) {
-  const auto& scores = kept.columns.at(1);
-  const auto& targets = kept.columns.at(2);
-  return {{reinterpret_cast<const LabelRow*>(kept.columns.at(0).data()), to_size(kept.num_rows)},
+metrics::LabelRows retained_label_rows(const predictions::RecordBatch& retained) {
+  const auto& scores = retained.columns.at(1);
+  const auto& targets = retained.columns.at(2);
+  return {{reinterpret_cast<const LabelRow*>(retained.columns.at(0).data()),
+           to_size(retained.num_rows)},
           {reinterpret_cast<const float*>(scores.data()), scores.size() / sizeof(float)},
           {reinterpret_cast<const std::uint8_t*>(targets.data()), targets.size()}};
 }

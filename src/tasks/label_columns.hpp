@@ -29,8 +29,8 @@ std::vector<LabelColumn> multilabel_columns(const std::vector<SaveColumns>& grou
 
 // What it takes to count samples again: the rows themselves as bytes, the probability of each label
 // and its target; in this order.
-std::vector<LabelColumn> kept_label_columns(std::int64_t num_labels);
-// The samples in columns of kept_label_columns().
-metrics::LabelRows kept_label_rows(const predictions::RecordBatch& kept);
+std::vector<LabelColumn> retained_label_columns(std::int64_t num_labels);
+// The samples in columns of retained_label_columns().
+metrics::LabelRows retained_label_rows(const predictions::RecordBatch& retained);
 
 }  // namespace tally::tasks

@@ -44,7 +44,7 @@ struct Rules {
         again(without_matrix(metrics.options())),
         columns(is_binary ? binary_columns(given.save)
                           : multilabel_columns(given.save, num_labels)) {
-    if (given.keep_rows || metrics.needs_order()) kept = kept_label_columns(num_labels);
+    if (given.keep_rows || metrics.needs_order()) retained = retained_label_columns(num_labels);
   }
 
   void check_shape(std::span<const std::int64_t> shape) const {
@@ -73,7 +73,7 @@ struct Rules {
   metrics::MetricSet metrics;
   metrics::MetricSet again;  // for counting kept rows
   std::vector<LabelColumn> columns;
-  std::vector<LabelColumn> kept;
+  std::vector<LabelColumn> retained;
 };
 
 class LabelScorer : public BatchScorer {
@@ -102,7 +102,7 @@ class LabelScorer : public BatchScorer {
     const LabelSource source{scores_.view(), facts.view(), options.ignore_index.value_or(0),
                              static_cast<float>(options.threshold)};
     record(source, std::ssize(facts.rows), rules_.columns, collected.records);
-    record(source, std::ssize(facts.rows), rules_.kept, collected.kept);
+    record(source, std::ssize(facts.rows), rules_.retained, collected.retained);
   }
 
  private:
@@ -126,15 +126,15 @@ class Labelwise : public CountingTask<Rules> {
     return std::make_unique<LabelScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
-    return {rules_.again, kept_label_rows(kept)};
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+    return {rules_.again, retained_label_rows(retained)};
   }
 
   std::int64_t num_score_classes() const override { return rules_.num_labels; }
 
-  void scores_of(const predictions::RecordBatch& kept, std::span<float> scores,
+  void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
                  std::span<std::uint8_t> targets) const override {
-    const metrics::LabelRows rows = kept_label_rows(kept);
+    const metrics::LabelRows rows = retained_label_rows(retained);
     std::ranges::copy(rows.probabilities, scores.begin());
     std::ranges::copy(rows.targets, targets.begin());
     const auto labels = to_size(rules_.num_labels);

@@ -58,8 +58,8 @@ struct Rules {
     }
     if (!given.keep_rows) return;
     const std::int64_t num_sums = metrics::MapSums(metrics).num_sums();
-    kept = {{{"finite", DType::u8, {}}, fill_finite},
-            {{"sums", DType::i64, {num_sums}}, fill_sums}};
+    retained = {{{"finite", DType::u8, {}}, fill_finite},
+                {{"sums", DType::i64, {num_sums}}, fill_sums}};
   }
 
   TaskOptions options;
@@ -67,7 +67,7 @@ struct Rules {
   metrics::MetricSet metrics;
   metrics::MetricSet again;  // for counting kept rows
   std::vector<MapColumn> columns;
-  std::vector<MapColumn> kept;
+  std::vector<MapColumn> retained;
 };
 
 void check_options(const TaskOptions& options) {
@@ -142,12 +142,12 @@ class MapRegression : public CountingTask<Rules> {
     return std::make_unique<SampleScorer<Rules, MapCounter>>(rules_, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
-    const auto* sums = reinterpret_cast<const std::int64_t*>(kept.columns.at(1).data());
-    const std::size_t each = to_size(rules_.kept.at(1).spec.row_shape.at(0));
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+    const auto* sums = reinterpret_cast<const std::int64_t*>(retained.columns.at(1).data());
+    const std::size_t each = to_size(rules_.retained.at(1).spec.row_shape.at(0));
     std::vector<MapRow> rows;
-    for (const std::byte finite : kept.columns.at(0)) {
-      rows.push_back(metrics::kept_map_row({sums, each}, finite != std::byte{0}));
+    for (const std::byte finite : retained.columns.at(0)) {
+      rows.push_back(metrics::retained_map_row({sums, each}, finite != std::byte{0}));
       sums += each;
     }
     return {rules_.again, rows};

@@ -39,7 +39,7 @@ struct Rules {
         again(without_matrix(metrics.options())),
         columns(class_columns(given.save, given.metrics.num_classes)) {
     if (given.keep_rows || metrics.needs_order()) {
-      kept = kept_class_columns(given.metrics.num_classes, metrics.needs_order());
+      retained = retained_class_columns(given.metrics.num_classes, metrics.needs_order());
     }
   }
 
@@ -55,7 +55,7 @@ struct Rules {
   metrics::MetricSet metrics;
   metrics::MetricSet again;  // for counting kept rows
   std::vector<ClassColumn> columns;
-  std::vector<ClassColumn> kept;
+  std::vector<ClassColumn> retained;
 };
 
 class MulticlassScorer : public BatchScorer {
@@ -82,7 +82,7 @@ class MulticlassScorer : public BatchScorer {
     collected.not_finite = not_finite_of(facts.rows);
     const ClassSource source{scores_.view(), rules_.options.outputs, facts.rows};
     record(source, std::ssize(facts.rows), rules_.columns, collected.records);
-    record(source, std::ssize(facts.rows), rules_.kept, collected.kept);
+    record(source, std::ssize(facts.rows), rules_.retained, collected.retained);
   }
 
  private:
@@ -108,17 +108,17 @@ class Multiclass : public CountingTask<Rules> {
     return std::make_unique<MulticlassScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
-    return {rules_.again, rows_of(kept)};
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+    return {rules_.again, rows_of(retained)};
   }
 
   std::int64_t num_score_classes() const override { return rules_.options.metrics.num_classes; }
 
-  void scores_of(const predictions::RecordBatch& kept, std::span<float> scores,
+  void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
                  std::span<std::uint8_t> targets) const override {
-    const auto& bytes = kept.columns.at(1);
+    const auto& bytes = retained.columns.at(1);
     std::memcpy(scores.data(), bytes.data(), bytes.size());
-    const auto rows = rows_of(kept);
+    const auto rows = rows_of(retained);
     const auto classes = to_size(num_score_classes());
     std::ranges::fill(targets, std::uint8_t{0});
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -132,9 +132,9 @@ class Multiclass : public CountingTask<Rules> {
   }
 
  private:
-  static std::span<const metrics::ClassRow> rows_of(const predictions::RecordBatch& kept) {
-    return {reinterpret_cast<const metrics::ClassRow*>(kept.columns.at(0).data()),
-            to_size(kept.num_rows)};
+  static std::span<const metrics::ClassRow> rows_of(const predictions::RecordBatch& retained) {
+    return {reinterpret_cast<const metrics::ClassRow*>(retained.columns.at(0).data()),
+            to_size(retained.num_rows)};
   }
 };
 

@@ -60,7 +60,7 @@ inline void check_image_size(std::string_view what, const Shape& found, const Te
 }
 
 // A model's one output against the label. Rules has `options`, `label_position`, `metrics`,
-// `columns` and `kept`; Counter, made of them:
+// `columns` and `retained`; Counter, made of them:
 //   check(output, labels)             Error(model) where the two of a batch do not fit
 //   reduced(output, stream)           what is to be brought to the host of a batch's output
 //   count(index, output, label)       of one sample: its row, which may point into the counter
@@ -86,7 +86,7 @@ class SampleScorer : public BatchScorer {
   void collect(CollectedBatch& collected) override {
     collected.not_finite.clear();
     clear(rules_.columns, collected.records);
-    clear(rules_.kept, collected.kept);
+    clear(rules_.retained, collected.retained);
     for (std::int64_t row = 0; row < num_samples_; ++row) {
       const auto found =
           counter_.count(static_cast<std::uint64_t>(first_index_ + row),
@@ -94,7 +94,7 @@ class SampleScorer : public BatchScorer {
       rules_.metrics.update(std::span(&found, 1), counts_->on_host());
       if (!found.finite) collected.not_finite.push_back(first_index_ + row);
       append(found, rules_.columns, collected.records);
-      append(found, rules_.kept, collected.kept);
+      append(found, rules_.retained, collected.retained);
     }
   }
 

@@ -23,7 +23,7 @@ struct Rules {
   explicit Rules(const TaskOptions& given)
       : options(given), metrics(given.metrics), again(given.metrics) {
     if (!given.save.empty()) columns = {{std::string(kIndex), DType::i64, {}}};
-    if (given.keep_rows) kept = {{"finite", DType::u8, {}}};
+    if (given.keep_rows) retained = {{"finite", DType::u8, {}}};
   }
 
   TaskOptions options;
@@ -31,7 +31,7 @@ struct Rules {
   metrics::MetricSet again;
   std::vector<ColumnSpec> outputs;  // in the order of the model; empty until they are settled
   std::vector<ColumnSpec> columns;  // these, if saved, and the index, by name
-  std::vector<ColumnSpec> kept;
+  std::vector<ColumnSpec> retained;
 };
 
 // As the card names it, or "output", "output_1", …
@@ -122,7 +122,7 @@ class OutputScorer : public BatchScorer {
     }
     rules_.metrics.update(rows_, counts_->on_host());
     record(collected.records);
-    keep(collected.kept);
+    keep(collected.retained);
   }
 
  private:
@@ -148,12 +148,12 @@ class OutputScorer : public BatchScorer {
                            [](const auto& row) { return static_cast<std::int64_t>(row.index); });
   }
 
-  void keep(predictions::RecordBatch& kept) const {
-    kept.num_rows = num_samples_;
-    kept.columns.resize(rules_.kept.size());
-    if (kept.columns.empty()) return;
-    kept.columns[0].resize(rows_.size());
-    std::ranges::transform(rows_, kept.columns[0].begin(),
+  void keep(predictions::RecordBatch& retained) const {
+    retained.num_rows = num_samples_;
+    retained.columns.resize(rules_.retained.size());
+    if (retained.columns.empty()) return;
+    retained.columns[0].resize(rows_.size());
+    std::ranges::transform(rows_, retained.columns[0].begin(),
                            [](const auto& row) { return std::byte{row.finite}; });
   }
 
@@ -194,9 +194,10 @@ class Predict : public CountingTask<Rules> {
     return std::make_unique<OutputScorer>(rules_, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
     std::vector<metrics::SampleRow> rows;
-    for (const std::byte finite : kept.columns.at(0)) rows.push_back({0, finite != std::byte{0}});
+    for (const std::byte finite : retained.columns.at(0))
+      rows.push_back({0, finite != std::byte{0}});
     return {rules_.again, rows};
   }
 };

@@ -24,7 +24,7 @@ struct Rules {
   explicit Rules(const TaskOptions& given)
       : options(given), metrics(given.metrics), again(given.metrics) {
     if (!given.save.empty()) columns = answer_columns(given.answer_policy);
-    if (given.keep_rows) kept = {{"answer", DType::u8, {sizeof(metrics::AnswerRow)}}};
+    if (given.keep_rows) retained = {{"answer", DType::u8, {sizeof(metrics::AnswerRow)}}};
     for (const std::string_view name : kTargets) {
       const auto found = std::ranges::find(given.targets, name);
       if (found == given.targets.end()) {
@@ -38,7 +38,7 @@ struct Rules {
   metrics::MetricSet metrics;
   metrics::MetricSet again;
   std::vector<predictions::ColumnSpec> columns;
-  std::vector<predictions::ColumnSpec> kept;
+  std::vector<predictions::ColumnSpec> retained;
   std::vector<std::size_t> targets;  // of kTargets: places in the data set's
 };
 
@@ -92,7 +92,7 @@ class WindowScorer : public BatchScorer {
 
   void collect(CollectedBatch& collected) override {
     collected.not_finite.clear();
-    auto& rows = collected.kept;
+    auto& rows = collected.retained;
     rows.num_rows = std::ssize(indices_);
     rows.columns.resize(1);
     rows.columns[0].clear();

@@ -87,7 +87,7 @@ std::vector<ValueColumn> saved_columns(const TaskOptions& options) {
           {{"prediction", DType::f32, shape}, fill_predictions}};
 }
 
-std::vector<ValueColumn> kept_columns_of(const TaskOptions& options, bool needs_order) {
+std::vector<ValueColumn> retained_columns_of(const TaskOptions& options, bool needs_order) {
   if (!options.keep_rows && !needs_order) return {};
   const Shape shape{options.metrics.num_classes};
   return {{{"index", DType::i64, {}}, fill_index},
@@ -95,14 +95,15 @@ std::vector<ValueColumn> kept_columns_of(const TaskOptions& options, bool needs_
           {{"target", DType::f32, shape}, fill_targets}};
 }
 
-// The rows that columns of kept_columns_of() hold; they point into them.
-std::vector<RegressionRow> kept_rows(const predictions::RecordBatch& kept, std::int64_t outputs) {
-  const auto* const indices = reinterpret_cast<const std::int64_t*>(kept.columns.at(0).data());
-  const auto* predictions = reinterpret_cast<const float*>(kept.columns.at(1).data());
-  const auto* targets = reinterpret_cast<const float*>(kept.columns.at(2).data());
+// The rows that columns of retained_columns_of() hold; they point into them.
+std::vector<RegressionRow> kept_rows(const predictions::RecordBatch& retained,
+                                     std::int64_t outputs) {
+  const auto* const indices = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
+  const auto* predictions = reinterpret_cast<const float*>(retained.columns.at(1).data());
+  const auto* targets = reinterpret_cast<const float*>(retained.columns.at(2).data());
   std::vector<RegressionRow> rows;
-  rows.reserve(to_size(kept.num_rows));
-  for (std::int64_t i = 0; i < kept.num_rows; ++i) {
+  rows.reserve(to_size(retained.num_rows));
+  for (std::int64_t i = 0; i < retained.num_rows; ++i) {
     rows.push_back(metrics::regression_row(static_cast<std::uint64_t>(indices[i]),
                                            {predictions, to_size(outputs)},
                                            {targets, to_size(outputs)}));
@@ -122,7 +123,7 @@ struct Rules {
         metrics(given.metrics),
         again(metrics.options()),
         columns(saved_columns(given)),
-        kept(kept_columns_of(given, metrics.needs_order())) {}
+        retained(retained_columns_of(given, metrics.needs_order())) {}
 
   std::int64_t num_outputs() const { return options.metrics.num_classes; }
 
@@ -131,7 +132,7 @@ struct Rules {
   metrics::MetricSet metrics;
   metrics::MetricSet again;  // for counting kept rows
   std::vector<ValueColumn> columns;
-  std::vector<ValueColumn> kept;
+  std::vector<ValueColumn> retained;
 };
 
 class RegressionScorer : public BatchScorer {
@@ -151,7 +152,7 @@ class RegressionScorer : public BatchScorer {
     const Rows rows = batch_.rows();
     collected.not_finite = not_finite_of(rows);
     record(rows, std::ssize(rows), rules_.columns, collected.records);
-    record(rows, std::ssize(rows), rules_.kept, collected.kept);
+    record(rows, std::ssize(rows), rules_.retained, collected.retained);
   }
 
  private:
@@ -175,15 +176,15 @@ class Regression : public CountingTask<Rules> {
     return std::make_unique<RegressionScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
-    return {rules_.again, kept_rows(kept, rules_.num_outputs())};
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+    return {rules_.again, kept_rows(retained, rules_.num_outputs())};
   }
 
   std::int64_t num_pair_outputs() const override { return rules_.num_outputs(); }
 
-  void pairs_of(const predictions::RecordBatch& kept, std::span<float> predictions,
+  void pairs_of(const predictions::RecordBatch& retained, std::span<float> predictions,
                 std::span<float> targets) const override {
-    const auto rows = kept_rows(kept, rules_.num_outputs());
+    const auto rows = kept_rows(retained, rules_.num_outputs());
     fill_predictions(rows, std::as_writable_bytes(predictions));
     auto place = targets.begin();
     for (const RegressionRow& row : rows) {

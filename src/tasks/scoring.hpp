@@ -68,7 +68,7 @@ class HostScores {
 };
 
 // A task that counts with MetricSets. `Rules` has them as `metrics` and, for counting kept rows,
-// `again`, and the columns as `columns` and `kept`.
+// `again`, and the columns as `columns` and `retained`.
 template <class Rules>
 class CountingTask : public Task {
  public:
@@ -85,8 +85,8 @@ class CountingTask : public Task {
     return rules_.metrics.options().names;
   }
 
-  std::vector<predictions::ColumnSpec> kept_columns() const override {
-    return specs_of(rules_.kept);
+  std::vector<predictions::ColumnSpec> retained_columns() const override {
+    return specs_of(rules_.retained);
   }
   std::shared_ptr<const exact::StateLayout> resample_layout() const override {
     return rules_.again.layout();
@@ -99,8 +99,8 @@ class CountingTask : public Task {
   Rules rules_;
 };
 
-// The same of a task whose units are made of samples: `kept`, if anything, is one column that holds
-// the units' rows. Interface: UnitCounting<Row>, or what is made of it.
+// The same of a task whose units are made of samples: `retained`, if anything, is one column that
+// holds the units' rows. Interface: UnitCounting<Row>, or what is made of it.
 template <class Rules, class Row, class Interface = UnitCounting<Row>>
 class UnitCountingTask : public CountingTask<Rules>, public Interface {
  public:
@@ -115,17 +115,17 @@ class UnitCountingTask : public CountingTask<Rules>, public Interface {
     this->rules_.metrics.update(units, state);
   }
 
-  void keep(const Row& unit, predictions::RecordBatch& kept) const override {
-    if (this->rules_.kept.empty()) return;
-    kept.columns.resize(1);
+  void keep(const Row& unit, predictions::RecordBatch& retained) const override {
+    if (this->rules_.retained.empty()) return;
+    retained.columns.resize(1);
     const auto bytes = std::as_bytes(std::span(&unit, 1));
-    kept.columns[0].insert(kept.columns[0].end(), bytes.begin(), bytes.end());
-    ++kept.num_rows;
+    retained.columns[0].insert(retained.columns[0].end(), bytes.begin(), bytes.end());
+    ++retained.num_rows;
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
-    const auto* const rows = reinterpret_cast<const Row*>(kept.columns.at(0).data());
-    return {this->rules_.again, std::span(rows, to_size(kept.num_rows))};
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+    const auto* const rows = reinterpret_cast<const Row*>(retained.columns.at(0).data());
+    return {this->rules_.again, std::span(rows, to_size(retained.num_rows))};
   }
 };
 

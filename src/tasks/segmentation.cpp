@@ -66,8 +66,8 @@ struct Rules {
     // Its shape is settled by the model's outputs.
     if (saves_masks) columns.push_back({{"prediction", mask_type(), {}}, fill_mask});
     if (!given.keep_rows) return;
-    kept = {{{"counts", DType::i64, {3, num_classes()}}, fill_counts},
-            {{"finite", DType::u8, {}}, fill_finite}};
+    retained = {{{"counts", DType::i64, {3, num_classes()}}, fill_counts},
+                {{"finite", DType::u8, {}}, fill_finite}};
   }
 
   std::int64_t num_classes() const { return options.metrics.num_classes; }
@@ -80,7 +80,7 @@ struct Rules {
   metrics::MetricSet metrics;
   metrics::MetricSet again;  // for counting kept rows
   std::vector<MaskColumn> columns;
-  std::vector<MaskColumn> kept;
+  std::vector<MaskColumn> retained;
 };
 
 // Labels may be of the same types.
@@ -167,13 +167,13 @@ class Segmentation : public CountingTask<Rules> {
     return std::make_unique<SampleScorer<Rules, MaskCounter>>(rules_, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const override {
-    const auto* counts = reinterpret_cast<const std::int64_t*>(kept.columns.at(0).data());
+  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+    const auto* counts = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
     const std::size_t each = to_size(3 * rules_.num_classes());
     std::vector<MaskRow> rows;
-    for (const std::byte finite : kept.columns.at(1)) {
+    for (const std::byte finite : retained.columns.at(1)) {
       rows.push_back(
-          metrics::kept_mask_row({counts, each}, rules_.num_classes(), finite != std::byte{0}));
+          metrics::retained_mask_row({counts, each}, rules_.num_classes(), finite != std::byte{0}));
       counts += each;
     }
     return {rules_.again, rows};

@@ -62,16 +62,16 @@ class TokenScorer : public BatchScorer {
       check_kind(0, indices_[to_size(*facts.wrong_kind_sequence)], rules_.options.outputs);
     }
     collected.not_finite.clear();
-    auto& kept = collected.kept;
-    kept.num_rows = std::ssize(indices_);
-    kept.columns.resize(1);
-    kept.columns[0].clear();
+    auto& retained = collected.retained;
+    retained.num_rows = std::ssize(indices_);
+    retained.columns.resize(1);
+    retained.columns[0].clear();
     for (std::size_t row = 0; row < indices_.size(); ++row) {
       SequenceRecord record{.index = indices_[row], .unit = target<std::int64_t>(0, row)};
       if (rules_.choice) record.choice = target<std::int32_t>(1, row);
       add_up(facts.sequence(static_cast<std::int64_t>(row)), record);
       if (record.finite == 0) collected.not_finite.push_back(record.index);
-      append_record(record, kept.columns[0]);
+      append_record(record, retained.columns[0]);
     }
   }
 
@@ -107,7 +107,7 @@ TokenRules::TokenRules(const TaskOptions& given, std::vector<predictions::Column
     throw Error(ErrorKind::dataset, format("the task {} needs an ignore_index", given.task));
   }
   if (!given.save.empty()) columns = std::move(all_columns);
-  if (given.keep_rows) kept = {{"unit", DType::u8, {checked_cast<std::int64_t>(row_bytes)}}};
+  if (given.keep_rows) retained = {{"unit", DType::u8, {checked_cast<std::int64_t>(row_bytes)}}};
 }
 
 void check_token_scores(std::span<const TensorView> outputs, const TokenRules& rules) {

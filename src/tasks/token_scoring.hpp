@@ -26,7 +26,7 @@ struct TokenRules {
   metrics::MetricSet metrics;
   metrics::MetricSet again;
   std::vector<predictions::ColumnSpec> columns;
-  std::vector<predictions::ColumnSpec> kept;
+  std::vector<predictions::ColumnSpec> retained;
   std::size_t label = 0, unit = 0;    // places in the data set's targets
   std::optional<std::size_t> choice;  // the same, where there is such a target
 };

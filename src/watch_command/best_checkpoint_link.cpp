@@ -9,26 +9,26 @@
 
 namespace tally::app {
 
-KeptBest::KeptBest(std::string how, const std::filesystem::path& output,
-                   const watch::CheckpointFolder& folder)
+BestCheckpointLink::BestCheckpointLink(std::string how, const std::filesystem::path& output,
+                                       const watch::CheckpointFolder& folder)
     : how_(std::move(how)), target_(output / "best"), folder_(folder) {}
 
-void KeptBest::keep(const watch::Checkpoint& best) {
+void BestCheckpointLink::update(const watch::Checkpoint& best) {
   if (how_ == "none") return;
   const bool is_kept = kept_ && watch::is_same_version(*kept_, best);
   if (is_kept && how_ == "copy") return;
-  if (!folder_.is_still(best)) return lose(best);
+  if (!folder_.is_still(best)) return remove(best);
   if (is_kept) return;
   if (how_ == "link") {
     watch::link_best(best.path, target_);
   } else if (!watch::copy_best(best.path, target_, [&] { return folder_.is_still(best); })) {
-    return lose(best);
+    return remove(best);
   }
   kept_ = best;
   lost_.reset();
 }
 
-void KeptBest::lose(const watch::Checkpoint& best) {
+void BestCheckpointLink::remove(const watch::Checkpoint& best) {
   if (lost_ && watch::is_same_version(*lost_, best)) return;
   lost_ = best;
   kept_.reset();

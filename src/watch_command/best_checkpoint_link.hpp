@@ -9,18 +9,18 @@
 
 namespace tally::app {
 
-class KeptBest {
+class BestCheckpointLink {
  public:
   // how: --keep-best. `folder` outlives it.
-  KeptBest(std::string how, const std::filesystem::path& output,
-           const watch::CheckpointFolder& folder);
+  BestCheckpointLink(std::string how, const std::filesystem::path& output,
+                     const watch::CheckpointFolder& folder);
 
   // Asked again and again of whichever is best: what training removed or wrote anew has no link any
   // more, and that is told once. Error(output).
-  void keep(const watch::Checkpoint& best);
+  void update(const watch::Checkpoint& best);
 
  private:
-  void lose(const watch::Checkpoint& best);
+  void remove(const watch::Checkpoint& best);
 
   std::string how_;
   std::filesystem::path target_;

@@ -221,7 +221,7 @@ void WatchRoot::report_unreadable(const watch::Checkpoint& checkpoint, const std
 
 void WatchRoot::judge() {
   verdict_ = watch::judge(leaderboard_.entries(), settings_);
-  if (verdict_.best != nullptr) best_.keep(verdict_.best->checkpoint);
+  if (verdict_.best != nullptr) best_.update(verdict_.best->checkpoint);
   if (!verdict_.stop) return;
   watch::write_stop_file(output_.path() / "stop.json", verdict_, settings_, utc_now_iso());
 }
@@ -242,7 +242,7 @@ std::string WatchRoot::counts() const {
 }
 
 void WatchRoot::finish(bool is_resumable) {
-  if (verdict_.best != nullptr) best_.keep(verdict_.best->checkpoint);  // what became of it since
+  if (verdict_.best != nullptr) best_.update(verdict_.best->checkpoint);  // what became of it since
   const auto& output = printable(output_.path().string());
   if (verdict_.stop) say(format("Training can stop: {}", verdict_.reason));
   if (verdict_.best != nullptr) {

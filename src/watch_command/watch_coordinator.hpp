@@ -61,7 +61,7 @@ class WatchRoot {
   WatchOutput output_;
   watch::Leaderboard leaderboard_;
   watch::CheckpointFolder folder_;
-  KeptBest best_;
+  BestCheckpointLink best_;
   watch::Verdict verdict_;
   watch::Checkpoint current_;
   weights::Checkpoint opened_;

@@ -96,7 +96,7 @@ LoopTimes loop(Setup& setup) {
   const auto folder = std::filesystem::temp_directory_path();
   constexpr std::int64_t kLogBytes = std::int64_t{64} << 20;
   predictions::PredictionLog log(setup.task->columns(), folder, kLogBytes);
-  predictions::PredictionLog kept(setup.task->kept_columns(), folder, kLogBytes);
+  predictions::PredictionLog kept(setup.task->retained_columns(), folder, kLogBytes);
   exact::State state(setup.task->layout());
   data::BatchReader reader(setup.set, setup.grid, setup.all(), setup.slots());
   Source source(reader);

@@ -66,7 +66,7 @@ class IndexScorer : public tasks::BatchScorer {
       tens.push_back(10 * index);
       if (index % 2 == 1) collected.not_finite.push_back(index);
     }
-    append_bytes(tens, collected.kept);
+    append_bytes(tens, collected.retained);
   }
 
  private:
@@ -88,7 +88,7 @@ class IndexTask : public tasks::Task {
     return metrics_.finalize(state);
   }
   const std::vector<std::string>& metrics() const override { return metrics_.options().names; }
-  std::vector<predictions::ColumnSpec> kept_columns() const override {
+  std::vector<predictions::ColumnSpec> retained_columns() const override {
     return {{"tens", DType::i64, {}}};
   }
   std::shared_ptr<const exact::StateLayout> resample_layout() const override { return layout(); }
@@ -121,7 +121,7 @@ Indices rows_in(const predictions::PredictionLog& log) {
 }
 
 struct Outcome {
-  Indices records, kept, rows_after;
+  Indices records, retained, rows_after;
   NotFinite not_finite;
 };
 
@@ -136,14 +136,14 @@ Outcome evaluate(const std::vector<Given>& batches, int in_flight, Logged logged
   predictions::PredictionLog log(
       logged == Logged::all ? task.columns() : std::vector<predictions::ColumnSpec>(), "/tmp",
       1 << 20);
-  predictions::PredictionLog kept(task.kept_columns(), "/tmp", 1 << 20);
+  predictions::PredictionLog retained(task.retained_columns(), "/tmp", 1 << 20);
   LogObserver observer(log);
   exact::State state(task.layout());
   const device::Stream stream{device::Device{}};
   const auto findings = run({stream, kBatch, 0, in_flight, source, bindings, *predictor, task, log,
-                             kept, observer, most_not_finite},
+                             retained, observer, most_not_finite},
                             state);
-  Outcome outcome{{}, rows_in(kept), observer.rows, findings.not_finite};
+  Outcome outcome{{}, rows_in(retained), observer.rows, findings.not_finite};
   if (logged == Logged::all) outcome.records = rows_in(log);
   return outcome;
 }
@@ -156,14 +156,15 @@ TEST(AnyOrder, RecordsEndInTheOrderOfTheSamples) {
   for (const int in_flight : {1, 2, 4}) {
     const Outcome outcome = evaluate(kBatches, in_flight);
     EXPECT_THAT(outcome.records, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
-    EXPECT_THAT(outcome.kept, ElementsAre(0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120));
+    EXPECT_THAT(outcome.retained,
+                ElementsAre(0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120));
     EXPECT_THAT(outcome.rows_after, ElementsAre(0, 6, 6, 10, 13)) << "a block at a time";
   }
 }
 
 TEST(AnyOrder, WhatIsNotLoggedIsNotMissed) {
   const Outcome outcome = evaluate(kBatches, 1, Logged::kept_only);
-  EXPECT_EQ(outcome.kept.size(), 13U);
+  EXPECT_EQ(outcome.retained.size(), 13U);
   EXPECT_THAT(outcome.rows_after, ElementsAre(0, 0, 0, 0, 0));
 }
 

@@ -84,13 +84,13 @@ Outcome evaluate(const plan::BatchGrid& grid,
     std::vector<InputBinding> bindings(1);
     const auto predictor = one_hot_predictor();
     predictions::PredictionLog log(task->columns(), "/tmp", 1 << 20);
-    predictions::PredictionLog kept(task->kept_columns(), "/tmp", 1 << 20);
+    predictions::PredictionLog retained(task->retained_columns(), "/tmp", 1 << 20);
     CountingObserver observer;
     exact::State state(task->layout());
     const device::Stream stream{device::Device{}};
-    const auto times = run(
-        {stream, kBatch, 0, in_flight, source, bindings, *predictor, *task, log, kept, observer},
-        state);
+    const auto times = run({stream, kBatch, 0, in_flight, source, bindings, *predictor, *task, log,
+                            retained, observer},
+                           state);
     EXPECT_EQ(times.samples, log.num_rows());
     merged.merge(std::move(state));
     outcome.rows += log.num_rows();

@@ -34,7 +34,7 @@ metrics::ClassRow row_of(std::int64_t index) {
 }
 
 predictions::PredictionLog log_of(const tasks::Task& task, std::int64_t first, std::int64_t count) {
-  predictions::PredictionLog log(task.kept_columns(), "/tmp", 1 << 16);
+  predictions::PredictionLog log(task.retained_columns(), "/tmp", 1 << 16);
   predictions::RecordBatch batch;
   batch.num_rows = 1;
   for (std::int64_t i = first; i < first + count; ++i) {

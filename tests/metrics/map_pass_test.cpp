@@ -146,7 +146,7 @@ TEST(MapPass, KeptSumsCountAsTheImages) {
     if (i == 2) predictions[3] = kNan;
     const MapRow row = sums.count(5, predictions, image(values.targets, i));
     kept.emplace_back(row.sums, row.sums + row.num_sums);
-    rows.push_back(kept_map_row(kept.back(), row.finite));
+    rows.push_back(retained_map_row(kept.back(), row.finite));
     for (int twice = 0; twice < (i == 1 ? 3 : 1); ++twice) {
       metrics.update(std::span(&row, 1), expected);
     }

@@ -109,7 +109,7 @@ TEST(MaskPass, KeptCountsGiveTheSameFigures) {
 
   const MetricSet again(
       {.task = "segmentation", .num_classes = 2, .names = {"accuracy", "mean_iou"}});
-  const std::vector<MaskRow> kept{kept_mask_row(counts.kept(), 2, row.finite)};
+  const std::vector<MaskRow> kept{retained_mask_row(counts.kept(), 2, row.finite)};
   exact::State twice(again.layout());
   const std::vector<std::uint8_t> weights{2};
   PreparedRows(again, kept).count(weights, twice);

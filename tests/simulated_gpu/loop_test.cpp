@@ -130,7 +130,7 @@ class LoopOnSimulatedGpu : public testing::Test {
                              {.threads = kReadThreads, .held = held});
     ReaderSource source(reader);
     predictions::PredictionLog log(task->columns(), folder_.path(), 1 << 20);
-    predictions::PredictionLog kept(task->kept_columns(), folder_.path(), 1 << 20);
+    predictions::PredictionLog kept(task->retained_columns(), folder_.path(), 1 << 20);
     NoObserver observer;
     exact::State state(task->layout());
     const auto before = simulated_gpu::num_host_waits();

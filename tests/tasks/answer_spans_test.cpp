@@ -91,9 +91,9 @@ TEST(AnswerSpans, AreThoseOfASearchOverAllSpans) {
       most = std::max(most, expected.size());
       for (const std::int64_t num_best : {1, 3, 20, 500}) {
         const auto found = given.candidates({.max_tokens = max_tokens, .num_best = num_best});
-        const auto kept = std::min(to_size(num_best), expected.size());
+        const auto retained = std::min(to_size(num_best), expected.size());
         ASSERT_TRUE(found.finite);
-        ASSERT_TRUE(std::ranges::equal(found.best, std::span(expected).first(kept)))
+        ASSERT_TRUE(std::ranges::equal(found.best, std::span(expected).first(retained)))
             << "trial " << trial << ", " << max_tokens << " tokens, " << num_best << " best";
         ASSERT_EQ(found.unit, given.window.unit);
         ASSERT_EQ(found.no_answer_start, given.start.front());
@@ -213,8 +213,9 @@ TEST(AnswerSpans, MergedAreTheBestOfAllWindows) {
     }
     const auto whole = merged(windows, all);
     const auto best = merged(cut, few).best;
-    const auto kept = std::min<std::size_t>(5, whole.best.size());
-    ASSERT_TRUE(std::ranges::equal(best, std::span(whole.best).first(kept))) << "trial " << trial;
+    const auto retained = std::min<std::size_t>(5, whole.best.size());
+    ASSERT_TRUE(std::ranges::equal(best, std::span(whole.best).first(retained)))
+        << "trial " << trial;
   }
 }
 

@@ -63,12 +63,12 @@ TEST(Detection, KeepsThoseThatCount) {
   const auto task = make_task(options());
   exact::State state(task->layout());
   const auto collected = collected_of(*task, Batch().in_order(), state);
-  EXPECT_THAT(collected.kept.lengths[kKeptBoxes], ElementsAre(2, 1, 1));
-  EXPECT_THAT(values_of<float>(collected.kept.columns[kKeptBoxes]),
+  EXPECT_THAT(collected.retained.lengths[kRetainedBoxes], ElementsAre(2, 1, 1));
+  EXPECT_THAT(values_of<float>(collected.retained.columns[kRetainedBoxes]),
               ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 3, 3, 4, 4));
-  EXPECT_THAT(values_of<std::int32_t>(collected.kept.columns[kKeptLabels]),
+  EXPECT_THAT(values_of<std::int32_t>(collected.retained.columns[kRetainedLabels]),
               ElementsAre(2, 0, 1, 2));
-  EXPECT_THAT(values_of<float>(collected.kept.columns[kKeptScores]),
+  EXPECT_THAT(values_of<float>(collected.retained.columns[kRetainedScores]),
               ElementsAre(0.5f, 0.25f, 0.75f, 0.125f));
   EXPECT_THAT(collected.not_finite, IsEmpty());
   EXPECT_EQ(task->finalize(state).scored, 3);
@@ -81,7 +81,7 @@ TEST(Detection, KeepsNothingOfAnImageWithoutFiniteDetections) {
   exact::State state(task->layout());
   const auto collected =
       collected_of(*task, {batch.boxes_view, batch.scores_view, batch.labels_view}, state);
-  EXPECT_THAT(collected.kept.lengths[kKeptScores], ElementsAre(2, 0, 1));
+  EXPECT_THAT(collected.retained.lengths[kRetainedScores], ElementsAre(2, 0, 1));
   EXPECT_THAT(collected.not_finite, ElementsAre(41));
   EXPECT_EQ(task->finalize(state).not_finite, 1);
 }
@@ -93,7 +93,7 @@ TEST(Detection, FindsOutputsByTheirNames) {
                                         contiguous_view(batch.counts.data(), DType::i64, {3, 1}),
                                         batch.boxes_view, batch.scores_view};
   const auto collected = collected_of(*task, outputs);
-  EXPECT_THAT(collected.kept.lengths[kKeptScores], ElementsAre(2, 1, 1));
+  EXPECT_THAT(collected.retained.lengths[kRetainedScores], ElementsAre(2, 1, 1));
   expect_error(ErrorKind::model, {"expected boxes [rows, K, 4] float32"}, [&] {
     make_task(options({"boxes", "scores", "classes"}))->check_outputs(batch.in_order());
   });

@@ -188,19 +188,19 @@ TEST(Labelwise, ListsSamplesWithNanOrInf) {
               ElementsAre(1, 0, 0, 255, 255, 255, 1, 1, 1));
 }
 
-TEST(Labelwise, CountsKeptSamplesAgain) {
+TEST(Labelwise, RecountsRetainedSamples) {
   TaskOptions with = multilabel();
   with.keep_rows = true;
   auto batch = three_labels();
   batch.scores[0] = kNaN;
   const auto task = make_task(with);
   const Scored scored = batch.score(with);
-  const auto& kept = scored.collected.kept;
-  ASSERT_EQ(kept.num_rows, 3);
-  ASSERT_EQ(task->kept_columns().size(), 3u);
+  const auto& retained = scored.collected.retained;
+  ASSERT_EQ(retained.num_rows, 3);
+  ASSERT_EQ(task->retained_columns().size(), 3u);
 
   exact::State again(task->resample_layout());
-  task->resample_rows(kept).count(std::vector<std::uint8_t>{0, 2, 1}, again);
+  task->resample_rows(retained).count(std::vector<std::uint8_t>{0, 2, 1}, again);
   const metrics::Results results = task->finalize_resampled(again);
   EXPECT_EQ(results.count, 3);
   EXPECT_EQ(results.ignored, 1);
@@ -210,20 +210,20 @@ TEST(Labelwise, CountsKeptSamplesAgain) {
   std::vector<float> scores(9);
   std::vector<std::uint8_t> targets(9);
   EXPECT_EQ(task->num_score_classes(), 3);
-  task->scores_of(kept, scores, targets);
+  task->scores_of(retained, scores, targets);
   EXPECT_EQ(scores[3], logistic(-3));
   EXPECT_THAT(targets, ElementsAre(2, 2, 2, 0, 2, 1, 2, 2, 2));
 }
 
 TEST(Labelwise, KeepsScoresForMetricsThatNeedTheirOrder) {
   TaskOptions with = binary();
-  EXPECT_TRUE(make_task(with)->kept_columns().empty());
+  EXPECT_TRUE(make_task(with)->retained_columns().empty());
   with.metrics.names = {"auroc"};
   const auto task = make_task(with);
   EXPECT_EQ(task->num_score_classes(), 1);
   std::vector<float> scores(3);
   std::vector<std::uint8_t> targets(3);
-  task->scores_of(one_score().score(with).collected.kept, scores, targets);
+  task->scores_of(one_score().score(with).collected.retained, scores, targets);
   EXPECT_EQ(scores[1], logistic(-1));
   EXPECT_THAT(targets, ElementsAre(1, 1, 2));
 

@@ -79,10 +79,11 @@ TEST(LanguageModel, AddsUpTheTokensOfEachSample) {
   const auto task = make_task(options());
   const auto collected = score(*task, batch.view());
   EXPECT_THAT(collected.not_finite, IsEmpty());
-  ASSERT_EQ(collected.kept.num_rows, 2);
+  ASSERT_EQ(collected.retained.num_rows, 2);
   ASSERT_EQ(task->sample_columns().size(), 1U);
-  EXPECT_EQ(std::ssize(collected.kept.columns.at(0)), 2 * task->sample_columns()[0].row_bytes());
-  const auto records = sequences_in(collected.kept.columns.at(0));
+  EXPECT_EQ(std::ssize(collected.retained.columns.at(0)),
+            2 * task->sample_columns()[0].row_bytes());
+  const auto records = sequences_in(collected.retained.columns.at(0));
   EXPECT_EQ(records[0].index, 41);
   EXPECT_EQ(records[0].unit, 8);
   EXPECT_EQ(records[0].choice, 3);
@@ -103,7 +104,7 @@ TEST(LanguageModel, ListsSamplesThatAreNotFinite) {
   const auto task = make_task(options());
   const auto collected = score(*task, batch.view());
   EXPECT_THAT(collected.not_finite, ElementsAre(40));
-  const auto records = sequences_in(collected.kept.columns.at(0));
+  const auto records = sequences_in(collected.retained.columns.at(0));
   EXPECT_TRUE(records[0].finite == 1 && records[1].finite == 0);
   EXPECT_EQ(records[1].tokens, 1);
   EXPECT_EQ(records[1].right, 0);
@@ -153,7 +154,7 @@ TEST(LanguageModel, ReadsBFloat16) {
   ScoredBatch view = batch.view();
   batch.outputs[0] = contiguous_view(ones.data(), DType::bf16, {kRows, kPlaces, kScores});
   const auto collected = score(*make_task(options()), view);
-  const auto records = sequences_in(collected.kept.columns.at(0));
+  const auto records = sequences_in(collected.retained.columns.at(0));
   EXPECT_NEAR(records[0].loss, 2 * std::log(5.0), 1e-14);
 }
 
@@ -208,14 +209,14 @@ TEST(LanguageModel, CountsDocumentsOnceAndAgain) {
   exact::State state(task->layout()), again(task->resample_layout());
   documents.count(windows, state);
   documents.count(rows, state);
-  predictions::RecordBatch kept;
-  for (const auto& row : rows) documents.keep(row, kept);
+  predictions::RecordBatch retained;
+  for (const auto& row : rows) documents.keep(row, retained);
   EXPECT_EQ(task->finalize(state).samples().count, 3);
   EXPECT_EQ(task->finalize(state).find("loss")->value, 1.5);
-  ASSERT_EQ(kept.num_rows, 2);
-  EXPECT_EQ(std::ssize(kept.columns.at(0)), 2 * task->kept_columns().at(0).row_bytes());
+  ASSERT_EQ(retained.num_rows, 2);
+  EXPECT_EQ(std::ssize(retained.columns.at(0)), 2 * task->retained_columns().at(0).row_bytes());
   const std::vector<std::uint8_t> weights{0, 3};
-  task->resample_rows(kept).count(weights, again);
+  task->resample_rows(retained).count(weights, again);
   EXPECT_EQ(task->finalize_resampled(again).find("loss")->value, 0.5);
 }
 

@@ -61,7 +61,7 @@ void check_counts(Batch& batch) {
   EXPECT_EQ(results.per_class.at(0).support, 4);
 
   exact::State again(task->resample_layout());
-  task->resample_rows(collected.kept).count({}, again);
+  task->resample_rows(collected.retained).count({}, again);
   const auto once = task->finalize_resampled(again);
   EXPECT_EQ(*once.find("mae")->value, 1.5);
   EXPECT_EQ(once.per_class.at(0).support, 2);

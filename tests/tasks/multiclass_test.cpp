@@ -203,18 +203,18 @@ TEST(Multiclass, ListsSamplesWithNanOrInf) {
   EXPECT_TRUE(std::isnan(scored.column<float>("probabilities")[kClasses]));
 }
 
-TEST(Multiclass, CountsKeptSamplesAgain) {
+TEST(Multiclass, RecountsRetainedSamples) {
   Batch batch;
   TaskOptions with = options();
   with.metrics.names = {"standard", "auroc_macro"};
   const auto task = make_task(with);
   const Scored scored = score(with, batch.view());
-  const auto& kept = scored.collected.kept;
-  ASSERT_EQ(kept.num_rows, 3);
+  const auto& retained = scored.collected.retained;
+  ASSERT_EQ(retained.num_rows, 3);
 
   exact::State twice(task->resample_layout());
   const std::vector<std::uint8_t> weights{0, 2, 1};
-  task->resample_rows(kept).count(weights, twice);
+  task->resample_rows(retained).count(weights, twice);
   const metrics::Results results = task->finalize_resampled(twice);
   EXPECT_EQ(results.count, 3);
   EXPECT_EQ(results.scored, 2);
@@ -223,7 +223,7 @@ TEST(Multiclass, CountsKeptSamplesAgain) {
 
   std::vector<float> scores(18);
   std::vector<std::uint8_t> targets(18);
-  task->scores_of(kept, scores, targets);
+  task->scores_of(retained, scores, targets);
   EXPECT_EQ(scores[5], scored.column<float>("confidence")[0]);
   EXPECT_THAT(targets, ElementsAre(0, 0, 0, 1, 0, 0,  //
                                    0, 0, 0, 0, 0, 1,  //

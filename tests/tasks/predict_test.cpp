@@ -66,7 +66,7 @@ TEST(Predict, RecordsEveryOutputAndCountsEverySample) {
   EXPECT_TRUE(results.metrics.empty());
 
   exact::State again(task->resample_layout());
-  task->resample_rows(collected.kept).count({}, again);
+  task->resample_rows(collected.retained).count({}, again);
   EXPECT_EQ(task->finalize_resampled(again).count, 2);
   EXPECT_EQ(task->finalize_resampled(again).not_finite, 1);
 }

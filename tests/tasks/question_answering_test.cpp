@@ -97,11 +97,11 @@ CollectedBatch score(const Task& task, const ScoredBatch& batch) {
 TEST(QuestionAnswering, FindsTheCandidatesOfEachWindow) {
   Batch batch;
   const auto task = make_task(options());
-  const auto kept = score(*task, batch.view()).kept;
-  ASSERT_EQ(kept.num_rows, 3);
+  const auto retained = score(*task, batch.view()).retained;
+  ASSERT_EQ(retained.num_rows, 3);
   ASSERT_EQ(task->sample_columns().size(), 1U);
-  EXPECT_EQ(std::ssize(kept.columns.at(0)), 3 * task->sample_columns()[0].row_bytes());
-  const auto records = records_in(kept.columns.at(0), options().answer_limits);
+  EXPECT_EQ(std::ssize(retained.columns.at(0)), 3 * task->sample_columns()[0].row_bytes());
+  const auto records = records_in(retained.columns.at(0), options().answer_limits);
   ASSERT_EQ(records.size(), 3U);
   for (std::size_t row = 0; row < 3; ++row) {
     const AnswerCandidates expected = batch.candidates(row);
@@ -119,7 +119,7 @@ TEST(QuestionAnswering, TakesBothLogitsInOneTensor) {
   const auto task = make_task(options());
   const auto two = score(*task, batch.view(Outputs::two));
   const auto one = score(*task, batch.view(Outputs::one));
-  EXPECT_EQ(one.kept.columns, two.kept.columns);
+  EXPECT_EQ(one.retained.columns, two.retained.columns);
 }
 
 TEST(QuestionAnswering, SamplesFollowOneAnotherWhereNothingElseIsSaid) {
@@ -127,9 +127,9 @@ TEST(QuestionAnswering, SamplesFollowOneAnotherWhereNothingElseIsSaid) {
   ScoredBatch in_order = batch.view();
   in_order.indices = {};
   const auto task = make_task(options());
-  const auto kept = score(*task, in_order).kept;
+  const auto retained = score(*task, in_order).retained;
   std::vector<std::int64_t> indices;
-  for (const auto& record : records_in(kept.columns.at(0), options().answer_limits)) {
+  for (const auto& record : records_in(retained.columns.at(0), options().answer_limits)) {
     indices.push_back(record.index);
   }
   EXPECT_THAT(indices, ElementsAre(40, 41, 42));
@@ -143,7 +143,7 @@ TEST(QuestionAnswering, ListsSamplesThatAreNotFinite) {
   const auto task = make_task(options());
   const auto collected = score(*task, batch.view());
   EXPECT_THAT(collected.not_finite, ElementsAre(42, 40));
-  const auto records = records_in(collected.kept.columns.at(0), options().answer_limits);
+  const auto records = records_in(collected.retained.columns.at(0), options().answer_limits);
   EXPECT_FALSE(records[0].candidates.finite || records[1].candidates.finite);
   EXPECT_TRUE(records[2].candidates.finite);
 }
@@ -164,7 +164,7 @@ TEST(QuestionAnswering, CollectsEachBatchAnew) {
     scorer->collect(collected);
   }
   EXPECT_THAT(collected.not_finite, IsEmpty());
-  EXPECT_EQ(collected.kept.columns, score(*task, second.view()).kept.columns);
+  EXPECT_EQ(collected.retained.columns, score(*task, second.view()).retained.columns);
 }
 
 TEST(QuestionAnswering, RefusesOtherOutputs) {
@@ -242,16 +242,16 @@ TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   exact::State state(task->layout()), again(task->resample_layout());
   answers.count(windows, state);
   answers.count(rows, state);
-  predictions::RecordBatch kept;
-  for (const auto& row : rows) answers.keep(row, kept);
+  predictions::RecordBatch retained;
+  for (const auto& row : rows) answers.keep(row, retained);
   const metrics::Results results = task->finalize(state);
   EXPECT_EQ(results.count, 2);
   EXPECT_EQ(results.samples().count, 2);
   EXPECT_EQ(results.find("no_answer_f1")->value, 0.0);
-  ASSERT_EQ(kept.num_rows, 2);
-  EXPECT_EQ(std::ssize(kept.columns.at(0)), 2 * task->kept_columns().at(0).row_bytes());
+  ASSERT_EQ(retained.num_rows, 2);
+  EXPECT_EQ(std::ssize(retained.columns.at(0)), 2 * task->retained_columns().at(0).row_bytes());
   const std::vector<std::uint8_t> weights{3, 1};
-  task->resample_rows(kept).count(weights, again);
+  task->resample_rows(retained).count(weights, again);
   EXPECT_EQ(task->finalize_resampled(again).find("exact_match")->value, 0.75);
 }
 
@@ -261,11 +261,11 @@ TEST(QuestionAnswering, KeepsAndSavesWhatIsAskedFor) {
   with.keep_rows = false;
   const auto task = make_task(with);
   EXPECT_THAT(task->columns(), IsEmpty());
-  EXPECT_THAT(task->kept_columns(), IsEmpty());
+  EXPECT_THAT(task->retained_columns(), IsEmpty());
   EXPECT_EQ(task->sample_columns().size(), 1U) << "what answers are made of";
-  predictions::RecordBatch kept;
-  std::get<const AnswerTask*>(task->units())->keep({}, kept);
-  EXPECT_EQ(kept.num_rows, 0);
+  predictions::RecordBatch retained;
+  std::get<const AnswerTask*>(task->units())->keep({}, retained);
+  EXPECT_EQ(retained.num_rows, 0);
   EXPECT_EQ(make_task(options())->columns(), answer_columns({.no_answer = true}));
 }
 

@@ -108,14 +108,14 @@ TEST(Regression, OneOutputIsOneNumberPerSample) {
   }
 }
 
-TEST(Regression, CountsKeptSamplesAgain) {
+TEST(Regression, RecountsRetainedSamples) {
   Batch batch;
   const auto task = make_task(options(2));
-  const auto kept = score(*task, batch.view()).collected.kept;
+  const auto retained = score(*task, batch.view()).collected.retained;
 
   exact::State again(task->resample_layout());
   const std::vector<std::uint8_t> weights{3, 1, 1};
-  task->resample_rows(kept).count(weights, again);
+  task->resample_rows(retained).count(weights, again);
   const metrics::Results results = task->finalize_resampled(again);
   EXPECT_EQ(results.count, 5);
   EXPECT_EQ(results.finite(), 4);
@@ -126,22 +126,22 @@ TEST(Regression, GivesKeptPairsWhereAMetricNeedsTheirOrder) {
   Batch batch;
   TaskOptions with = options(2);
   with.keep_rows = false;
-  EXPECT_TRUE(make_task(with)->kept_columns().empty());
+  EXPECT_TRUE(make_task(with)->retained_columns().empty());
   with.metrics.names = {"spearman"};
   const auto task = make_task(with);
-  const auto kept = score(*task, batch.view()).collected.kept;
-  ASSERT_EQ(kept.num_rows, 3);
+  const auto retained = score(*task, batch.view()).collected.retained;
+  ASSERT_EQ(retained.num_rows, 3);
 
   std::vector<float> predictions(6), targets(6);
   EXPECT_EQ(task->num_pair_outputs(), 2);
-  task->pairs_of(kept, predictions, targets);
+  task->pairs_of(retained, predictions, targets);
   EXPECT_THAT(predictions,
               Pointwise(NanSensitiveFloatEq(), std::vector<float>{1, 2, 3, kNan, 5, 9}));
   EXPECT_THAT(targets,
               Pointwise(NanSensitiveFloatEq(), std::vector<float>{1, 4, kNan, kNan, 6, 8}));
   EXPECT_EQ(task->num_score_classes(), 0);
   std::vector<std::uint8_t> marks(6);
-  EXPECT_THROW(task->scores_of(kept, predictions, marks), Error);
+  EXPECT_THROW(task->scores_of(retained, predictions, marks), Error);
 }
 
 TEST(Regression, RefusesOutputsThatDoNotFitTheDataSet) {

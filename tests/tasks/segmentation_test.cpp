@@ -60,7 +60,7 @@ TEST(Segmentation, CountsAndRecordsPixels) {
   EXPECT_DOUBLE_EQ(*results.find("accuracy")->value, 2.0 / 5);
 
   exact::State again(task->resample_layout());
-  task->resample_rows(collected.kept).count({}, again);
+  task->resample_rows(collected.retained).count({}, again);
   const auto once = task->finalize_resampled(again);
   EXPECT_EQ(once.scored, 2);
   EXPECT_DOUBLE_EQ(*once.find("accuracy")->value, 2.0 / 5);

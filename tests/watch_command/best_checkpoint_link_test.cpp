@@ -9,9 +9,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class KeptBestTest : public watch::ScratchFolder {
+class BestCheckpointLinkTest : public watch::ScratchFolder {
  protected:
-  KeptBestTest() { fs::create_directories(at("out")); }
+  BestCheckpointLinkTest() { fs::create_directories(at("out")); }
 
   watch::Checkpoint found(const std::string& name) {
     const fs::path path = at("in") / name;
@@ -29,36 +29,36 @@ class KeptBestTest : public watch::ScratchFolder {
                                   {1, [] { return 0.0; }}};
 };
 
-TEST_F(KeptBestTest, ALinkIsThereAsLongAsTheCheckpointIs) {
-  KeptBest best("link", at("out"), folder_);
+TEST_F(BestCheckpointLinkTest, ALinkIsThereAsLongAsTheCheckpointIs) {
+  BestCheckpointLink best("link", at("out"), folder_);
   const auto checkpoint = found("a.pt");
   for (int round = 0; round < 3; ++round) {
     write("in/a.pt", "1", 1);
-    best.keep(checkpoint);
+    best.update(checkpoint);
     EXPECT_EQ(link(), "a.pt") << round;
     if (round == 1) {
       fs::remove(at("in/a.pt"));
     } else {
       write("in/a.pt", "another", 2);
     }
-    best.keep(checkpoint);
+    best.update(checkpoint);
     EXPECT_EQ(link(), "") << round;
-    best.keep(checkpoint);
+    best.update(checkpoint);
   }
 }
 
-TEST_F(KeptBestTest, ACopyStays) {
-  KeptBest best("copy", at("out"), folder_);
+TEST_F(BestCheckpointLinkTest, ACopyStays) {
+  BestCheckpointLink best("copy", at("out"), folder_);
   const auto checkpoint = found("a.pt");
-  best.keep(checkpoint);
+  best.update(checkpoint);
   write("in/a.pt", "another", 2);
-  best.keep(checkpoint);
+  best.update(checkpoint);
   EXPECT_EQ(text_of("out/best"), "1");
 }
 
-TEST_F(KeptBestTest, NothingIsKeptWhereNothingIsAskedFor) {
-  KeptBest best("none", at("out"), folder_);
-  best.keep(found("a.pt"));
+TEST_F(BestCheckpointLinkTest, NothingIsKeptWhereNothingIsAskedFor) {
+  BestCheckpointLink best("none", at("out"), folder_);
+  best.update(found("a.pt"));
   EXPECT_TRUE(fs::is_empty(at("out")));
 }
 

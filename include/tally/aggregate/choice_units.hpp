@@ -35,7 +35,7 @@ class ChoiceQuestions {
   static Found unpack(std::span<const std::byte> bytes);
   // Error(dataset) where samples are not the choices of the question, one after the other.
   void score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
-             predictions::PredictionLog& log, predictions::PredictionLog& kept);
+             predictions::PredictionLog& log, predictions::PredictionLog& retained);
   static void finish() {}
 
  private:

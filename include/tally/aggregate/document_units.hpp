@@ -34,7 +34,7 @@ class Documents {
   static void pack(const Found& found, std::vector<std::byte>& bytes) { found.pack(bytes); }
   static Found unpack(std::span<const std::byte> bytes) { return Found(bytes); }
   void score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
-             predictions::PredictionLog& log, predictions::PredictionLog& kept);
+             predictions::PredictionLog& log, predictions::PredictionLog& retained);
   static void finish() {}
 
  private:

@@ -11,7 +11,7 @@ namespace tally::app {
 
 // Collective. What is computed of kept samples: figures by subgroup, intervals. What it throws must
 // end the MPI job.
-void add_figures_of_kept(const comm::Communicator& comm, const EvaluationSession& session,
-                         LocalUnits& local, RunFigures& figures);
+void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
+                               LocalUnits& local, RunFigures& figures);
 
 }  // namespace tally::app

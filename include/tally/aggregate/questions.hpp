@@ -38,7 +38,7 @@ class Questions {
   Found unpack(std::span<const std::byte> bytes) const;
   // A question is answered from the windows that there are.
   void score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
-             predictions::PredictionLog& log, predictions::PredictionLog& kept);
+             predictions::PredictionLog& log, predictions::PredictionLog& retained);
   void finish();
 
  private:

@@ -71,7 +71,7 @@ class UnitJoin {
   }
 
   void take_samples() {
-    evaluate::for_each_window(kept_samples(session_, samples_),
+    evaluate::for_each_window(retained_samples(session_, samples_),
                               [&](std::int64_t, const auto& window) {
                                 for (auto& sample : maker_.samples_in(window)) {
                                   take(std::move(sample));
@@ -147,7 +147,8 @@ class UnitJoin {
   }
 
   void score_owned() {
-    if (!owned_.empty()) maker_.score(std::span<const Part>(owned_), cut_, units_.log, units_.kept);
+    if (!owned_.empty())
+      maker_.score(std::span<const Part>(owned_), cut_, units_.log, units_.retained);
     owned_.clear();
   }
 

@@ -47,8 +47,8 @@ struct Parts {
   std::span<InputBinding> bindings;
   model::Predictor& predictor;
   tasks::Task& task;
-  predictions::PredictionLog& log;   // of Task::columns()
-  predictions::PredictionLog& kept;  // of Task::sample_columns()
+  predictions::PredictionLog& log;       // of Task::columns()
+  predictions::PredictionLog& retained;  // of Task::sample_columns()
   Observer& observer;
   // More samples than these without a finite output end the loop with Error(numeric): the rest
   // would be wasted.

@@ -15,28 +15,28 @@
 namespace tally::evaluate {
 
 // What a rank kept of its samples.
-struct KeptSamples {
+struct RetainedSamples {
   const tasks::Task& task;
-  const predictions::PredictionLog& log;  // of Task::kept_columns()
+  const predictions::PredictionLog& log;  // of Task::retained_columns()
   std::int64_t first_index = 0;           // global index of the first
 };
 
 // Rows [first, first + count), counted from this rank's first one. Read from disk where the log has
 // spilled.
-void read_window(const KeptSamples& kept, std::int64_t first, std::int64_t count,
+void read_window(const RetainedSamples& retained, std::int64_t first, std::int64_t count,
                  predictions::RecordBatch& window);
 
 // Calls `visit` with the kept rows in order, some thousand at a time: `first` is counted from this
 // rank's first row.
 using VisitWindow = std::function<void(std::int64_t first, const predictions::RecordBatch& window)>;
-void for_each_window(const KeptSamples& kept, const VisitWindow& visit);
+void for_each_window(const RetainedSamples& retained, const VisitWindow& visit);
 
 // One state per subgroup. codes: the subgroup of each of this rank's rows, 0 … num_groups - 1.
-std::vector<exact::State> count_groups(const KeptSamples& kept, std::int64_t num_groups,
+std::vector<exact::State> count_groups(const RetainedSamples& retained, std::int64_t num_groups,
                                        std::span<const std::int32_t> codes);
 
 // One state per replicate first … first + count - 1, samples weighted by metrics::PoissonWeights.
-std::vector<exact::State> count_replicates(const KeptSamples& kept, std::int64_t seed,
+std::vector<exact::State> count_replicates(const RetainedSamples& retained, std::int64_t seed,
                                            std::int64_t first, std::int64_t count);
 
 }  // namespace tally::evaluate

@@ -31,6 +31,6 @@ class MapSums {
 };
 
 // Of what was kept of an image: MapRow::sums; it points to it.
-MapRow kept_map_row(std::span<const std::int64_t> sums, bool finite);
+MapRow retained_map_row(std::span<const std::int64_t> sums, bool finite);
 
 }  // namespace tally::metrics

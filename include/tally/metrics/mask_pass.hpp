@@ -61,6 +61,7 @@ class MaskCounts {
 };
 
 // Of what was kept of an image, [3, num_classes]; it points into it.
-MaskRow kept_mask_row(std::span<const std::int64_t> kept, std::int64_t num_classes, bool finite);
+MaskRow retained_mask_row(std::span<const std::int64_t> kept, std::int64_t num_classes,
+                          bool finite);
 
 }  // namespace tally::metrics

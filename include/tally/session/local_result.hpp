@@ -27,8 +27,8 @@ struct LocalSamples {
   exact::State state;
   // Records that are saved; without columns where units make the records.
   predictions::PredictionLog log;
-  predictions::PredictionLog kept;  // retained for what is computed after the loop
-  std::int64_t first_index = 0;     // of the first row of both
+  predictions::PredictionLog retained;  // for what is computed after the loop
+  std::int64_t first_index = 0;         // of the first row of both
   LoopStatistics loop;
 };
 
@@ -39,13 +39,13 @@ struct LocalUnits {
   explicit LocalUnits(LocalSamples&& samples)
       : state(std::move(samples.state)),
         log(std::move(samples.log)),
-        kept(std::move(samples.kept)),
+        retained(std::move(samples.retained)),
         first_index(samples.first_index),
         loop(std::move(samples.loop)) {}
 
   exact::State state;
   predictions::PredictionLog log;
-  predictions::PredictionLog kept;
+  predictions::PredictionLog retained;
   std::int64_t first_index = 0;                          // of the first row of both
   std::vector<std::int64_t> unit_samples;                // first sample of each
   std::optional<predictions::PredictionLog> texts;       // lines of the result's JSON files
@@ -65,6 +65,6 @@ LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
 // Nothing counted and nothing recorded, in logs of these columns.
 LocalSamples empty_samples(const EvaluationSession& session,
                            std::vector<predictions::ColumnSpec> log,
-                           std::vector<predictions::ColumnSpec> kept);
+                           std::vector<predictions::ColumnSpec> retained);
 
 }  // namespace tally::app

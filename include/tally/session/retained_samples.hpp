@@ -15,13 +15,13 @@
 namespace tally::app {
 
 // Both outlive it.
-inline evaluate::KeptSamples kept_samples(const EvaluationSession& session,
-                                          const LocalUnits& local) {
-  return {*session.scoring.task, local.kept, local.first_index};
+inline evaluate::RetainedSamples retained_samples(const EvaluationSession& session,
+                                                  const LocalUnits& local) {
+  return {*session.scoring.task, local.retained, local.first_index};
 }
-inline evaluate::KeptSamples kept_samples(const EvaluationSession& session,
-                                          const LocalSamples& local) {
-  return {*session.scoring.task, local.kept, local.first_index};
+inline evaluate::RetainedSamples retained_samples(const EvaluationSession& session,
+                                                  const LocalSamples& local) {
+  return {*session.scoring.task, local.retained, local.first_index};
 }
 
 // Of `rows`, ordered_metrics::ScoreRows or PairRows, only one subgroup shall count: the targets of

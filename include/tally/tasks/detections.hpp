@@ -62,9 +62,10 @@ ImageMatch match(std::int64_t image, std::span<const ImageObject> objects,
                  std::span<const Detection> detections);
 
 // What scorers keep of an image until its objects are read, as ragged columns.
-inline constexpr std::int64_t kKeptBoxes = 0;   // float32 [4], x1, y1, x2, y2 in the model's input
-inline constexpr std::int64_t kKeptLabels = 1;  // int32
-inline constexpr std::int64_t kKeptScores = 2;  // float32
+inline constexpr std::int64_t kRetainedBoxes =
+    0;  // float32 [4], x1, y1, x2, y2 in the model's input
+inline constexpr std::int64_t kRetainedLabels = 1;  // int32
+inline constexpr std::int64_t kRetainedScores = 2;  // float32
 
 // A task whose units are images with objects.
 class DetectionTask {

@@ -62,7 +62,7 @@ struct ScoredBatch {
 // What is left of a batch.
 struct CollectedBatch {
   predictions::RecordBatch records;      // of Task::columns(), where samples are units
-  predictions::RecordBatch kept;         // of Task::sample_columns()
+  predictions::RecordBatch retained;     // of Task::sample_columns()
   std::vector<std::int64_t> not_finite;  // indices of samples whose output holds NaN or Inf
 };
 
@@ -110,25 +110,25 @@ class Task {
   virtual const std::vector<std::string>& metrics() const = 0;
 
   // Counting samples again, from what was kept of them; all but the confusion matrix, which would
-  // be large. `kept` holds rows of kept_columns().
-  virtual std::vector<predictions::ColumnSpec> kept_columns() const = 0;
+  // be large. `retained` holds rows of retained_columns().
+  virtual std::vector<predictions::ColumnSpec> retained_columns() const = 0;
   // What scorers keep of each sample: that, or what units are made of.
-  virtual std::vector<predictions::ColumnSpec> sample_columns() const { return kept_columns(); }
+  virtual std::vector<predictions::ColumnSpec> sample_columns() const { return retained_columns(); }
   virtual std::shared_ptr<const exact::StateLayout> resample_layout() const = 0;
-  virtual metrics::PreparedRows resample_rows(const predictions::RecordBatch& kept) const = 0;
+  virtual metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const = 0;
   virtual metrics::Results finalize_resampled(const exact::State& state) const = 0;
 
   // Scores of the classes, one against the rest, from what was kept: scores [rows, classes];
   // targets [rows, classes], 1 for the class, 0 for another, 2 for what is not scored. A task
   // without classes has 0 of them and throws Error(internal).
   virtual std::int64_t num_score_classes() const { return 0; }
-  virtual void scores_of(const predictions::RecordBatch& kept, std::span<float> scores,
+  virtual void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
                          std::span<std::uint8_t> targets) const;
 
   // The same of real-valued outputs: predictions and targets, both [rows, outputs]; targets are NaN
   // where a row does not count.
   virtual std::int64_t num_pair_outputs() const { return 0; }
-  virtual void pairs_of(const predictions::RecordBatch& kept, std::span<float> predictions,
+  virtual void pairs_of(const predictions::RecordBatch& retained, std::span<float> predictions,
                         std::span<float> targets) const;
 };
 
