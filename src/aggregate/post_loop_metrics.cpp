@@ -44,9 +44,9 @@ void add_group(const comm::Communicator& comm, const EvaluationSession& session,
       if (comm.is_root()) add_curve_metrics(session, curves, made.values[i].results);
     }
     if (ordered.ranks) {
-      const auto sums = sum_ranks_of(comm, session, local, codes, code);
+      const auto sums = sum_spearman_of(comm, session, local, codes, code);
       add_to_digest(sums, digest);
-      if (comm.is_root()) add_rank_metrics(sums, made.values[i].results);
+      if (comm.is_root()) add_spearman(sums, made.values[i].results);
     }
   }
   if (comm.is_root()) figures.groups.push_back(std::move(made));
@@ -73,17 +73,17 @@ void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationS
   digest::Sha256 digest;
   digest.update(local.state.bytes());
   const auto curves = count_all_curves(comm, session, local);
-  const auto rank_sums = sum_all_ranks(comm, session, local);
+  const auto spearman_sums = sum_all_spearman(comm, session, local);
   add_to_digest(curves, digest);
-  add_to_digest(rank_sums, digest);
+  add_to_digest(spearman_sums, digest);
   if (comm.is_root()) {
     add_curve_metrics(session, curves, figures.results);
-    add_rank_metrics(rank_sums, figures.results);
+    add_spearman(spearman_sums, figures.results);
     figures.curves = points_of(curves);
   }
   add_best_answers(comm, session, local, figures.results, digest);
   add_average_precisions(comm, session, local, figures.results, digest);
-  const Ordered ordered{!curves.empty(), !rank_sums.empty()};
+  const Ordered ordered{!curves.empty(), !spearman_sums.empty()};
   for (const Subgroups& groups : session.scoring.subgroups) {
     add_group(comm, session, local, groups, ordered, figures, digest);
   }
@@ -91,7 +91,7 @@ void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationS
   if (session.config.results.intervals == "bootstrap") {
     add_bootstrap(comm, session, local, figures.results);
     add_curve_intervals(comm, session, local, curves, figures.results);
-    add_rank_intervals(comm, session, local, figures.results);
+    add_spearman_intervals(comm, session, local, figures.results);
   }
   if (session.config.results.intervals == "off") remove_intervals(figures);
 }

@@ -33,25 +33,25 @@ ordered_metrics::PairRows rows_of(const EvaluationSession& session, const LocalU
 
 }  // namespace
 
-std::vector<ordered_metrics::SpearmanSums> sum_all_ranks(const comm::Communicator& comm,
-                                                         const EvaluationSession& session,
-                                                         const LocalUnits& local) {
+std::vector<ordered_metrics::SpearmanSums> sum_all_spearman(const comm::Communicator& comm,
+                                                            const EvaluationSession& session,
+                                                            const LocalUnits& local) {
   if (!is_wanted(session)) return {};
   return distributed_metrics::sum_spearman(comm, rows_of(session, local));
 }
 
-std::vector<ordered_metrics::SpearmanSums> sum_ranks_of(const comm::Communicator& comm,
-                                                        const EvaluationSession& session,
-                                                        const LocalUnits& local,
-                                                        const std::vector<std::int32_t>& codes,
-                                                        std::int32_t code) {
+std::vector<ordered_metrics::SpearmanSums> sum_spearman_of(const comm::Communicator& comm,
+                                                           const EvaluationSession& session,
+                                                           const LocalUnits& local,
+                                                           const std::vector<std::int32_t>& codes,
+                                                           std::int32_t code) {
   ordered_metrics::PairRows rows = rows_of(session, local);
   count_only(codes, code, std::numeric_limits<float>::quiet_NaN(), rows);
   return distributed_metrics::sum_spearman(comm, rows);
 }
 
-void add_rank_metrics(const std::vector<ordered_metrics::SpearmanSums>& sums,
-                      metrics::Results& results) {
+void add_spearman(const std::vector<ordered_metrics::SpearmanSums>& sums,
+                  metrics::Results& results) {
   if (sums.empty()) return;
   results.metrics.push_back({kSpearman, ordered_metrics::mean_spearman(sums)});
   for (std::size_t i = 0; i < std::min(sums.size(), results.per_class.size()); ++i) {
@@ -59,8 +59,8 @@ void add_rank_metrics(const std::vector<ordered_metrics::SpearmanSums>& sums,
   }
 }
 
-void add_rank_intervals(const comm::Communicator& comm, const EvaluationSession& session,
-                        const LocalUnits& local, metrics::Results& results) {
+void add_spearman_intervals(const comm::Communicator& comm, const EvaluationSession& session,
+                            const LocalUnits& local, metrics::Results& results) {
   if (!is_wanted(session)) return;
   Replicates replicates;
   for (const auto& of_replicate : distributed_metrics::bootstrap_spearman(

@@ -15,21 +15,21 @@ namespace tally::app {
 // Collective. The sums of ranks of the whole run, one per output, on every rank; none where the
 // metric is not wanted. With `codes` and a `code`: of the samples of one subgroup. What it throws
 // must end the MPI job.
-std::vector<ordered_metrics::SpearmanSums> sum_all_ranks(const comm::Communicator& comm,
-                                                         const EvaluationSession& session,
-                                                         const LocalUnits& local);
-std::vector<ordered_metrics::SpearmanSums> sum_ranks_of(const comm::Communicator& comm,
-                                                        const EvaluationSession& session,
-                                                        const LocalUnits& local,
-                                                        const std::vector<std::int32_t>& codes,
-                                                        std::int32_t code);
+std::vector<ordered_metrics::SpearmanSums> sum_all_spearman(const comm::Communicator& comm,
+                                                            const EvaluationSession& session,
+                                                            const LocalUnits& local);
+std::vector<ordered_metrics::SpearmanSums> sum_spearman_of(const comm::Communicator& comm,
+                                                           const EvaluationSession& session,
+                                                           const LocalUnits& local,
+                                                           const std::vector<std::int32_t>& codes,
+                                                           std::int32_t code);
 
 // Not collective. Adds the metric and the figure of each output.
-void add_rank_metrics(const std::vector<ordered_metrics::SpearmanSums>& sums,
-                      metrics::Results& results);
+void add_spearman(const std::vector<ordered_metrics::SpearmanSums>& sums,
+                  metrics::Results& results);
 
 // Collective. An interval for it, on rank 0.
-void add_rank_intervals(const comm::Communicator& comm, const EvaluationSession& session,
-                        const LocalUnits& local, metrics::Results& results);
+void add_spearman_intervals(const comm::Communicator& comm, const EvaluationSession& session,
+                            const LocalUnits& local, metrics::Results& results);
 
 }  // namespace tally::app

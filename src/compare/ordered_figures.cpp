@@ -60,7 +60,7 @@ std::unique_ptr<OrderedFigures> curve_figures(const std::vector<std::string>& na
   return std::make_unique<OfCurves>(std::move(of_curves), rows, keys, rules);
 }
 
-std::unique_ptr<OrderedFigures> rank_figures(const std::vector<std::string>& names,
+std::unique_ptr<OrderedFigures> rank_timings(const std::vector<std::string>& names,
                                              const ordered_metrics::PairRows& rows) {
   if (!metrics::contains(names, kSpearman)) return nullptr;
   return std::make_unique<OfRanks>(rows);

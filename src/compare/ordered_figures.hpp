@@ -34,7 +34,7 @@ std::unique_ptr<OrderedFigures> curve_figures(const std::vector<std::string>& na
                                               const ordered_metrics::CurveRules& rules);
 
 // Spearman's correlation, if it is one of `names`; else null.
-std::unique_ptr<OrderedFigures> rank_figures(const std::vector<std::string>& names,
+std::unique_ptr<OrderedFigures> rank_timings(const std::vector<std::string>& names,
                                              const ordered_metrics::PairRows& rows);
 
 }  // namespace tally::compare

@@ -82,7 +82,7 @@ std::unique_ptr<OrderedFigures> ValuePair::ordered(Side side) const {
           targets = targets.subspan(outputs);
         }
       }};
-  return rank_figures(metrics_.options().names, rows);
+  return rank_timings(metrics_.options().names, rows);
 }
 
 ValuePrediction ValuePair::prediction(Side side, std::int64_t sample) const {

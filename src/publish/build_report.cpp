@@ -42,7 +42,7 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   report::RunReport report;
   report.phases = phases.over_ranks(comm);
   if (comm.is_root()) fill_inputs(report, session, notes);
-  add_ranks(comm, session, local, phases, report);
+  add_rank_timings(comm, session, local, phases, report);
   const auto classes = comm.gather(digest_class(session));
   if (!comm.is_root()) return report;
 

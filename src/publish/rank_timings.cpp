@@ -76,8 +76,8 @@ std::optional<double> steady_rate(const std::vector<Figures>& ranks) {
 
 }  // namespace
 
-void add_ranks(const comm::Communicator& comm, const EvaluationSession& session,
-               const LocalUnits& local, const Phases& phases, report::RunReport& report) {
+void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& session,
+                      const LocalUnits& local, const Phases& phases, report::RunReport& report) {
   const auto all = gather_figures(comm, figures_of(session, local, phases));
   const auto hosts = comm.gather(host_name());
   const auto devices = comm.gather(

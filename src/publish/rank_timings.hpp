@@ -13,7 +13,7 @@ namespace tally::app {
 
 // Collective. Fills `ranks` and the steady rate of the report, and names slow ranks in a note; on
 // rank 0.
-void add_ranks(const comm::Communicator& comm, const EvaluationSession& session,
-               const LocalUnits& local, const Phases& phases, report::RunReport& report);
+void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& session,
+                      const LocalUnits& local, const Phases& phases, report::RunReport& report);
 
 }  // namespace tally::app

@@ -60,7 +60,7 @@ Json waste_json(const RunReport& report) {
           {"useful", number_or_null(waste->useful)}};
 }
 
-Json stragglers_json(const std::vector<RankFigures>& ranks) {
+Json stragglers_json(const std::vector<RankTimings>& ranks) {
   Json rows = Json::array();
   for (const auto& slow : stragglers_of(ranks)) {
     rows.push_back(
@@ -102,7 +102,7 @@ Json loop_shares_json(const LoopTimes& loop) {
           {"other", share(loop.total_s - named_s)}};
 }
 
-Json ranks_json(const std::vector<RankFigures>& ranks) {
+Json ranks_json(const std::vector<RankTimings>& ranks) {
   Json rows = Json::array();
   for (const auto& rank : ranks) {
     rows.push_back({{"rank", rank.rank},

@@ -39,7 +39,7 @@ std::optional<Waste> waste_of(const RunReport& report) {
   if (report.ranks.empty()) return std::nullopt;
   const auto num_ranks = static_cast<double>(report.ranks.size());
   double wait_s = 0;
-  for (const RankFigures& rank : report.ranks) wait_s += rank.loop.wait_s / num_ranks;
+  for (const RankTimings& rank : report.ranks) wait_s += rank.loop.wait_s / num_ranks;
   double total_s = report.publish_s;
   for (const PhaseTime& phase : report.phases) total_s += phase.mean_s;
   if (!(total_s > 0)) return std::nullopt;
@@ -54,11 +54,11 @@ std::optional<Waste> waste_of(const RunReport& report) {
   return waste;
 }
 
-std::vector<Straggler> stragglers_of(const std::vector<RankFigures>& ranks) {
+std::vector<Straggler> stragglers_of(const std::vector<RankTimings>& ranks) {
   std::map<std::int64_t, std::vector<double>> by_samples;
-  for (const RankFigures& rank : ranks) by_samples[rank.samples].push_back(rank.loop.total_s);
+  for (const RankTimings& rank : ranks) by_samples[rank.samples].push_back(rank.loop.total_s);
   std::vector<Straggler> slow;
-  for (const RankFigures& rank : ranks) {
+  for (const RankTimings& rank : ranks) {
     const double usual_s = median(by_samples[rank.samples]);
     const bool is_slow = rank.loop.total_s > kSlowFactor * usual_s &&
                          rank.loop.total_s - usual_s >= kSlowSeconds && usual_s > 0;
@@ -85,10 +85,10 @@ std::optional<double> overall_samples_per_s(const RunReport& report) {
   return static_cast<double>(report.results.samples().count) / report.wall_s;
 }
 
-std::optional<double> energy_j(const std::vector<RankFigures>& ranks) {
+std::optional<double> energy_j(const std::vector<RankTimings>& ranks) {
   std::set<std::string> gpus, known;
   double sum = 0;
-  for (const RankFigures& rank : ranks) {
+  for (const RankTimings& rank : ranks) {
     if (rank.gpu.empty()) return std::nullopt;
     gpus.insert(rank.gpu);
     if (!rank.energy_j) continue;

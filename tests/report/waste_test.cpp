@@ -44,13 +44,13 @@ TEST(Waste, OverallRateCountsTheWholeRun) {
   EXPECT_DOUBLE_EQ(overall_samples_per_s(timed_report()).value(), 50);
 }
 
-RankFigures rank_of(int rank, std::int64_t samples, double loop_s) {
-  RankFigures figures{rank, "node", "cpu", samples};
+RankTimings rank_of(int rank, std::int64_t samples, double loop_s) {
+  RankTimings figures{rank, "node", "cpu", samples};
   figures.loop.total_s = loop_s;
   return figures;
 }
 
-std::vector<int> slow_ranks(const std::vector<RankFigures>& ranks) {
+std::vector<int> slow_ranks(const std::vector<RankTimings>& ranks) {
   std::vector<int> numbers;
   for (const auto& slow : stragglers_of(ranks)) numbers.push_back(slow.rank);
   return numbers;
@@ -94,7 +94,7 @@ TEST(Stragglers, AreNamedTheSlowestFirst) {
 }
 
 TEST(Energy, IsCountedOncePerGpu) {
-  std::vector<RankFigures> ranks{rank_of(0, 8, 1), rank_of(1, 8, 1), rank_of(2, 8, 1)};
+  std::vector<RankTimings> ranks{rank_of(0, 8, 1), rank_of(1, 8, 1), rank_of(2, 8, 1)};
   EXPECT_FALSE(energy_j({}));
   EXPECT_FALSE(energy_j(ranks)) << "on CPUs";
   for (auto& rank : ranks) rank.gpu = "GPU-0";

@@ -35,7 +35,7 @@ struct LoopTimes {
   double device_wait_s = 0;
 };
 
-struct RankFigures {
+struct RankTimings {
   int rank = 0;
   std::string host;
   std::string device;  // "cpu: AMD EPYC"
@@ -132,7 +132,7 @@ struct RunReport {
   double publish_s = 0;  // of `wall_s`, after the phases
   std::optional<double> steady_samples_per_s;
   std::vector<PhaseTime> phases;
-  std::vector<RankFigures> ranks;
+  std::vector<RankTimings> ranks;
 
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<std::pair<std::string, std::string>> environment;  // versions, launcher, host …

@@ -32,7 +32,7 @@ struct Straggler {
   double factor = 1;  // of that median
 };
 // In the order of the ranks.
-std::vector<Straggler> stragglers_of(const std::vector<RankFigures>& ranks);
+std::vector<Straggler> stragglers_of(const std::vector<RankTimings>& ranks);
 // "slow ranks: 3 on node7 (1.8 times the median), …", the slowest ones; empty where there is none.
 std::string stragglers_note(const std::vector<Straggler>& stragglers);
 
@@ -40,7 +40,7 @@ std::string stragglers_note(const std::vector<Straggler>& stragglers);
 std::optional<double> overall_samples_per_s(const RunReport& report);
 
 // Of all ranks' GPUs, during the loop; none where the energy of one of them is not known.
-std::optional<double> energy_j(const std::vector<RankFigures>& ranks);
+std::optional<double> energy_j(const std::vector<RankTimings>& ranks);
 // None where nothing was scored, either.
 std::optional<double> energy_j_per_sample(const RunReport& report);
 
