@@ -30,19 +30,19 @@ foreach(line IN LISTS _lines)
   endif()
 endforeach()
 
-# tally_room(NAME [COLD] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … ABSENT a_absent.cpp b_absent.cpp …])
+# tally_room(NAME [COLD] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … STUB a_stub.cpp b_stub.cpp …])
 #
 # One static library per room. Its public headers live in include/tally/<room>/, private ones
 # beside the bodies. A room sees only the public headers of the rooms that src/rooms.txt lets it use, and of
 # those that these use; its VENDOR libraries stay private: a forbidden include does not compile.
 #
-# Of twins, a build with CUDA compiles those of CUDA and links its runtime; another one their absent
-# counterparts of the same names.
+# Of twins, a build with CUDA compiles those of CUDA and links its runtime; another one the stubs of the same
+# names.
 #
 # Rooms where no time is spent per sample are COLD: compiled for a fast build.
 function(tally_room name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;VENDOR;CUDA;ABSENT" ${ARGN})
-  set(twins ${ARG_ABSENT})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;VENDOR;CUDA;STUB" ${ARGN})
+  set(twins ${ARG_STUB})
   if(TALLY_HAS_CUDA AND ARG_CUDA)
     set(twins ${ARG_CUDA})
     list(APPEND ARG_VENDOR tally::cudart)

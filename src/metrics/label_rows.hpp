@@ -1,5 +1,5 @@
 // The kernel of labels that are judged one by one, behind a plain function. Twins: label_rows.cu
-// and, in a build without CUDA, label_rows_absent.cpp, which nobody calls there.
+// and, in a build without CUDA, label_rows_stub.cpp, which nobody calls there.
 #pragma once
 
 #include <cstddef>
