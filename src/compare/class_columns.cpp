@@ -46,9 +46,9 @@ class RowCheck {
     if (row.finite) expect_number("confidence", i, row.confidence);
     const bool is_predicted = row.prediction == row.label;
     if (!row.ignored && row.finite && is_predicted != row.is_right()) {
-      run_.refuse("label_rank", i, format("{}", row.label_rank),
-                  is_predicted ? "0 where the label is predicted"
-                               : "more than 0 where the label is not predicted");
+      run_.throw_dataset_error("label_rank", i, format("{}", row.label_rank),
+                               is_predicted ? "0 where the label is predicted"
+                                            : "more than 0 where the label is not predicted");
     }
   }
 
@@ -56,12 +56,13 @@ class RowCheck {
   void expect(std::string_view column, std::size_t row, std::int64_t value, std::int64_t low,
               std::int64_t high) const {
     if (value >= low && value <= high) return;
-    run_.refuse(column, row, format("{}", value),
-                low == high ? format("{}", low) : format("{}..{}", low, high));
+    run_.throw_dataset_error(column, row, format("{}", value),
+                             low == high ? format("{}", low) : format("{}..{}", low, high));
   }
 
   void expect_number(std::string_view column, std::size_t row, double value) const {
-    if (!std::isfinite(value)) run_.refuse(column, row, format("{}", value), "a finite number");
+    if (!std::isfinite(value))
+      run_.throw_dataset_error(column, row, format("{}", value), "a finite number");
   }
 
   const SavedRun& run_;
@@ -87,8 +88,8 @@ void round_to_probabilities(OutputKind kind, bool is_predicted, std::span<float>
 void take(const SavedRun& run, std::string_view column, std::size_t i, const ClassRow& found,
           FromScores what, ClassRow& row) {
   if (found.finite != row.finite) {
-    run.refuse(column, i, found.finite ? "finite scores" : "NaN or Inf",
-               format("what fits prediction {}", row.prediction));
+    run.throw_dataset_error(column, i, found.finite ? "finite scores" : "NaN or Inf",
+                            format("what fits prediction {}", row.prediction));
   }
   if (what == FromScores::brier_and_hinge) {
     row.brier = found.brier;
@@ -96,8 +97,8 @@ void take(const SavedRun& run, std::string_view column, std::size_t i, const Cla
     return;
   }
   if (found.prediction != row.prediction || found.label_rank != row.label_rank) {
-    run.refuse(column, i, format("scores of prediction {}", found.prediction),
-               format("those of prediction {}", row.prediction));
+    run.throw_dataset_error(column, i, format("scores of prediction {}", found.prediction),
+                            format("those of prediction {}", row.prediction));
   }
   const std::uint64_t index = row.index;  // the scores do not know it
   row = found;
@@ -173,8 +174,8 @@ void add_scores(const SavedRun& run, const ScoringSettings& settings,
     metrics::examine_rows(contiguous_view(values.data(), DType::f32, {count, classes}), first,
                           labels, rules, facts);
     if (facts.wrong_kind_row) {
-      run.refuse(column.name, to_size(first + *facts.wrong_kind_row), "values out of range",
-                 metrics::name(rules.kind));
+      run.throw_dataset_error(column.name, to_size(first + *facts.wrong_kind_row),
+                              "values out of range", metrics::name(rules.kind));
     }
     for (std::size_t i = 0; i < in_window.size(); ++i) {
       take(run, column.name, to_size(first) + i, facts.rows[i], what, in_window[i]);

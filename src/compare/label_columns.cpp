@@ -32,8 +32,9 @@ std::vector<std::uint8_t> marks_of(const LabelRun& labels, const char* column,
   for (const Value value : labels.run.column<Value>(column, "labels", labels.row_shape)) {
     const bool is_special = special == std::int64_t{value};
     if (!is_special && value != 0 && value != 1) {
-      labels.run.refuse(column, marks.size() / to_size(labels.num_labels), format("{}", value),
-                        special ? format("0, 1 or {}", *special) : "0 or 1");
+      labels.run.throw_dataset_error(column, marks.size() / to_size(labels.num_labels),
+                                     format("{}", value),
+                                     special ? format("0, 1 or {}", *special) : "0 or 1");
     }
     marks.push_back(is_special ? mark : static_cast<std::uint8_t>(value));
   }
@@ -78,13 +79,15 @@ void check_label(const LabelRun& labels, const Columns& columns, std::size_t i) 
   const bool fits =
       predicted == kNoPrediction ? std::isnan(probability) : probability >= 0 && probability <= 1;
   if (!fits) {
-    labels.run.refuse(labels.probability_column(), row, format("{}", probability),
-                      predicted == kNoPrediction ? "nan, for nothing is predicted" : "0 to 1");
+    labels.run.throw_dataset_error(
+        labels.probability_column(), row, format("{}", probability),
+        predicted == kNoPrediction ? "nan, for nothing is predicted" : "0 to 1");
   }
   const bool is_above = probability > labels.threshold;
   if (labels.has_probabilities && is_above != (predicted == 1)) {
-    labels.run.refuse(labels.probability_column(), row, format("{}", probability),
-                      format("what fits the prediction at threshold {}", labels.threshold));
+    labels.run.throw_dataset_error(
+        labels.probability_column(), row, format("{}", probability),
+        format("what fits the prediction at threshold {}", labels.threshold));
   }
 }
 
@@ -94,8 +97,9 @@ LabelRow row_of(const LabelRun& labels, const Columns& columns, std::size_t i) {
   const auto predictions = std::span(columns.predictions).subspan(i * count, count);
   const auto without = std::ranges::count(predictions, kNoPrediction);
   if (without != 0 && without != labels.num_labels) {
-    labels.run.refuse("prediction", i, format("{} labels without a prediction", without),
-                      format("0 or {}", count));
+    labels.run.throw_dataset_error("prediction", i,
+                                   format("{} labels without a prediction", without),
+                                   format("0 or {}", count));
   }
   LabelRow row;
   row.index = static_cast<std::uint64_t>(labels.run.indices()[i]);
@@ -104,7 +108,7 @@ LabelRow row_of(const LabelRun& labels, const Columns& columns, std::size_t i) {
   row.finite = without == 0;
   if (!row.finite || row.is_ignored()) return row;
   if (!std::isfinite(columns.loss[i])) {
-    labels.run.refuse("loss", i, format("{}", columns.loss[i]), "a finite number");
+    labels.run.throw_dataset_error("loss", i, format("{}", columns.loss[i]), "a finite number");
   }
   row.loss = double{columns.loss[i]} * row.scored;
   return row;

@@ -52,9 +52,9 @@ class Taker {
  private:
   void take_row(std::size_t i, const LabelRow& found, LabelRow& row) const {
     if (found.finite != row.finite) {
-      labels_.run.refuse(column_, i, found.finite ? "finite scores" : "NaN or Inf",
-                         row.finite ? "finite scores, for there is a prediction"
-                                    : "NaN or Inf, for nothing is predicted");
+      labels_.run.throw_dataset_error(column_, i, found.finite ? "finite scores" : "NaN or Inf",
+                                      row.finite ? "finite scores, for there is a prediction"
+                                                 : "NaN or Inf, for nothing is predicted");
     }
     const LabelRow saved = row;
     row = found;
@@ -68,7 +68,7 @@ class Taker {
     const bool fits = labels_.has_probabilities ? std::abs(probability - found) <= kRounding
                                                 : (found > labels_.threshold) == (probability > 0);
     if (!fits) {
-      labels_.run.refuse(
+      labels_.run.throw_dataset_error(
           column_, i, format("a score of probability {}", found),
           labels_.has_probabilities ? format("that of {}", probability) : "that of the prediction");
     }
@@ -103,8 +103,8 @@ void add_scores(const LabelRun& labels, const metrics::MetricOptions& options, L
     }
     metrics::examine_labels(scores, targets, first, count, rules, found);
     if (found.wrong_kind_row) {
-      labels.run.refuse(column.name, to_size(first + *found.wrong_kind_row), "values out of range",
-                        metrics::name(rules.kind));
+      labels.run.throw_dataset_error(column.name, to_size(first + *found.wrong_kind_row),
+                                     "values out of range", metrics::name(rules.kind));
     }
     if (must_round) {
       std::ranges::copy(found.probabilities, values.begin());

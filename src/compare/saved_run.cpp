@@ -49,7 +49,7 @@ void require_ascending(const SavedRun& run) {
   for (std::size_t row = 0; row < run.indices().size(); ++row) {
     const std::int64_t index = run.indices()[row];
     if (index <= before) {
-      run.refuse("index", row, format("{}", index), format("more than {}", before));
+      run.throw_dataset_error("index", row, format("{}", index), format("more than {}", before));
     }
     before = index;
   }
@@ -155,8 +155,8 @@ void SavedRun::for_each_window(std::string_view column, const Shape& row_shape,
   }
 }
 
-void SavedRun::refuse(std::string_view column, std::size_t row, std::string_view value,
-                      std::string_view expected) const {
+void SavedRun::throw_dataset_error(std::string_view column, std::size_t row, std::string_view value,
+                                   std::string_view expected) const {
   throw Error(ErrorKind::dataset,
               format("predictions file '{}', /{}[{}] = {}, expected {}", name(), column, row, value,
                      expected),

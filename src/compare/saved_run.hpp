@@ -54,8 +54,8 @@ class SavedRun {
   void for_each_window(std::string_view name, const Shape& row_shape, const VisitRows& visit) const;
 
   // Error(dataset) for one value: "…, /loss[17] = nan, expected …".
-  [[noreturn]] void refuse(std::string_view column, std::size_t row, std::string_view value,
-                           std::string_view expected) const;
+  [[noreturn]] void throw_dataset_error(std::string_view column, std::size_t row,
+                                        std::string_view value, std::string_view expected) const;
 
  private:
   hdf5::Dataset open(std::string_view name, std::string_view save, const Shape& row_shape) const;

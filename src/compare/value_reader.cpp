@@ -22,7 +22,7 @@ std::vector<float> targets_of(const KnownRun& known) {
       std::ranges::find_if_not(targets, [](float value) { return std::isfinite(value); });
   if (bad == targets.end()) return targets;
   const auto row = to_size((bad - targets.begin()) / known.settings.num_classes);
-  known.run.refuse("label", row, format("{}", *bad), "a finite number");
+  known.run.throw_dataset_error("label", row, format("{}", *bad), "a finite number");
 }
 
 void require_same_targets(const TwoRuns& runs, const std::vector<float>& a,

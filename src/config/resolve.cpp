@@ -28,7 +28,7 @@ void store(const OptionTable& table, const Assignments& assignments) {
   refuse_duplicates(table, assignments);
   for (const Assignment& assignment : assignments) {
     const auto expected = find(table, assignment.name)->binding.set(assignment.value);
-    if (expected) refuse(assignment, *expected);
+    if (expected) throw_usage_error(assignment, *expected);
   }
 }
 
@@ -44,7 +44,7 @@ void check_required(const OptionTable& table) {
 
 }  // namespace
 
-void refuse(const Assignment& assignment, std::string_view expected) {
+void throw_usage_error(const Assignment& assignment, std::string_view expected) {
   throw Error(ErrorKind::usage, format("option --{} = '{}' ({}), expected {}", assignment.name,
                                        printable(assignment.value), assignment.where, expected));
 }

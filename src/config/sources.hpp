@@ -17,7 +17,7 @@ struct Assignment {
 using Assignments = std::vector<Assignment>;
 
 // What is wrong with one assignment, in the one form that all such sentences have. Error(usage).
-[[noreturn]] void refuse(const Assignment& assignment, std::string_view expected);
+[[noreturn]] void throw_usage_error(const Assignment& assignment, std::string_view expected);
 
 // Takes the words that are neither an option nor an option's value out of `arguments`, in order,
 // for a command that has such; behind a flag stands no value, but what `=` joins to it.

@@ -15,8 +15,8 @@
 #include <tally/base/format.hpp>
 #include <tally/trace/span.hpp>
 
+#include "dataset_error.hpp"
 #include "labels.hpp"
-#include "refuse.hpp"
 #include "slot_layout.hpp"
 
 namespace tally::data {
@@ -169,8 +169,9 @@ void BatchReader::Body::check_in_sequences(const SlotField& field, const Batch& 
   const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
   for (std::int64_t i = 0; i < batch.samples.count; ++i) {
     if (places[i] <= lengths[i]) continue;
-    refuse(data_set.info().path, format("{}[{}]", field.column->path, batch.samples.first + i),
-           format("= {}, but the sample's length is {} (read)", places[i], lengths[i]));
+    throw_dataset_error(
+        data_set.info().path, format("{}[{}]", field.column->path, batch.samples.first + i),
+        format("= {}, but the sample's length is {} (read)", places[i], lengths[i]));
   }
 }
 
@@ -187,10 +188,11 @@ void BatchReader::Body::check_behind_sequences(const SlotField& field, const Bat
     with_label_type(column.dtype, [&](auto type) {
       for_each_value<decltype(type)>(behind, [&](std::size_t place, std::int64_t value) {
         if (value == *column.padding) return;
-        refuse(data_set.info().path,
-               format("{}[{}, {}]", column.path, batch.samples.first + i,
-                      lengths[i] + static_cast<std::int64_t>(place)),
-               format("= {}, but the sample's length is {} (read)", value, lengths[i]));
+        throw_dataset_error(
+            data_set.info().path,
+            format("{}[{}, {}]", column.path, batch.samples.first + i,
+                   lengths[i] + static_cast<std::int64_t>(place)),
+            format("= {}, but the sample's length is {} (read)", value, lengths[i]));
       });
     });
   }

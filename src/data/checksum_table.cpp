@@ -2,7 +2,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 #include "schema.hpp"
 
 namespace tally::data {
@@ -19,14 +19,16 @@ std::int64_t rows_per_checksum(const hdf5::Reader& file, std::string_view column
   table.require_element(hdf5::Element::u32);
   const std::int64_t rows_per_block = file.int64_attribute(path, "rows_per_block");
   if (rows_per_block < 1) {
-    refuse(file.path(), path,
-           format("attribute 'rows_per_block' is {}, expected 1 or more", rows_per_block));
+    throw_dataset_error(
+        file.path(), path,
+        format("attribute 'rows_per_block' is {}, expected 1 or more", rows_per_block));
   }
   const Shape expected{num_blocks(num_rows, rows_per_block)};
   if (table.info().shape != expected) {
-    refuse(file.path(), path,
-           format("has shape {}, expected {}: {} rows in blocks of {}",
-                  to_string(table.info().shape), to_string(expected), num_rows, rows_per_block));
+    throw_dataset_error(
+        file.path(), path,
+        format("has shape {}, expected {}: {} rows in blocks of {}", to_string(table.info().shape),
+               to_string(expected), num_rows, rows_per_block));
   }
   return rows_per_block;
 }

@@ -3,8 +3,8 @@
 #include <tally/base/format.hpp>
 #include <tally/data/read_column.hpp>
 
+#include "dataset_error.hpp"
 #include "offsets.hpp"
-#include "refuse.hpp"
 
 namespace tally::data {
 
@@ -18,13 +18,14 @@ Choices read_choices(DataSet& data_set, std::int64_t first, std::int64_t count) 
     const std::int64_t question = first + static_cast<std::int64_t>(i);
     const std::int64_t num = choices.first_choice[i + 1] - choices.first_choice[i];
     if (num < 1) {
-      refuse(info.path, format("/units/first_choice[{}]", question + 1),
-             format("= {}, which leaves question {} without a choice (read)",
-                    choices.first_choice[i + 1], question));
+      throw_dataset_error(info.path, format("/units/first_choice[{}]", question + 1),
+                          format("= {}, which leaves question {} without a choice (read)",
+                                 choices.first_choice[i + 1], question));
     }
     if (choices.gold[i] >= num) {
-      refuse(info.path, format("/units/gold[{}]", question),
-             format("= {}, but the question has {} choices (read)", choices.gold[i], num));
+      throw_dataset_error(
+          info.path, format("/units/gold[{}]", question),
+          format("= {}, but the question has {} choices (read)", choices.gold[i], num));
     }
   }
   return choices;

@@ -6,7 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 
 namespace tally::data {
 namespace {
@@ -135,8 +135,8 @@ void ChunkedRows::decode(std::int64_t chunk, std::span<std::byte> out) const {
   const std::uint32_t left_out = read_stored(chunk, stored);
   const std::string problem = decoder_.decode(stored, left_out, out);
   if (problem.empty()) return;
-  refuse(file_, info().path, format("chunk {} {} (read)", chunk, problem),
-         "The file is damaged: copy or prepare it again.");
+  throw_dataset_error(file_, info().path, format("chunk {} {} (read)", chunk, problem),
+                      "The file is damaged: copy or prepare it again.");
 }
 
 BlockCache::Block ChunkedRows::decoded(std::int64_t chunk) const {

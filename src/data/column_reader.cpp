@@ -8,7 +8,7 @@
 #include <tally/base/format.hpp>
 #include <tally/digest/digest.hpp>
 
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 
 namespace tally::data {
 namespace {
@@ -137,10 +137,10 @@ void ColumnReader::verify(std::int64_t block, std::span<const std::byte> bytes) 
   if (found == expected) return;
   const std::int64_t first = block * table_.rows_per_block;
   const std::int64_t last = first + static_cast<std::int64_t>(bytes.size()) / row_bytes_ - 1;
-  refuse(file_, dataset_.info().path,
-         format("rows {}..{} have the CRC-32C {:08x}, expected {:08x} (read)", first, last, found,
-                expected),
-         "The file is damaged: copy or prepare it again.");
+  throw_dataset_error(file_, dataset_.info().path,
+                      format("rows {}..{} have the CRC-32C {:08x}, expected {:08x} (read)", first,
+                             last, found, expected),
+                      "The file is damaged: copy or prepare it again.");
 }
 
 }  // namespace tally::data

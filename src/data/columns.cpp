@@ -9,10 +9,10 @@
 #include <tally/base/task_traits.hpp>
 
 #include "checksum_table.hpp"
+#include "dataset_error.hpp"
 #include "image_attributes.hpp"
 #include "label_form.hpp"
 #include "ranges.hpp"
-#include "refuse.hpp"
 #include "task_rules.hpp"
 
 namespace tally::data {
@@ -33,10 +33,10 @@ void check_name(const hdf5::Reader& file, std::string_view group, std::string_vi
       std::ranges::all_of(name, is_name_byte)) {
     return;
   }
-  refuse(file.path(), group,
-         format("holds '{}', expected names of 1 to {} letters, digits, '_', "
-                "'.' and '-' that begin with a letter",
-                shown(name), kMost));
+  throw_dataset_error(file.path(), group,
+                      format("holds '{}', expected names of 1 to {} letters, digits, '_', "
+                             "'.' and '-' that begin with a letter",
+                             shown(name), kMost));
 }
 
 void check_element(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
@@ -44,31 +44,36 @@ void check_element(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
   if (std::ranges::find(allowed, stored.element) != allowed.end()) return;
   std::vector<std::string_view> names;
   for (const Element element : allowed) names.push_back(hdf5::name(element));
-  refuse(file.path(), stored.path,
-         format("holds {}, expected {}", hdf5::name(stored.element), fmt::join(names, ", ")));
+  throw_dataset_error(
+      file.path(), stored.path,
+      format("holds {}, expected {}", hdf5::name(stored.element), fmt::join(names, ", ")));
 }
 
 // [N] exactly.
 void check_one_value_per_row(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
   if (stored.shape.size() == 1) return;
-  refuse(file.path(), stored.path,
-         format("has shape {}, expected [N]: one value per sample", to_string(stored.shape)));
+  throw_dataset_error(
+      file.path(), stored.path,
+      format("has shape {}, expected [N]: one value per sample", to_string(stored.shape)));
 }
 
 void check_label_shape(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
                        const DataSetInfo& info) {
   if (is_label_shape(info, stored.shape)) return;
-  refuse(file.path(), stored.path,
-         format("has shape {}, expected {}", to_string(stored.shape), expected_label_shape(info)));
+  throw_dataset_error(
+      file.path(), stored.path,
+      format("has shape {}, expected {}", to_string(stored.shape), expected_label_shape(info)));
 }
 
 void check_rows(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
-  if (stored.shape.empty()) refuse(file.path(), stored.path, "is a scalar, expected [N, …]");
-  if (stored.num_rows() == 0) refuse(file.path(), stored.path, "has no rows: there are 0 samples");
+  if (stored.shape.empty())
+    throw_dataset_error(file.path(), stored.path, "is a scalar, expected [N, …]");
+  if (stored.num_rows() == 0)
+    throw_dataset_error(file.path(), stored.path, "has no rows: there are 0 samples");
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::int64_t row_elements = num_elements(stored.row_shape());
   if (row_elements < 1 || row_elements > kMost) {
-    refuse(
+    throw_dataset_error(
         file.path(), stored.path,
         format("has shape {}, expected 1 to {} elements per row", to_string(stored.shape), kMost));
   }
@@ -88,9 +93,9 @@ ColumnInfo open_column(const hdf5::Reader& file, const std::string& path, DataSe
   check_rows(file, stored);
   if (info.num_samples == 0) info.num_samples = stored.num_rows();
   if (stored.num_rows() != info.num_samples) {
-    refuse(file.path(), path,
-           format("has {} rows, but {} has {}", stored.num_rows(), info.inputs.front().path,
-                  info.num_samples));
+    throw_dataset_error(file.path(), path,
+                        format("has {} rows, but {} has {}", stored.num_rows(),
+                               info.inputs.front().path, info.num_samples));
   }
   return info_of(file, stored);
 }
@@ -107,27 +112,28 @@ std::vector<std::string> columns_in(const hdf5::Reader& file, const std::string&
 
 void require(const hdf5::Reader& file, const std::string& path, const DataSetInfo& info) {
   if (file.exists(path)) return;
-  refuse(file.path(), path, format("is missing; the task {} needs it", info.task));
+  throw_dataset_error(file.path(), path, format("is missing; the task {} needs it", info.task));
 }
 
 // Rows are sequences of one length, which is that of all such inputs.
 void read_padding(const hdf5::Reader& file, ColumnInfo& input, const DataSetInfo& info) {
   input.padding = file.int64_attribute(input.path, "padding");
   if (input.row_shape.empty() || input.image) {
-    refuse(file.path(), input.path, "has the attribute 'padding', but its rows are no sequences");
+    throw_dataset_error(file.path(), input.path,
+                        "has the attribute 'padding', but its rows are no sequences");
   }
   for (const ColumnInfo& other : info.inputs) {
     if (!other.padding || other.row_shape.front() == input.row_shape.front()) continue;
-    refuse(file.path(), input.path,
-           format("has sequences of {}, {} has sequences of {}", input.row_shape.front(),
-                  other.path, other.row_shape.front()));
+    throw_dataset_error(file.path(), input.path,
+                        format("has sequences of {}, {} has sequences of {}",
+                               input.row_shape.front(), other.path, other.row_shape.front()));
   }
 }
 
 void read_inputs(const hdf5::Reader& file, DataSetInfo& info) {
   const auto paths = columns_in(file, "/inputs");
   if (paths.empty()) {
-    refuse(file.path(), "/inputs", "holds no dataset, expected at least one input");
+    throw_dataset_error(file.path(), "/inputs", "holds no dataset, expected at least one input");
   }
   for (const std::string& path : paths) {
     ColumnInfo column = open_column(file, path, info, kInputs);
@@ -143,8 +149,8 @@ void read_label(const hdf5::Reader& file, DataSetInfo& info) {
   require(file, path, info);
   // Scored row by row, several rows of one unit would count several times.
   if (!has_units(rules) && file.exists("/targets/unit")) {
-    refuse(file.path(), "/targets/unit",
-           format("is there, but {} is scored by rows in this version", info.task));
+    throw_dataset_error(file.path(), "/targets/unit",
+                        format("is there, but {} is scored by rows in this version", info.task));
   }
   check_label_shape(file, file.dataset(path).info(), info);
   ColumnInfo label = open_column(file, path, info, label_elements(rules.label));
@@ -176,8 +182,9 @@ void check_table(const hdf5::Reader& file, const hdf5::DatasetInfo& stored, cons
   const std::int64_t rows = expected_rows(stored, rule, info);
   const Shape expected = rule.row_values == 0 ? Shape{rows} : Shape{rows, rule.row_values};
   if (stored.shape == expected) return;
-  refuse(file.path(), stored.path,
-         format("has shape {}, expected {}", to_string(stored.shape), to_string(expected)));
+  throw_dataset_error(
+      file.path(), stored.path,
+      format("has shape {}, expected {}", to_string(stored.shape), to_string(expected)));
 }
 
 void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
@@ -194,8 +201,8 @@ void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
   if (!has_units(rules)) return;
   info.num_units = info.tables.front().num_rows;
   if (info.num_units > 0) return;
-  refuse(file.path(), info.tables.front().path,
-         format("has no rows: there are 0 {}", task_traits(info.task).many));
+  throw_dataset_error(file.path(), info.tables.front().path,
+                      format("has no rows: there are 0 {}", task_traits(info.task).many));
 }
 
 void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {
@@ -210,7 +217,8 @@ void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {
   check_one_value_per_row(file, file.dataset("/lengths").info());
   info.lengths = open_column(file, "/lengths", info, kInt32);
   if (!is_padded) {
-    refuse(file.path(), "/lengths", "is there, but no input has the attribute 'padding'");
+    throw_dataset_error(file.path(), "/lengths",
+                        "is there, but no input has the attribute 'padding'");
   }
   info.lengths->range = {1, padded->row_shape.front()};
 }

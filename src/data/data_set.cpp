@@ -8,8 +8,8 @@
 
 #include "columns.hpp"
 #include "data_set_body.hpp"
+#include "dataset_error.hpp"
 #include "labels.hpp"
-#include "refuse.hpp"
 #include "schema.hpp"
 #include "structure_digest.hpp"
 
@@ -73,10 +73,10 @@ DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : D
   info.inputs = {column_of(dataset.info())};
   info.lengths.reset();
   if (info.inputs[0].num_rows != info.num_samples) {
-    refuse(path, "",
-           format("has {} samples, but {} of '{}' has {} rows", info.num_samples, other.dataset,
-                  other.file.string(), info.inputs[0].num_rows),
-           "Name the data set that was predicted.");
+    throw_dataset_error(path, "",
+                        format("has {} samples, but {} of '{}' has {} rows", info.num_samples,
+                               other.dataset, other.file.string(), info.inputs[0].num_rows),
+                        "Name the data set that was predicted.");
   }
   body_->columns.try_emplace(other.dataset, other.file, std::move(dataset), ChecksumTable());
 }

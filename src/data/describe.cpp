@@ -8,11 +8,11 @@
 
 #include "checksum_table.hpp"
 #include "columns.hpp"
+#include "dataset_error.hpp"
 #include "label_form.hpp"
 #include "label_report.hpp"
 #include "labels.hpp"
 #include "pieces.hpp"
-#include "refuse.hpp"
 #include "schema.hpp"
 #include "table_report.hpp"
 #include "task_rules.hpp"

@@ -7,7 +7,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 
 namespace tally::data {
 namespace {
@@ -16,14 +16,14 @@ void check_values(const hdf5::Reader& file, const ColumnInfo& column, std::strin
                   const std::vector<double>& values) {
   const std::int64_t channels = column.row_shape.back();
   if (std::cmp_not_equal(values.size(), channels)) {
-    refuse(file.path(), column.path,
-           format("attribute '{}' has {} values, expected {} (channels)", name, values.size(),
-                  channels));
+    throw_dataset_error(file.path(), column.path,
+                        format("attribute '{}' has {} values, expected {} (channels)", name,
+                               values.size(), channels));
   }
   const auto bad = std::ranges::find_if_not(values, [](double v) { return std::isfinite(v); });
   if (bad != values.end()) {
-    refuse(file.path(), column.path,
-           format("attribute '{}' holds {}, expected finite numbers", name, *bad));
+    throw_dataset_error(file.path(), column.path,
+                        format("attribute '{}' holds {}, expected finite numbers", name, *bad));
   }
 }
 
@@ -31,8 +31,9 @@ void check_positive(const hdf5::Reader& file, const ColumnInfo& column, std::str
                     const std::vector<double>& values) {
   for (const double value : values) {
     if (value > 0.0 && std::isfinite(value)) continue;
-    refuse(file.path(), column.path,
-           format("attribute '{}' holds {}, expected finite numbers above 0", name, value));
+    throw_dataset_error(
+        file.path(), column.path,
+        format("attribute '{}' holds {}, expected finite numbers above 0", name, value));
   }
 }
 
@@ -40,20 +41,21 @@ std::int64_t channels_named(const hdf5::Reader& file, const ColumnInfo& column,
                             const std::string& channels) {
   if (channels == "RGB" || channels == "BGR") return 3;
   if (channels == "L") return 1;
-  refuse(file.path(), column.path,
-         format("attribute 'channels' is '{}', expected 'RGB', 'BGR' or 'L'", shown(channels)));
+  throw_dataset_error(
+      file.path(), column.path,
+      format("attribute 'channels' is '{}', expected 'RGB', 'BGR' or 'L'", shown(channels)));
 }
 
 void check_shape(const hdf5::Reader& file, const ColumnInfo& column, const std::string& channels) {
   if (column.dtype != DType::u8) {
-    refuse(file.path(), column.path,
-           format("is an image of {}, expected uint8", tally::name(column.dtype)));
+    throw_dataset_error(file.path(), column.path,
+                        format("is an image of {}, expected uint8", tally::name(column.dtype)));
   }
   const std::int64_t expected = channels_named(file, column, channels);
   if (column.row_shape.size() != 3 || column.row_shape.back() != expected) {
-    refuse(file.path(), column.path,
-           format("has rows of shape {}, expected [H, W, {}] ({})", to_string(column.row_shape),
-                  expected, channels));
+    throw_dataset_error(file.path(), column.path,
+                        format("has rows of shape {}, expected [H, W, {}] ({})",
+                               to_string(column.row_shape), expected, channels));
   }
 }
 
@@ -64,9 +66,10 @@ std::optional<ImageSize> read_size(const hdf5::Reader& file, const ColumnInfo& c
   const auto is_side = [](std::int64_t side) { return side > 0 && side <= kLargestImageSide; };
   if (sides.size() == 2 && std::ranges::all_of(sides, is_side))
     return ImageSize{sides[0], sides[1]};
-  refuse(file.path(), column.path,
-         format("attribute '{}' holds {}, expected height and width of an image", name,
-                to_string(std::span(sides).first(std::min<std::size_t>(sides.size(), 4)))));
+  throw_dataset_error(
+      file.path(), column.path,
+      format("attribute '{}' holds {}, expected height and width of an image", name,
+             to_string(std::span(sides).first(std::min<std::size_t>(sides.size(), 4)))));
 }
 
 // Empty where it does not say it.
@@ -75,9 +78,9 @@ std::string read_word(const hdf5::Reader& file, const ColumnInfo& column, std::s
   if (!file.has_attribute(column.path, name)) return {};
   auto word = file.string_attribute(column.path, name);
   if (std::ranges::find(words, word) != words.end()) return word;
-  refuse(file.path(), column.path,
-         format("attribute '{}' is '{}', expected one of {}", name, shown(word),
-                fmt::join(words, ", ")));
+  throw_dataset_error(file.path(), column.path,
+                      format("attribute '{}' is '{}', expected one of {}", name, shown(word),
+                             fmt::join(words, ", ")));
 }
 
 }  // namespace
@@ -91,8 +94,8 @@ ImageAttributes read_image_attributes(const hdf5::Reader& file, const ColumnInfo
   ImageAttributes image;
   image.layout = file.string_attribute(column.path, "layout");
   if (image.layout != "HWC") {
-    refuse(file.path(), column.path,
-           format("attribute 'layout' is '{}', expected 'HWC'", shown(image.layout)));
+    throw_dataset_error(file.path(), column.path,
+                        format("attribute 'layout' is '{}', expected 'HWC'", shown(image.layout)));
   }
   image.channels = file.string_attribute(column.path, "channels");
   check_shape(file, column, image.channels);

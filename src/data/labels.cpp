@@ -6,8 +6,8 @@
 
 #include <tally/base/format.hpp>
 
+#include "dataset_error.hpp"
 #include "label_form.hpp"
-#include "refuse.hpp"
 #include "task_rules.hpp"
 
 namespace tally::data {
@@ -19,9 +19,9 @@ void check_values(const DataSetInfo& info, const ColumnInfo& column, std::int64_
                   std::span<const std::byte> rows) {
   for_each_value<T>(rows, [&](std::size_t i, T value) {
     if (allowed(info, static_cast<Judged>(value))) return;
-    refuse(info.path, place_of(column, first, i),
-           format("= {}, expected {} (read)", value, expected_labels(info)),
-           format("Check the labels with 'tally inspect {}'.", info.path.string()));
+    throw_dataset_error(info.path, place_of(column, first, i),
+                        format("= {}, expected {} (read)", value, expected_labels(info)),
+                        format("Check the labels with 'tally inspect {}'.", info.path.string()));
   });
 }
 
@@ -76,8 +76,8 @@ void check_range(const DataSetInfo& info, const ColumnInfo& column, std::int64_t
                  std::span<const std::byte> rows) {
   const auto check = [&](std::size_t i, std::int64_t value) {
     if (contains(*column.range, value)) return;
-    refuse(info.path, place_of(column, first, i),
-           format("= {}, expected {} (read)", value, range_text(*column.range)));
+    throw_dataset_error(info.path, place_of(column, first, i),
+                        format("= {}, expected {} (read)", value, range_text(*column.range)));
   };
   with_label_type(column.dtype, [&](auto value) { for_each_value<decltype(value)>(rows, check); });
 }
@@ -93,8 +93,8 @@ void check_signs(const DataSetInfo& info, const ColumnInfo& column, std::int64_t
     const std::string_view expected = sign == Sign::any            ? "a finite number"
                                       : sign == Sign::not_negative ? "a finite number, 0 or more"
                                                                    : "a finite number above 0";
-    refuse(info.path, place_of(column, first, i),
-           format("= {}, expected {} (read)", value, expected));
+    throw_dataset_error(info.path, place_of(column, first, i),
+                        format("= {}, expected {} (read)", value, expected));
   });
 }
 

@@ -8,8 +8,8 @@
 #include <tally/base/format.hpp>
 #include <tally/data/read_column.hpp>
 
+#include "dataset_error.hpp"
 #include "offsets.hpp"
-#include "refuse.hpp"
 
 namespace tally::data {
 namespace {
@@ -47,8 +47,9 @@ Images read_images(DataSet& data_set, std::int64_t first, std::int64_t count) {
   const auto found = std::ranges::adjacent_find(ids, std::ranges::greater_equal());
   if (found != ids.end()) {
     const std::int64_t at = first - before + (found - ids.begin()) + 1;
-    refuse(data_set.info().path, format("/images/id[{}]", at),
-           format("= {} after {}, expected numbers that ascend (read)", *(found + 1), *found));
+    throw_dataset_error(
+        data_set.info().path, format("/images/id[{}]", at),
+        format("= {} after {}, expected numbers that ascend (read)", *(found + 1), *found));
   }
   ids.erase(ids.begin(), ids.begin() + before);
   return {.id = std::move(ids),
@@ -63,9 +64,9 @@ std::vector<std::int64_t> read_class_ids(DataSet& data_set) {
   std::ranges::stable_sort(order, {}, id_of);
   const auto twice = std::ranges::adjacent_find(order, {}, id_of);
   if (twice != order.end()) {
-    refuse(data_set.info().path, format("/classes/id[{}]", *(twice + 1)),
-           format("= {}, as that of class {}, expected another for each class (read)",
-                  id_of(*twice), *twice));
+    throw_dataset_error(data_set.info().path, format("/classes/id[{}]", *(twice + 1)),
+                        format("= {}, as that of class {}, expected another for each class (read)",
+                               id_of(*twice), *twice));
   }
   return ids;
 }

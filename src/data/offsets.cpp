@@ -6,7 +6,7 @@
 #include <tally/base/format.hpp>
 #include <tally/data/read_column.hpp>
 
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 
 namespace tally::data {
 namespace {
@@ -23,9 +23,10 @@ void check_offsets(const DataSetInfo& info, const ColumnInfo& column, const Colu
                           (row != 0 || offsets[i] == 0) &&
                           (!is_end || offsets[i] == values.num_rows);
     if (!is_right) {
-      refuse(info.path, format("{}[{}]", column.path, row),
-             format("= {}, expected offsets that ascend from 0 to the {} rows of {} (read)",
-                    offsets[i], values.num_rows, values.path));
+      throw_dataset_error(
+          info.path, format("{}[{}]", column.path, row),
+          format("= {}, expected offsets that ascend from 0 to the {} rows of {} (read)",
+                 offsets[i], values.num_rows, values.path));
     }
     least = offsets[i];
   }

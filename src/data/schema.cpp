@@ -5,7 +5,7 @@
 
 #include "checksum_table.hpp"
 #include "columns.hpp"
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 #include "task_rules.hpp"
 
 namespace tally::data {
@@ -13,7 +13,7 @@ namespace {
 
 void require_attribute(const hdf5::Reader& file, std::string_view name) {
   if (file.has_attribute("/", name)) return;
-  refuse(file.path(), "", format("has no root attribute '{}'", name));
+  throw_dataset_error(file.path(), "", format("has no root attribute '{}'", name));
 }
 
 void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSetInfo& info) {
@@ -22,20 +22,20 @@ void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSet
   if (!file.has_attribute("/", "ignore_index")) return;
   info.ignore_index = file.int64_attribute("/", "ignore_index");
   if (!rules.ignore_index) {
-    refuse(file.path(), "",
-           format("has ignore_index {}, but the task {} scores every target", *info.ignore_index,
-                  info.task),
-           "Leave samples without a target out, and the attribute.");
+    throw_dataset_error(file.path(), "",
+                        format("has ignore_index {}, but the task {} scores every target",
+                               *info.ignore_index, info.task),
+                        "Leave samples without a target out, and the attribute.");
   }
   if (!contains(*rules.ignore_index, *info.ignore_index)) {
-    refuse(file.path(), "",
-           format("has ignore_index {}, expected {} for the task {}", *info.ignore_index,
-                  range_text(*rules.ignore_index), info.task));
+    throw_dataset_error(file.path(), "",
+                        format("has ignore_index {}, expected {} for the task {}",
+                               *info.ignore_index, range_text(*rules.ignore_index), info.task));
   }
   if (is_needed && contains({0, info.num_classes - 1}, *info.ignore_index)) {
-    refuse(file.path(), "",
-           format("has ignore_index {}, which is one of the {} tokens", *info.ignore_index,
-                  info.num_classes));
+    throw_dataset_error(file.path(), "",
+                        format("has ignore_index {}, which is one of the {} tokens",
+                               *info.ignore_index, info.num_classes));
   }
 }
 
@@ -43,23 +43,25 @@ void read_num_classes(const hdf5::Reader& file, const ValueRange& allowed, DataS
   require_attribute(file, "num_classes");
   info.num_classes = file.int64_attribute("/", "num_classes");
   if (contains(allowed, info.num_classes)) return;
-  refuse(file.path(), "",
-         format("has num_classes {}, expected {} for the task {}", info.num_classes,
-                range_text(allowed), info.task));
+  throw_dataset_error(file.path(), "",
+                      format("has num_classes {}, expected {} for the task {}", info.num_classes,
+                             range_text(allowed), info.task));
 }
 
 void read_root(const hdf5::Reader& file, Targets targets, DataSetInfo& info) {
   for (const char* name : {"tally_schema", "task"}) require_attribute(file, name);
   const std::int64_t schema = file.int64_attribute("/", "tally_schema");
   if (schema != kSchema) {
-    refuse(file.path(), "", format("has tally_schema {}, expected {}", schema, kSchema));
+    throw_dataset_error(file.path(), "",
+                        format("has tally_schema {}, expected {}", schema, kSchema));
   }
   info.task = file.string_attribute("/", "task");
   const TaskRules* rules = find_task(info.task);
   if (rules == nullptr) {
-    refuse(file.path(), "",
-           format("is for the task '{}', which this version does not evaluate", shown(info.task)),
-           format("It evaluates: {}.", fmt::join(task_names(), ", ")));
+    throw_dataset_error(
+        file.path(), "",
+        format("is for the task '{}', which this version does not evaluate", shown(info.task)),
+        format("It evaluates: {}.", fmt::join(task_names(), ", ")));
   }
   if (targets == Targets::left_out) {
     info.task = task_name(TaskKind::predict);
@@ -76,9 +78,9 @@ void read_class_names(const hdf5::Reader& file, DataSetInfo& info) {
   const hdf5::Dataset names = file.dataset("/class_names");
   names.require_element(hdf5::Element::text);
   if (names.info().shape != Shape{info.num_classes}) {
-    refuse(file.path(), "/class_names",
-           format("has shape {}, expected [{}] (num_classes)", to_string(names.info().shape),
-                  info.num_classes));
+    throw_dataset_error(file.path(), "/class_names",
+                        format("has shape {}, expected [{}] (num_classes)",
+                               to_string(names.info().shape), info.num_classes));
   }
   info.class_names = names.read_strings();
 }
@@ -90,8 +92,8 @@ void refuse_orphan_tables(const hdf5::Reader& file) {
     if (!path.starts_with(prefix) || file.kind_of(path) == hdf5::ObjectKind::group) continue;
     const std::string column = path.substr(kChecksums.size());
     if (!file.exists(column)) {
-      refuse(file.path(), shown(path),
-             format("is a checksum table of {}, which does not exist", shown(column)));
+      throw_dataset_error(file.path(), shown(path),
+                          format("is a checksum table of {}, which does not exist", shown(column)));
     }
   }
 }

@@ -2,7 +2,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 
 namespace tally::data {
 namespace {
@@ -15,10 +15,10 @@ std::int64_t placed(const DataSetInfo& info, const ColumnInfo& column, std::int6
   if (__builtin_mul_overflow(column.row_bytes(), batch_size, &bytes) ||
       __builtin_add_overflow(offset, bytes, &end) ||
       __builtin_add_overflow(end, kAlignment - 1, &end)) {
-    refuse(info.path, column.path,
-           format("has rows of {} bytes: a batch of {} does not fit memory", column.row_bytes(),
-                  batch_size),
-           "Use a smaller --batch-size.");
+    throw_dataset_error(info.path, column.path,
+                        format("has rows of {} bytes: a batch of {} does not fit memory",
+                               column.row_bytes(), batch_size),
+                        "Use a smaller --batch-size.");
   }
   fields.push_back({&column, offset, bytes});
   return end / kAlignment * kAlignment;

@@ -8,7 +8,7 @@
 #include <tally/base/format.hpp>
 #include <tally/digest/digest.hpp>
 
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 #include "schema.hpp"
 
 namespace tally::data {
@@ -80,12 +80,13 @@ bool check_structure(const hdf5::Reader& file) {
   const std::string expected = file.string_attribute(kChecksums, kStructureDigest);
   const std::string found = structure_digest(file, covered_paths(file));
   if (found == expected) return true;
-  refuse(file.path(), "",
-         format("was changed or damaged: its attributes, names and shapes have the SHA-256 {}…, "
-                "expected {}… (read)",
-                found.substr(0, kShownDigits), shown(expected.substr(0, kShownDigits))),
-         "Copy or prepare it again. If it was changed on purpose, remove the attribute "
-         "structure_sha256 of /checksums, then 'tally inspect FILE --add-checksums OUT'.");
+  throw_dataset_error(
+      file.path(), "",
+      format("was changed or damaged: its attributes, names and shapes have the SHA-256 {}…, "
+             "expected {}… (read)",
+             found.substr(0, kShownDigits), shown(expected.substr(0, kShownDigits))),
+      "Copy or prepare it again. If it was changed on purpose, remove the attribute "
+      "structure_sha256 of /checksums, then 'tally inspect FILE --add-checksums OUT'.");
 }
 
 }  // namespace tally::data

@@ -9,8 +9,8 @@
 #include <tally/data/objects.hpp>
 #include <tally/data/read_column.hpp>
 
+#include "dataset_error.hpp"
 #include "offsets.hpp"
-#include "refuse.hpp"
 #include "report_lines.hpp"
 
 namespace tally::data {
@@ -115,9 +115,9 @@ void check_offsets(DataSet& data_set) {
 
 [[noreturn]] void refuse_unit(const DataSetInfo& info, std::int64_t sample, std::int64_t unit,
                               std::int64_t last) {
-  refuse(info.path, format("/targets/unit[{}]", sample),
-         format("= {} after {}, expected the same or the next of {} (read)", unit, last,
-                counted(info)));
+  throw_dataset_error(info.path, format("/targets/unit[{}]", sample),
+                      format("= {} after {}, expected the same or the next of {} (read)", unit,
+                             last, counted(info)));
 }
 
 // Units have samples one after the other, and each has one.
@@ -134,7 +134,8 @@ void check_units(DataSet& data_set) {
     }
   });
   if (last + 1 == info.num_units) return;
-  refuse(info.path, "/targets/unit", format("ends with {} of {} (read)", last, counted(info)));
+  throw_dataset_error(info.path, "/targets/unit",
+                      format("ends with {} of {} (read)", last, counted(info)));
 }
 
 // Samples are the choices of their questions, in order.
@@ -148,9 +149,9 @@ void check_choices(DataSet& data_set) {
       const std::int64_t sample = first + static_cast<std::int64_t>(i);
       const std::int64_t begin = choices.first_choice[to_size(units[i] - units.front())];
       if (begin + which[i] == sample) continue;
-      refuse(info.path, format("/targets/choice[{}]", sample),
-             format("= {} of question {}, whose choices begin with sample {} (read)", which[i],
-                    units[i], begin));
+      throw_dataset_error(info.path, format("/targets/choice[{}]", sample),
+                          format("= {} of question {}, whose choices begin with sample {} (read)",
+                                 which[i], units[i], begin));
     }
   });
 }

@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 
 namespace tally::data {
 namespace {

@@ -22,7 +22,7 @@ std::int64_t num_units(const data::DataSetInfo& info) {
   return info.num_units > 0 ? info.num_units : info.num_samples;
 }
 
-[[noreturn]] void refuse(const data::DataSetInfo& info, std::string_view what) {
+[[noreturn]] void throw_dataset_error(const data::DataSetInfo& info, std::string_view what) {
   throw Error(ErrorKind::dataset, format("data set '{}' {}", printable(info.path.string()), what),
               "The data set or the predictions file is damaged.");
 }
@@ -40,7 +40,7 @@ std::vector<std::int64_t> first_samples(data::DataSet& data_set) {
       samples.push_back(first + i);
     }
   }
-  if (std::ssize(samples) != info.num_units) refuse(info, "has units without samples");
+  if (std::ssize(samples) != info.num_units) throw_dataset_error(info, "has units without samples");
   return samples;
 }
 
@@ -54,7 +54,8 @@ std::int64_t first_sample(data::DataSet& data_set, std::int64_t unit) {
         data::read_column<std::int64_t>(data_set, info.target("unit"), middle, 1)[0] < unit;
     (is_before ? begin : end) = is_before ? middle + 1 : middle;
   }
-  if (begin == info.num_samples) refuse(info, format("has no sample of unit {}", unit));
+  if (begin == info.num_samples)
+    throw_dataset_error(info, format("has no sample of unit {}", unit));
   return begin;
 }
 
@@ -74,7 +75,8 @@ std::string joined(const data::RaggedRows& texts) {
 
 std::int64_t SampleFacts::sample_of(std::int64_t unit) {
   const std::int64_t units = num_units(info());
-  if (unit < 0 || unit >= units) refuse(info(), format("has no unit {}: it has {}", unit, units));
+  if (unit < 0 || unit >= units)
+    throw_dataset_error(info(), format("has no unit {}: it has {}", unit, units));
   if (info().num_units == 0) return unit;
   return first_samples_.empty() ? first_sample(data_set_, unit) : first_samples_[to_size(unit)];
 }
@@ -149,7 +151,8 @@ void SampleFacts::keep_group(const data::ColumnInfo& group, std::int32_t value,
     const auto values = data::read_column<std::int32_t>(data_set_, group, first, count);
     for (; i < end; ++i) {
       const std::int64_t place = sample_of(units[i]) - first;
-      if (place < 0 || place >= count) refuse(info(), "does not have the units in their order");
+      if (place < 0 || place >= count)
+        throw_dataset_error(info(), "does not have the units in their order");
       if (values[to_size(place)] != value) keep[i] = 0;
     }
   }

@@ -21,8 +21,8 @@ bool has_rows(const TensorView& tensor, std::int64_t num_rows, std::int64_t num_
          (tensor.strides[1] == 1 || num_columns == 1);
 }
 
-[[noreturn]] void refuse(const TensorView& scores, const TensorView& targets,
-                         std::int64_t num_rows) {
+[[noreturn]] void throw_internal_error(const TensorView& scores, const TensorView& targets,
+                                       std::int64_t num_rows) {
   throw Error(ErrorKind::internal,
               format("the pass over the labels of {} rows was given scores {} {} on {} and targets "
                      "{} {} on {}",
@@ -41,7 +41,8 @@ LabelBatch batch_of(const TensorView& scores, const TensorView& targets, std::in
   const bool scores_fit =
       scores.dtype == DType::f32 && has_rows(scores, num_rows, batch.num_scores);
   const bool placed = scores.device == device && targets.device == device;
-  if (batch.num_labels == 0 || !scores_fit || !placed) refuse(scores, targets, num_rows);
+  if (batch.num_labels == 0 || !scores_fit || !placed)
+    throw_internal_error(scores, targets, num_rows);
   batch.scores = scores.as<const float>();
   batch.score_stride = scores.strides[0];
   batch.target_stride = targets.strides[0];
@@ -134,7 +135,7 @@ void LabelPass::enqueue(std::int64_t first_index, std::int64_t num_rows, const T
   const device::Stream& stream = counts.stream();
   const LabelBatch batch = batch_of(scores, targets, num_rows, stream.device().kind);
   if (num_rows > facts.max_rows_ || batch.num_labels != facts.num_labels_) {
-    refuse(scores, targets, num_rows);
+    throw_internal_error(scores, targets, num_rows);
   }
   facts.num_rows_ = num_rows;
   if (stream.device().kind == DeviceKind::cpu) {

@@ -47,30 +47,30 @@ void predict_run(const float* scores, std::size_t plane, std::int64_t num_classe
 // Of pixels, -1 where they are `none`; refuse(pixel, value) throws for what is no class.
 template <class T, class Refuse>
 void read_classes(const TensorView& view, std::int64_t num_classes,
-                  std::optional<std::int64_t> none, const Refuse& refuse,
+                  std::optional<std::int64_t> none, const Refuse& throw_model_error,
                   std::span<std::int32_t> out) {
   const T* const values = view.as<const T>();
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto value = static_cast<std::int64_t>(values[i]);
     const bool is_none = value == none;
-    if (!is_none && (value < 0 || value >= num_classes)) refuse(i, value);
+    if (!is_none && (value < 0 || value >= num_classes)) throw_model_error(i, value);
     out[i] = is_none ? -1 : static_cast<std::int32_t>(value);
   }
 }
 
 template <class Refuse>
 void read_any_classes(const TensorView& view, std::int64_t num_classes,
-                      std::optional<std::int64_t> none, const Refuse& refuse,
+                      std::optional<std::int64_t> none, const Refuse& throw_model_error,
                       std::span<std::int32_t> out) {
   switch (view.dtype) {
     case DType::u8:
-      return read_classes<std::uint8_t>(view, num_classes, none, refuse, out);
+      return read_classes<std::uint8_t>(view, num_classes, none, throw_model_error, out);
     case DType::i16:
-      return read_classes<std::int16_t>(view, num_classes, none, refuse, out);
+      return read_classes<std::int16_t>(view, num_classes, none, throw_model_error, out);
     case DType::i32:
-      return read_classes<std::int32_t>(view, num_classes, none, refuse, out);
+      return read_classes<std::int32_t>(view, num_classes, none, throw_model_error, out);
     case DType::i64:
-      return read_classes<std::int64_t>(view, num_classes, none, refuse, out);
+      return read_classes<std::int64_t>(view, num_classes, none, throw_model_error, out);
     default:
       throw Error(ErrorKind::internal, format("classes of pixels are {}", name(view.dtype)));
   }
@@ -133,12 +133,12 @@ MaskRow MaskCounts::count_decided(std::uint64_t index, const TensorView& classes
                                   std::optional<std::int64_t> none, const TensorView& labels,
                                   std::optional<std::int64_t> ignore_index) {
   predictions_.resize(to_size(num_elements(labels.shape)));
-  const auto refuse = [&](std::size_t pixel, std::int64_t value) {
+  const auto throw_model_error = [&](std::size_t pixel, std::int64_t value) {
     throw Error(ErrorKind::model,
                 format("the class of pixel {} of sample {} is predicted as {}, expected 0 to {}",
                        pixel, index, value, num_classes_ - 1));
   };
-  read_any_classes(classes, num_classes_, none, refuse, predictions_);
+  read_any_classes(classes, num_classes_, none, throw_model_error, predictions_);
   return count(index, labels, ignore_index);
 }
 

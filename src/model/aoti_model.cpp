@@ -3,9 +3,9 @@
 
 #include "load_model_kinds.hpp"
 #include "loaded_model_base.hpp"
+#include "model_error.hpp"
 #include "package_module.hpp"
 #include "precision.hpp"
-#include "refusal.hpp"
 #include "target.hpp"
 #include "tensors.hpp"
 #include "torch_library.hpp"

@@ -7,8 +7,8 @@
 #include <tally/model/predictor.hpp>
 #include <tally/weights/file_kind.hpp>
 
+#include "model_error.hpp"
 #include "package.hpp"
-#include "refusal.hpp"
 #include "script_module.hpp"
 #include "tensors.hpp"
 

@@ -15,7 +15,7 @@
 #include <tally/weights/file_kind.hpp>
 #include <tally/weights/format_error.hpp>
 
-#include "refusal.hpp"
+#include "model_error.hpp"
 
 namespace tally::model {
 namespace {

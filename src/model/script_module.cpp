@@ -18,7 +18,7 @@
 #include "gpu_module.hpp"
 #include "graph_state.hpp"
 #include "memory_reader.hpp"
-#include "refusal.hpp"
+#include "model_error.hpp"
 #include "torch_device.hpp"
 #include "torch_errors.hpp"
 

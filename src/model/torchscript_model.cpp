@@ -4,8 +4,8 @@
 
 #include "load_model_kinds.hpp"
 #include "loaded_model_base.hpp"
+#include "model_error.hpp"
 #include "precision.hpp"
-#include "refusal.hpp"
 #include "script_module.hpp"
 #include "split_network.hpp"
 #include "tensors.hpp"

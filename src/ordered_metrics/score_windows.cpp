@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kWindowElements = std::int64_t{1} << 20;  // 5 MiB of scores and targets
 
-[[noreturn]] void refuse(const ScoreRows& rows, std::int64_t first, std::size_t element,
-                         float score, std::uint8_t target) {
+[[noreturn]] void throw_score_error(const ScoreRows& rows, std::int64_t first, std::size_t element,
+                                    float score, std::uint8_t target) {
   const auto place = checked_cast<std::int64_t>(element);
   const std::int64_t index = rows.first_index + first + place / rows.num_classes;
   const std::int64_t c = place % rows.num_classes;
@@ -34,7 +34,7 @@ void make_keys(const ScoreRows& rows, std::int64_t first, ScoreKeys keys, std::s
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (targets[i] == kNotCounted) continue;
     if (targets[i] > kNotCounted || !std::isfinite(scores[i])) {
-      refuse(rows, first, i, scores[i], targets[i]);
+      throw_score_error(rows, first, i, scores[i], targets[i]);
     }
     scores[i] = (keys == ScoreKeys::bfloat16 ? nearest_bfloat16(scores[i]) : scores[i]) + 0.0F;
   }

@@ -52,7 +52,7 @@ RaggedColumn::RaggedColumn(const hdf5::Reader& reader, std::string_view name)
       offsets_(reader.dataset(path_of(name, kOffsets))) {
   offsets_.require_element(hdf5::Element::i64);
   const Shape& shape = offsets_.info().shape;
-  if (shape.size() != 1 || shape[0] == 0) refuse(to_string(shape), "[rows + 1]");
+  if (shape.size() != 1 || shape[0] == 0) throw_dataset_error(to_string(shape), "[rows + 1]");
 }
 
 std::string RaggedColumn::shape_text() const {
@@ -68,8 +68,8 @@ std::vector<std::int64_t> RaggedColumn::offsets_from(std::int64_t row, std::int6
   std::int64_t least = 0;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (offsets[i] < least || offsets[i] > most) {
-      refuse(format("{} at {}", offsets[i], row + static_cast<std::int64_t>(i)),
-             format("{} to {}", least, most));
+      throw_dataset_error(format("{} at {}", offsets[i], row + static_cast<std::int64_t>(i)),
+                          format("{} to {}", least, most));
     }
     least = offsets[i];
   }
@@ -153,7 +153,7 @@ std::string RaggedColumn::text(std::int64_t first, std::int64_t num_bytes,
   return printable(num_bytes <= most ? text : whole_characters(text));
 }
 
-void RaggedColumn::refuse(std::string_view found, std::string_view expected) const {
+void RaggedColumn::throw_dataset_error(std::string_view found, std::string_view expected) const {
   throw Error(ErrorKind::dataset,
               format("predictions file '{}', {} is {}, expected {}", file_,
                      path_of(name_, kOffsets), found, expected),

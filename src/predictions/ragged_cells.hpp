@@ -52,7 +52,7 @@ class RaggedColumn {
   std::string text(std::int64_t first, std::int64_t num_bytes, std::int64_t most) const;
   std::string values(std::int64_t first, std::int64_t count) const;
   void require(hdf5::Element element) const;
-  [[noreturn]] void refuse(std::string_view found, std::string_view expected) const;
+  [[noreturn]] void throw_dataset_error(std::string_view found, std::string_view expected) const;
 
   std::string file_;
   std::string name_;

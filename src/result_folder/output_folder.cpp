@@ -25,7 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const fs::path& path, std::string_view why, std::string_view next_step) {
+[[noreturn]] void throw_output_error(const fs::path& path, std::string_view why,
+                                     std::string_view next_step) {
   throw Error(ErrorKind::output, format("output folder '{}' {}", printable(path.string()), why),
               next_step);
 }
@@ -39,16 +40,17 @@ bool is_partial_of(const fs::path& file, const fs::path& name) {
 }
 
 [[noreturn]] void give_way(const fs::path& path) {
-  refuse(path, "is in use by another run", "Name another --output.");
+  throw_output_error(path, "is in use by another run", "Name another --output.");
 }
 
 void require_no_other_run(const fs::path& path) {
   if (!is_being_replaced(path)) return;
-  refuse(path,
-         "is in use by another run, or was left by one that was killed (which of the two is not "
-         "known on a file system without locks)",
-         "Name another --output, or, if that run is dead, move what is in .tally-replacing or "
-         ".tally-replaced back and remove that folder.");
+  throw_output_error(
+      path,
+      "is in use by another run, or was left by one that was killed (which of the two is not "
+      "known on a file system without locks)",
+      "Name another --output, or, if that run is dead, move what is in .tally-replacing or "
+      ".tally-replaced back and remove that folder.");
 }
 
 }  // namespace
@@ -79,7 +81,7 @@ OutputFolder::OutputFolder(fs::path path, bool overwrite, fs::path trace, std::v
       inputs_(std::move(inputs)) {
   std::error_code ignored;
   if (fs::exists(path_, ignored) && !fs::is_directory(path_, ignored)) {
-    refuse(path_, "is a file", "Name a folder with --output.");
+    throw_output_error(path_, "is a file", "Name a folder with --output.");
   }
   check_what_is_there();
 }
@@ -101,13 +103,13 @@ void OutputFolder::check_what_is_there() const {
 void OutputFolder::refuse_earlier() const {
   for (const auto name : kResultFiles) {
     if (is_there(path_ / name)) {
-      refuse(path_, format("already holds a result ({})", name),
-             "Name another one with --output, or replace it with --overwrite.");
+      throw_output_error(path_, format("already holds a result ({})", name),
+                         "Name another one with --output, or replace it with --overwrite.");
     }
   }
   if (is_there(events())) {
-    refuse(path_, "holds the events of a run that is not finished (events.jsonl)",
-           "Name another one with --output, or, if that run is dead, use --overwrite.");
+    throw_output_error(path_, "holds the events of a run that is not finished (events.jsonl)",
+                       "Name another one with --output, or, if that run is dead, use --overwrite.");
   }
 }
 
@@ -151,8 +153,8 @@ void OutputFolder::create_folders() {
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
     const bool made_here = ::mkdir(folder->c_str(), 0777) == 0;
     if (!made_here && errno != EEXIST) {
-      refuse(path_, format("cannot be created ({})", errno_text(errno)),
-             "Name another one with --output.");
+      throw_output_error(path_, format("cannot be created ({})", errno_text(errno)),
+                         "Name another one with --output.");
     }
     if (made_here) created_folders_.insert(created_folders_.begin(), *folder);
   }
@@ -182,8 +184,8 @@ void OutputFolder::claim_events() {
   has_events_ = static_cast<bool>(file);
   if (has_events_) return;
   if (errno == EEXIST) give_way(path_);  // there are no locks here
-  refuse(path_, format("is not writable ({})", errno_text(errno)),
-         "Name another one with --output.");
+  throw_output_error(path_, format("is not writable ({})", errno_text(errno)),
+                     "Name another one with --output.");
 }
 
 // So that a folder is there, whatever happens, once its result is.
@@ -200,8 +202,8 @@ void OutputFolder::publish(const std::vector<fs::path>& files,
   for (const auto& file : files) names.push_back(file.filename());
   for (const auto name : kResultFiles) {  // a failure would take away those of other names, too
     if (!overwrite_ && is_there(path_ / name)) {
-      refuse(path_, format("holds '{}', which came while the run went on", name),
-             "Name another --output.");
+      throw_output_error(path_, format("holds '{}', which came while the run went on", name),
+                         "Name another --output.");
     }
   }
   const auto earlier = overwrite_ ? earlier_result(path_, trace_) : std::vector<std::string>();

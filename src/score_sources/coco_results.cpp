@@ -64,9 +64,9 @@ class ResultReader : public nlohmann::json_sax<json> {
   }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& error) override {
-    refuse(error.id == kNumberTooLarge
-               ? format("has at byte {} a number that no double can hold", position)
-               : format("is no JSON at byte {}", position));
+    throw_dataset_error(error.id == kNumberTooLarge
+                            ? format("has at byte {} a number that no double can hold", position)
+                            : format("is no JSON at byte {}", position));
   }
 
  private:
@@ -75,14 +75,14 @@ class ResultReader : public nlohmann::json_sax<json> {
   static constexpr std::string_view kBox = "bbox";
   static constexpr int kNumberTooLarge = 406;  // nlohmann's out_of_range
 
-  [[noreturn]] void refuse(const std::string& problem) const {
+  [[noreturn]] void throw_dataset_error(const std::string& problem) const {
     throw Error(ErrorKind::dataset, format("predictions file '{}' {}", printable(path_), problem),
                 "Expected COCO's results, [{\"image_id\", \"category_id\", \"bbox\": [x, y, width, "
                 "height], \"score\"}, …], or a predictions.h5.");
   }
-  [[noreturn]] void refuse_form() const { refuse("is no list of results"); }
+  [[noreturn]] void refuse_form() const { throw_dataset_error("is no list of results"); }
   [[noreturn]] void refuse_entry(std::string_view problem) const {
-    refuse(format("has at entry {} {}", num_entries_, problem));
+    throw_dataset_error(format("has at entry {} {}", num_entries_, problem));
   }
 
   [[noreturn]] void refuse_box() const { refuse_entry("no bbox of four numbers"); }

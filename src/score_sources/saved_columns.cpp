@@ -75,17 +75,17 @@ metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
 }
 
 TextsById texts_of_json(const std::string& path, const std::vector<std::byte>& bytes) {
-  const auto refuse = [&](std::string_view problem) {
+  const auto throw_dataset_error = [&](std::string_view problem) {
     throw Error(ErrorKind::dataset, format("{} '{}' {}", kWhat, path, problem),
                 "Expected SQuAD's predictions.json, {\"question id\": \"answer\", …}, or a "
                 "predictions.h5.");
   };
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   const json root = json::parse(text, text + bytes.size(), nullptr, /*allow_exceptions=*/false);
-  if (!root.is_object()) refuse("is no JSON object");
+  if (!root.is_object()) throw_dataset_error("is no JSON object");
   TextsById texts;
   for (const auto& [id, answer] : root.items()) {
-    if (!answer.is_string()) refuse(format("has no text for '{}'", printable(id)));
+    if (!answer.is_string()) throw_dataset_error(format("has no text for '{}'", printable(id)));
     texts[id] = answer.get<std::string>();
   }
   return texts;

@@ -65,7 +65,8 @@ class DetectionFile {
         label_expected_(format("0 to {}", info.num_classes - 1)) {
     for (const char* name : {"/index", "/box/offsets", "/box/values", "/label/offsets",
                              "/label/values", "/score/offsets", "/score/values"}) {
-      if (!file_.exists(name)) refuse(format("has no column {} to score for detection", name));
+      if (!file_.exists(name))
+        throw_dataset_error(format("has no column {} to score for detection", name));
     }
   }
 
@@ -77,10 +78,10 @@ class DetectionFile {
     indices_ = file_.dataset("/index").read_all<std::int64_t>();
     const bool fit = offsets.size() == indices_.size() + 1 && labels_.size() == scores_.size() &&
                      boxes_.size() == 4 * scores_.size();
-    if (!fit) refuse("has columns that do not fit each other");
+    if (!fit) throw_dataset_error("has columns that do not fit each other");
     for (const char* name : {"/label/offsets", "/score/offsets"}) {
       if (file_.dataset(name).read_all<std::int64_t>() == offsets) continue;
-      refuse(format("has other numbers at {} than at /box/offsets", name));
+      throw_dataset_error(format("has other numbers at {} than at /box/offsets", name));
     }
     SavedDetections saved;
     std::int64_t before = -1;
@@ -127,7 +128,7 @@ class DetectionFile {
     return {box, score, label};
   }
 
-  [[noreturn]] void refuse(const std::string& problem) const {
+  [[noreturn]] void throw_dataset_error(const std::string& problem) const {
     throw Error(ErrorKind::dataset,
                 format("predictions file '{}' {}", printable(file_.path().string()), problem),
                 "Name a predictions.h5 that 'tally evaluate' made of this data set with --save "
@@ -137,7 +138,7 @@ class DetectionFile {
   void check(bool is_right, std::string_view column, std::size_t place, T found,
              std::string_view expected) const {
     if (!is_right) {
-      refuse(format("has at {}[{}] {}, expected {}", column, place, found, expected));
+      throw_dataset_error(format("has at {}[{}] {}, expected {}", column, place, found, expected));
     }
   }
 

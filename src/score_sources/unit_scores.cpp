@@ -34,8 +34,9 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 32;
 constexpr std::size_t kShownOfId = 64;
 constexpr std::string_view kOtherData = "Name the data set that was predicted.";
 
-[[noreturn]] void refuse(const SavedRows& saved, const std::string& problem,
-                         std::string_view next_step = "The file is damaged: evaluate again.") {
+[[noreturn]] void throw_dataset_error(
+    const SavedRows& saved, const std::string& problem,
+    std::string_view next_step = "The file is damaged: evaluate again.") {
   throw Error(ErrorKind::dataset, format("predictions file '{}': {}", saved.name(), problem),
               next_step);
 }
@@ -43,7 +44,7 @@ constexpr std::string_view kOtherData = "Name the data set that was predicted.";
 // Only of the last unit that was evaluated samples can be missing.
 void cut_at(const SavedRows& saved, std::int64_t unit, std::int64_t& cut) {
   if (unit != saved.num_rows() - 1) {
-    refuse(saved, format("row {} is of a part, and not the last one", unit));
+    throw_dataset_error(saved, format("row {} is of a part, and not the last one", unit));
   }
   cut = unit;
 }
@@ -57,8 +58,9 @@ void check_document(const SavedRows& saved, const SequenceRecord& sums) {
   const bool fit = 0 <= sums.right && sums.right <= sums.in_top5 && sums.in_top5 <= sums.tokens &&
                    sums.tokens <= kMostTokens && (sums.tokens > 0 || sums.loss == 0);
   if (fit) return;
-  refuse(saved, format("row {} has {} tokens, {} correct, {} within the first five, nll {}",
-                       sums.unit, sums.tokens, sums.right, sums.in_top5, sums.loss));
+  throw_dataset_error(
+      saved, format("row {} has {} tokens, {} correct, {} within the first five, nll {}", sums.unit,
+                    sums.tokens, sums.right, sums.in_top5, sums.loss));
 }
 
 template <>
@@ -87,9 +89,9 @@ SavedParts<tasks::DocumentSums> parts_of<Documents>(const SavedRows& saved, data
       cut_at(saved, unit, found.cut);
     } else if (bytes[i] != known_bytes[i]) {
       const auto known = known_bytes[i];
-      refuse(saved,
-             format("row {} is of {} bytes, document {} has {}", unit, bytes[i], unit, known),
-             kOtherData);
+      throw_dataset_error(
+          saved, format("row {} is of {} bytes, document {} has {}", unit, bytes[i], unit, known),
+          kOtherData);
     }
     found.parts.push_back({unit, tasks::DocumentSums(sums)});
   }
@@ -128,10 +130,11 @@ SavedParts<ChoiceRecords> parts_of<ChoiceQuestions>(const SavedRows& saved, data
     const bool fit = is_cut ? 0 < lengths[i] && lengths[i] < num_choices
                             : lengths[i] == num_choices && labels[i] == known.gold[i];
     if (fit) continue;
-    refuse(saved,
-           format("row {} is of {} choices, of which {} is right, question {} has {} and {}", unit,
-                  lengths[i], labels[i], unit, num_choices, known.gold[i]),
-           kOtherData);
+    throw_dataset_error(
+        saved,
+        format("row {} is of {} choices, of which {} is right, question {} has {} and {}", unit,
+               lengths[i], labels[i], unit, num_choices, known.gold[i]),
+        kOtherData);
   }
   const auto values = saved.elements<double>("log_likelihood", units.first, units.count);
   std::span<const double> rest(values);
@@ -155,7 +158,7 @@ void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange u
   const auto lengths = saved.lengths("id", units.first, units.count);
   const auto known = data::read_ragged(set, "/units/id", units.first, units.count);
   const auto refuse_id = [&](std::int64_t i) {
-    refuse(
+    throw_dataset_error(
         saved,
         format("row {} is not of '{}', which data set '{}' has there", units.first + i,
                printable(known.text(i).substr(0, kShownOfId)), printable(set.info().path.string())),
@@ -163,7 +166,8 @@ void check_units(const SavedRows& saved, data::DataSet& set, plan::SampleRange u
   };
   for (std::int64_t i = 0; i < units.count; ++i) {
     const std::int64_t unit = units.first + i, index = indices[to_size(i)];
-    if (index != unit) refuse(saved, format("/index[{}] = {}, expected {}", unit, index, unit));
+    if (index != unit)
+      throw_dataset_error(saved, format("/index[{}] = {}, expected {}", unit, index, unit));
     if (lengths[to_size(i)] != std::ssize(known.row(i))) refuse_id(i);
   }
   // As long as those of the data set, for each is.
@@ -224,24 +228,27 @@ SavedRows open_units(const std::string& path, std::string_view task, const data:
                      std::int64_t num_scored) {
   SavedRows saved(path);
   if (saved.task() != task) {
-    refuse(saved, format("it is of the task {}, not of {}", printable(saved.task()), task),
-           kOtherData);
+    throw_dataset_error(saved,
+                        format("it is of the task {}, not of {}", printable(saved.task()), task),
+                        kOtherData);
   }
   const std::int64_t wanted =
       num_scored > 0 ? std::min(num_scored, info.num_units) : info.num_units;
   if (saved.num_rows() > info.num_units) {
-    refuse(saved,
-           format("it has {} {}, data set '{}' has {}", saved.num_rows(), task_traits(task).many,
-                  printable(info.path.string()), info.num_units),
-           kOtherData);
+    throw_dataset_error(
+        saved,
+        format("it has {} {}, data set '{}' has {}", saved.num_rows(), task_traits(task).many,
+               printable(info.path.string()), info.num_units),
+        kOtherData);
   }
   if (saved.num_rows() < wanted) {
-    refuse(saved,
-           format("it has {} {}, {} are to be scored", saved.num_rows(), task_traits(task).many,
-                  wanted),
-           saved.num_rows() == 0
-               ? "Evaluate again."
-               : format("Score as many with --limit {}, or evaluate the rest.", saved.num_rows()));
+    throw_dataset_error(
+        saved,
+        format("it has {} {}, {} are to be scored", saved.num_rows(), task_traits(task).many,
+               wanted),
+        saved.num_rows() == 0
+            ? "Evaluate again."
+            : format("Score as many with --limit {}, or evaluate the rest.", saved.num_rows()));
   }
   return saved;
 }

@@ -9,9 +9,9 @@
 #include <tally/base/format.hpp>
 #include <tally/weights/format_error.hpp>
 
+#include "checkpoint_error.hpp"
 #include "deepspeed_files.hpp"
 #include "deepspeed_states.hpp"
-#include "unreadable.hpp"
 
 namespace tally::weights {
 namespace {

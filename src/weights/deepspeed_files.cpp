@@ -7,8 +7,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "checkpoint_error.hpp"
 #include "file_names.hpp"
-#include "unreadable.hpp"
 
 namespace tally::weights {
 namespace {

@@ -10,10 +10,10 @@
 #include <tally/base/format.hpp>
 #include <tally/weights/format_error.hpp>
 
+#include "checkpoint_error.hpp"
 #include "distributed_metadata.hpp"
 #include "ends_in_memory.hpp"
 #include "saved_weights.hpp"
-#include "unreadable.hpp"
 #include "zip_checkpoint.hpp"
 
 namespace tally::weights {

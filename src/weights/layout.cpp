@@ -11,8 +11,8 @@
 #include <tally/base/printable.hpp>
 #include <tally/weights/byte_source.hpp>
 
+#include "checkpoint_error.hpp"
 #include "file_names.hpp"
-#include "unreadable.hpp"
 
 namespace tally::weights {
 namespace {

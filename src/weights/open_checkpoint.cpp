@@ -9,13 +9,13 @@
 #include <tally/weights/file_kind.hpp>
 #include <tally/weights/format_error.hpp>
 
+#include "checkpoint_error.hpp"
 #include "deepspeed.hpp"
 #include "distributed.hpp"
 #include "layout.hpp"
 #include "legacy_checkpoint.hpp"
 #include "safetensors.hpp"
 #include "shards.hpp"
-#include "unreadable.hpp"
 #include "zip_checkpoint.hpp"
 
 namespace tally::weights {

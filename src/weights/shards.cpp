@@ -11,9 +11,9 @@
 #include <tally/weights/file_kind.hpp>
 #include <tally/weights/format_error.hpp>
 
+#include "checkpoint_error.hpp"
 #include "file_names.hpp"
 #include "flat_json.hpp"
-#include "unreadable.hpp"
 
 namespace tally::weights {
 namespace {

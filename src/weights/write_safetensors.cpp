@@ -15,7 +15,7 @@
 #include <tally/weights/entry_check.hpp>
 #include <tally/weights/format_error.hpp>
 
-#include "unreadable.hpp"
+#include "checkpoint_error.hpp"
 
 namespace tally::weights {
 namespace {

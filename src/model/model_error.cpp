@@ -1,4 +1,4 @@
-#include "refusal.hpp"
+#include "model_error.hpp"
 
 #include <algorithm>
 #include <string>

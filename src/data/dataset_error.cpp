@@ -1,4 +1,4 @@
-#include "refuse.hpp"
+#include "dataset_error.hpp"
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -6,8 +6,8 @@
 
 namespace tally::data {
 
-void refuse(const std::filesystem::path& path, std::string_view object, std::string_view problem,
-            std::string_view next_step) {
+void throw_dataset_error(const std::filesystem::path& path, std::string_view object,
+                         std::string_view problem, std::string_view next_step) {
   const std::string where = object.empty() ? "" : format(", {}", object);
   throw Error(ErrorKind::dataset, format("data set '{}'{} {}", path.string(), where, problem),
               next_step);

@@ -1,4 +1,4 @@
-// How this room says no.
+// Throws Error(dataset) in the uniform wording.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,9 @@ inline constexpr std::string_view kWriters =
 
 // Throws Error(dataset) "data set '<path>', <object> <problem>"; without ", <object>" where that is
 // empty.
-[[noreturn]] void refuse(const std::filesystem::path& path, std::string_view object,
-                         std::string_view problem, std::string_view next_step = kWriters);
+[[noreturn]] void throw_dataset_error(const std::filesystem::path& path, std::string_view object,
+                                      std::string_view problem,
+                                      std::string_view next_step = kWriters);
 
 // Text from a file, for a terminal: made printable, cut where it is long.
 std::string shown(std::string_view text);

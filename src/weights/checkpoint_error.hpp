@@ -1,4 +1,4 @@
-// What is said of a checkpoint's file that cannot be read.
+// The error of a checkpoint's file that cannot be read.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Sentences for files of the wrong kind, and for models in the wrong mode.
+// Errors of files of the wrong kind, and of models in the wrong mode.
 #pragma once
 
 #include <span>
