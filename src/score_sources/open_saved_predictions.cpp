@@ -10,7 +10,7 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/hdf5/signature.hpp>
-#include <tally/model/fake_predictors.hpp>
+#include <tally/model/passthrough_predictor.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/score_sources/predictor_scores.hpp>
 #include <tally/score_sources/saved_columns.hpp>

@@ -6,9 +6,9 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/evaluate/loop.hpp>
-#include <tally/model/fake_predictors.hpp>
 
 #include "expect_error.hpp"
+#include "test_predictors.hpp"
 
 namespace tally::evaluate {
 namespace {

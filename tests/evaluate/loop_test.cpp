@@ -7,9 +7,10 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/evaluate/loop.hpp>
-#include <tally/model/fake_predictors.hpp>
 #include <tally/plan/coverage.hpp>
 #include <tally/trace/recorder.hpp>
+
+#include "test_predictors.hpp"
 
 namespace tally::evaluate {
 namespace {

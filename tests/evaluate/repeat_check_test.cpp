@@ -7,10 +7,10 @@
 #include <limits>
 
 #include <tally/base/error.hpp>
-#include <tally/model/fake_predictors.hpp>
 
 #include "raw_hdf5.hpp"
 #include "sample_file.hpp"
+#include "test_predictors.hpp"
 
 namespace tally::evaluate {
 namespace {

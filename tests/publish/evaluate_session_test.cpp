@@ -12,7 +12,6 @@
 
 #include <tally/base/clock.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/model/fake_predictors.hpp>
 #include <tally/score_sources/predictor_scores.hpp>
 #include <tally/session/session.hpp>
 #include <tally/setup/device_and_reducer.hpp>
@@ -23,6 +22,7 @@
 
 #include "comm_fixture.hpp"
 #include "sample_file.hpp"
+#include "test_predictors.hpp"
 
 namespace tally::app {
 namespace {

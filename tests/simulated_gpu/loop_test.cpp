@@ -8,11 +8,11 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/evaluate/loop.hpp>
-#include <tally/model/fake_predictors.hpp>
 
 #include "raw_hdf5.hpp"
 #include "sample_file.hpp"
 #include "simulated_gpu.hpp"
+#include "test_predictors.hpp"
 
 namespace tally::evaluate {
 namespace {

@@ -1,15 +1,23 @@
-#include <tally/model/fake_predictors.hpp>
+// Predictors without a model, for tests of what takes a Predictor.
+#pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/model/predictor.hpp>
 
 namespace tally::model {
-namespace {
 
-float element(const TensorView& view, std::int64_t offset) {
+// Score of a class for a sample whose first value, of its first input, is `first_value`.
+using ScoreFunction = std::function<float(float first_value, std::int64_t class_index)>;
+
+inline float element(const TensorView& view, std::int64_t offset) {
   switch (view.dtype) {
     case DType::u8:
       return view.as<const std::uint8_t>()[offset];
@@ -22,7 +30,7 @@ float element(const TensorView& view, std::int64_t offset) {
     case DType::f64:
       return static_cast<float>(view.as<const double>()[offset]);
     default:
-      throw Error(ErrorKind::model, "a fake predictor does not read this element type");
+      throw Error(ErrorKind::model, "a test predictor does not read this element type");
   }
 }
 
@@ -53,15 +61,6 @@ class FunctionPredictor final : public Predictor {
   std::vector<float> scores_;  // [rows, num_classes]
 };
 
-class PassthroughPredictor final : public Predictor {
- public:
-  Outputs predict(std::span<const TensorView> inputs) override { return {inputs.front()}; }
-  const std::optional<ModelCard>& card() const override { return card_; }
-
- private:
-  std::optional<ModelCard> card_;
-};
-
 class FailingPredictor final : public Predictor {
  public:
   FailingPredictor(std::unique_ptr<Predictor> inner, std::int64_t failing_call)
@@ -84,18 +83,16 @@ class FailingPredictor final : public Predictor {
   std::int64_t num_calls_ = 0;
 };
 
-}  // namespace
-
-std::unique_ptr<Predictor> make_function_predictor(std::int64_t num_classes, ScoreFunction score) {
+// Returns [rows, num_classes]. The first input is uint8, int32, int64, float32 or float64.
+inline std::unique_ptr<Predictor> make_function_predictor(std::int64_t num_classes,
+                                                          ScoreFunction score) {
   return std::make_unique<FunctionPredictor>(num_classes, std::move(score));
 }
 
-std::unique_ptr<Predictor> make_passthrough_predictor() {
-  return std::make_unique<PassthroughPredictor>();
-}
-
-std::unique_ptr<Predictor> make_failing_predictor(std::unique_ptr<Predictor> inner,
-                                                  std::int64_t failing_call) {
+// Passes everything on to `inner`, but throws Error(model) at call number `failing_call`, counted
+// from 0 (a warm-up is a call), and at all later ones.
+inline std::unique_ptr<Predictor> make_failing_predictor(std::unique_ptr<Predictor> inner,
+                                                         std::int64_t failing_call) {
   return std::make_unique<FailingPredictor>(std::move(inner), failing_call);
 }
 

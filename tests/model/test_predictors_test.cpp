@@ -1,4 +1,4 @@
-#include <tally/model/fake_predictors.hpp>
+#include "test_predictors.hpp"
 
 #include <gtest/gtest.h>
 
