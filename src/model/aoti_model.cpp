@@ -6,7 +6,7 @@
 #include "model_error.hpp"
 #include "package_module.hpp"
 #include "precision.hpp"
-#include "target.hpp"
+#include "target_cpu.hpp"
 #include "tensors.hpp"
 #include "torch_library.hpp"
 
@@ -51,7 +51,7 @@ class AotiModel final : public LoadedModelBase {
   }
 
   std::unique_ptr<Predictor> make_predictor() override {
-    Habits habits{card_, {}, /*fixed_layout=*/true, card_.package->channels_last, notes_};
+    InputConventions habits{card_, {}, /*fixed_layout=*/true, card_.package->channels_last, notes_};
     // Its operators cannot be seen: which of them vary on a GPU shows only when they run.
     habits.determinism.draws_no_numbers = card_.training_mode && card_.training_mode->empty();
     habits.determinism.is_known =

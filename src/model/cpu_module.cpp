@@ -12,8 +12,8 @@
 
 #include "close_enough.hpp"
 #include "fold_numbers.hpp"
-#include "graph_edit.hpp"
-#include "graph_state.hpp"
+#include "jit_graph_utils.hpp"
+#include "jit_side_effects.hpp"
 #include "linear_layers.hpp"
 #include "onednn_fixes.hpp"
 #include "onednn_fuser.hpp"
@@ -24,9 +24,9 @@
 #include "same_padding.hpp"
 #include "split_linear.hpp"
 #include "torch_errors.hpp"
-#include "use_winograd.hpp"
 #include "value_bounds.hpp"
 #include "varying_shapes.hpp"
+#include "winograd_pass.hpp"
 
 namespace tally::model {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <ATen/ops/ones.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 
 namespace tally::model {

@@ -6,7 +6,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/constant_propagation.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 
 namespace tally::model {

@@ -18,7 +18,7 @@
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "own_operators.hpp"
 #include "pixel_squares.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <torch/csrc/jit/ir/alias_analysis.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 #include "winograd_convolution.hpp"
 

@@ -7,7 +7,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

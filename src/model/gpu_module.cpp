@@ -10,7 +10,7 @@
 #include "close_enough.hpp"
 #include "fused_convolutions.hpp"
 #include "gpu_graph.hpp"
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "pool_without_indices.hpp"
 #include "probe_inputs.hpp"
 #include "profiled_graph.hpp"

@@ -8,7 +8,7 @@
 #include <ATen/ops/linear.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "own_operators.hpp"
 
 namespace tally::model {

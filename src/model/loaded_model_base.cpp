@@ -3,8 +3,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "graph_recorder.hpp"
-#include "replayed_network.hpp"
+#include "cuda_graph_capture.hpp"
+#include "cuda_graph_network.hpp"
 
 namespace tally::model {
 
@@ -39,12 +39,12 @@ WeightLoader& LoadedModelBase::loader() {
 }
 
 std::unique_ptr<Predictor> LoadedModelBase::predictor_of(std::unique_ptr<Network> network,
-                                                         Habits habits) const {
+                                                         InputConventions habits) const {
   const auto& device = options_.device;
   if (device.kind == DeviceKind::cuda && options_.cuda_graphs) {
     try {
-      auto recorder = make_graph_recorder(load_graph_calls(), device);
-      network = std::make_unique<ReplayedNetwork>(std::move(network), std::move(recorder));
+      auto capture = make_cuda_graph_capture(load_cuda_graph_api(), device);
+      network = std::make_unique<CudaGraphNetwork>(std::move(network), std::move(capture));
     } catch (const Error& error) {
       habits.notes.push_back(
           format("model '{}' runs without CUDA graphs: {}", network->name(), error.what()));

@@ -33,7 +33,8 @@ class LoadedModelBase : public LoadedModel {
   StreamScope scope() const { return {options_.device, options_.stream}; }
   void forget_loader() { loader_.reset(); }
   // The predictor of a network, which is replayed where the options allow that.
-  std::unique_ptr<Predictor> predictor_of(std::unique_ptr<Network> network, Habits habits) const;
+  std::unique_ptr<Predictor> predictor_of(std::unique_ptr<Network> network,
+                                          InputConventions habits) const;
 
  private:
   WeightLoader& loader();

@@ -8,7 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 
 namespace tally::model {

@@ -8,7 +8,7 @@
 
 #include <torch/csrc/jit/passes/utils/subgraph_utils.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "onednn_rewrites.hpp"
 
 namespace tally::model {

@@ -10,8 +10,8 @@
 
 #include "batch_norms.hpp"
 #include "factors_of_one.hpp"
-#include "graph_edit.hpp"
 #include "hidden_operators.hpp"
+#include "jit_graph_utils.hpp"
 #include "linear_layers.hpp"
 #include "normalisation_weights.hpp"
 #include "pixel_reductions.hpp"

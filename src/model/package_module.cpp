@@ -6,7 +6,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "memory_file.hpp"
+#include "memfd.hpp"
 #include "torch_errors.hpp"
 #include "torch_library.hpp"
 

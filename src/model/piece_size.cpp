@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 
 namespace tally::model {

@@ -7,8 +7,8 @@
 
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "graph_edit.hpp"
 #include "hidden_operators.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 
 namespace tally::model {

@@ -10,8 +10,8 @@
 #include <ATen/ops/max_pool2d.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "graph_edit.hpp"
 #include "isa_cap.hpp"
+#include "jit_graph_utils.hpp"
 #include "max_pool.hpp"
 #include "max_pool_on_gpu.hpp"
 #include "own_operators.hpp"

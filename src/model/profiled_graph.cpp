@@ -6,7 +6,7 @@
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/runtime/profiling_record.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

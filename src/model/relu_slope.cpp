@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "pool_without_indices.hpp"
 #include "winograd_convolution.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

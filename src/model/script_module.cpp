@@ -16,7 +16,7 @@
 
 #include "cpu_module.hpp"
 #include "gpu_module.hpp"
-#include "graph_state.hpp"
+#include "jit_side_effects.hpp"
 #include "memory_reader.hpp"
 #include "model_error.hpp"
 #include "torch_device.hpp"

@@ -9,7 +9,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "factors_of_one.hpp"
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 
 namespace tally::model {

@@ -4,7 +4,7 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 
 namespace tally::model {
 

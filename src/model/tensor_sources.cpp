@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "graph_edit.hpp"
 #include "hidden_operators.hpp"
+#include "jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

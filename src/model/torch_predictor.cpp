@@ -59,7 +59,7 @@ at::ScalarType handed_out_as(const at::Tensor& output, bool keeps_bfloat16) {
 
 class TorchPredictor final : public Predictor {
  public:
-  TorchPredictor(std::unique_ptr<Network> network, Habits habits, device::Device device,
+  TorchPredictor(std::unique_ptr<Network> network, InputConventions habits, device::Device device,
                  void* stream)
       : network_(std::move(network)),
         habits_(std::move(habits)),
@@ -220,7 +220,7 @@ class TorchPredictor final : public Predictor {
   }
 
   std::unique_ptr<Network> network_;
-  Habits habits_;
+  InputConventions habits_;
   device::Device device_;
   void* stream_;
   Tensors outputs_;  // what the last views point to
@@ -228,7 +228,8 @@ class TorchPredictor final : public Predictor {
 
 }  // namespace
 
-std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network, Habits habits,
+std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network,
+                                                InputConventions habits,
                                                 const device::Device& device, void* stream) {
   return std::make_unique<TorchPredictor>(std::move(network), std::move(habits), device, stream);
 }

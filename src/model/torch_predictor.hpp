@@ -15,7 +15,7 @@
 namespace tally::model {
 
 // How a network wants its inputs, and how its outputs are handed out.
-struct Habits {
+struct InputConventions {
   std::optional<ModelCard> card;  // the one to go by
   // What floating-point inputs are cast to; none: to what the card says.
   std::optional<c10::ScalarType> floating;
@@ -28,7 +28,8 @@ struct Habits {
   bool keeps_bfloat16 = false;                   // see PredictorOptions
 };
 
-std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network, Habits habits,
+std::unique_ptr<Predictor> make_torch_predictor(std::unique_ptr<Network> network,
+                                                InputConventions habits,
                                                 const device::Device& device, void* stream);
 
 }  // namespace tally::model

@@ -2,12 +2,12 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "batch_parallel_network.hpp"
 #include "load_model_kinds.hpp"
 #include "loaded_model_base.hpp"
 #include "model_error.hpp"
 #include "precision.hpp"
 #include "script_module.hpp"
-#include "split_network.hpp"
 #include "tensors.hpp"
 #include "torch_library.hpp"
 
@@ -96,13 +96,13 @@ class TorchScriptModel final : public LoadedModelBase {
     }
     std::unique_ptr<Network> network = std::move(module);
     if (cuts_batches && !keeps_state) {
-      network = std::make_unique<SplitNetwork>(std::move(network), options().threads);
+      network = std::make_unique<BatchParallelNetwork>(std::move(network), options().threads);
     }
     return predictor_of(std::move(network), std::move(habits));
   }
 
   std::unique_ptr<ScriptModule> module_;
-  Habits habits_;
+  InputConventions habits_;
 };
 
 }  // namespace

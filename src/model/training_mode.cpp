@@ -11,7 +11,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "graph_state.hpp"
+#include "jit_side_effects.hpp"
 
 namespace tally::model {
 namespace {

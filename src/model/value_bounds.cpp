@@ -11,7 +11,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "pool_without_indices.hpp"
 #include "profiled_graph.hpp"
 #include "winograd_convolution.hpp"

@@ -5,7 +5,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

@@ -22,7 +22,7 @@ class GraphTest : public OnGpu {
     if (IsSkipped() || HasFatalFailure()) return;
     load_cuda_support(gpu_);
     stream_.emplace(gpu_);
-    recorder_ = make_graph_recorder(load_graph_calls(), gpu_);
+    capture_ = make_cuda_graph_capture(load_cuda_graph_api(), gpu_);
   }
 
   at::Tensor full(float value) const {
@@ -35,16 +35,16 @@ class GraphTest : public OnGpu {
     at::Tensor output;
     const auto work = [&] { output = ((input + 1) * 3).sum(); };
     for (int i = 0; i < 3; ++i) work();
-    const auto recording = recorder_->record(work);
+    const auto captured = capture_->record(work);
     for (const float value : {1.0F, 5.0F}) {
       input.copy_(full(value));
-      recording->replay();
+      captured->replay();
       EXPECT_EQ(output.item<float>(), 3000 * (value + 1));
     }
   }
 
   std::optional<device::Stream> stream_;
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<GraphCapture> capture_;
 };
 
 TEST_F(GraphTest, ReplaysWithOtherNumbers) {
@@ -61,10 +61,10 @@ TEST_F(GraphTest, NothingIsLeftOfRecordingsThatFail) {
     const auto input = full(2);
     EXPECT_EQ(input.sum().item<float>(), 2000);
     // The host may not wait for a number.
-    EXPECT_ANY_THROW(recorder_->record([&] { (input * 2).sum().item<float>(); }));
+    EXPECT_ANY_THROW(capture_->record([&] { (input * 2).sum().item<float>(); }));
     const auto large = at::zeros({10'000'000}, at::TensorOptions(torch_device(gpu_)));
     EXPECT_EQ((large + 1).sum().item<float>(), 10'000'000);
-    recorder_->wait();
+    capture_->wait();
   }
   expect_replays();
 }
@@ -75,7 +75,7 @@ TEST_F(GraphTest, CopiesFromTheHostAreRefused) {
   const StreamScope on_stream(gpu_, stream_->handle());
   auto input = full(2);
   const auto pageable = at::full({1000}, 3.0F);
-  EXPECT_ANY_THROW(recorder_->record([&] { input.copy_(pageable, /*non_blocking=*/true); }));
+  EXPECT_ANY_THROW(capture_->record([&] { input.copy_(pageable, /*non_blocking=*/true); }));
   expect_replays();
 }
 
@@ -85,14 +85,14 @@ TEST_F(GraphTest, CopiesOnTheDeviceAreReplayed) {
   const StreamScope on_stream(gpu_, stream_->handle());
   auto from = full(2);
   auto to = full(0);
-  const auto recording = recorder_->record([&] { to.copy_(from); });
+  const auto captured = capture_->record([&] { to.copy_(from); });
   from.copy_(full(7));
-  recording->replay();
+  captured->replay();
   EXPECT_EQ(to.sum().item<float>(), 7000);
 }
 
 TEST_F(GraphTest, TheDefaultStreamIsRefused) {
-  EXPECT_ANY_THROW(recorder_->record([] {}));
+  EXPECT_ANY_THROW(capture_->record([] {}));
   const c10::InferenceMode guard;
   const StreamScope on_stream(gpu_, stream_->handle());
   expect_replays();

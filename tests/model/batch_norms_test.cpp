@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "rewritten_net.hpp"
 
 namespace tally::model {

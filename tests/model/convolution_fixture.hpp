@@ -17,8 +17,8 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "profiled_graph.hpp"
-#include "use_winograd.hpp"
 #include "winograd.hpp"
+#include "winograd_pass.hpp"
 
 namespace tally::model {
 

@@ -4,7 +4,7 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 
-#include "split_network_fixture.hpp"
+#include "batch_parallel_network_fixture.hpp"
 
 namespace tally::model {
 namespace {
@@ -18,7 +18,7 @@ class CpuWayTest : public testing::Test {
   void warm_up(std::int64_t batch_size) { network.warm_up({at::zeros({batch_size, 2})}); }
 
   Scene scene;
-  SplitNetwork network{std::make_unique<PlayedNetwork>(scene), 2};
+  BatchParallelNetwork network{std::make_unique<PlayedNetwork>(scene), 2};
 
  private:
   int before_ = at::get_num_threads();

@@ -43,7 +43,7 @@ class PlayedNetwork final : public Network {
 
 class FewSamplesTest : public testing::Test {
  protected:
-  std::optional<Outputs> warm_up_small(Habits habits = {}) {
+  std::optional<Outputs> warm_up_small(InputConventions habits = {}) {
     predictor_ = make_torch_predictor(std::make_unique<PlayedNetwork>(scene), std::move(habits),
                                       device::Device(), nullptr);
     const auto input = contiguous_view(numbers_.data(), DType::f32, {3, 2});

@@ -18,7 +18,7 @@
 
 #include "gpu_graph.hpp"
 #include "gpu_module.hpp"
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 #include "script_net.hpp"
 

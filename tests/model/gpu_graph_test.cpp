@@ -14,7 +14,7 @@
 #include <torch/csrc/jit/passes/freeze_module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "script_net.hpp"
 
 namespace tally::model {

@@ -2,7 +2,7 @@
 // without a GPU; and its calls fail by returning.
 #include <gtest/gtest.h>
 
-#include "graph_recorder.hpp"
+#include "cuda_graph_capture.hpp"
 #include "torch_library.hpp"
 
 namespace tally::model {
@@ -10,7 +10,7 @@ namespace {
 
 TEST(GraphLibraryTest, LoadsBesideTheHalfOfLibTorchThatItNeeds) {
   load_cuda_half();
-  const GraphCalls& calls = load_graph_calls();
+  const CudaGraphApi& calls = load_cuda_graph_api();
   void* graph = nullptr;
   // There is no GPU, or the current stream is the default one, of which nothing can be recorded.
   EXPECT_NE(calls.begin(&graph), nullptr);

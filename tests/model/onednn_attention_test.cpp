@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <torch/headeronly/version.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "onednn_graph_fixture.hpp"
 #include "onednn_rewrites.hpp"
 #include "profiled_graph.hpp"

@@ -19,7 +19,7 @@
 #include "cpu_module.hpp"
 #include "onednn_fuser.hpp"
 #include "script_net.hpp"
-#include "target.hpp"
+#include "target_cpu.hpp"
 
 namespace tally::model {
 

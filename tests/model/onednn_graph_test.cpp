@@ -15,7 +15,7 @@
 
 #include "between_layers.hpp"
 #include "cpu_module.hpp"
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "onednn_graph_fixture.hpp"
 #include "onednn_rewrites.hpp"
 #include "profiled_graph.hpp"

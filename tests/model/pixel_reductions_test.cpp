@@ -7,7 +7,7 @@
 #include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "pixel_reductions.hpp"
 #include "rewritten_net.hpp"
 

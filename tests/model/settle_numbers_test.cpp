@@ -7,7 +7,7 @@
 #include <ATen/ops/isnan.h>
 #include <gtest/gtest.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "rewritten_net.hpp"
 
 namespace tally::model {

@@ -12,7 +12,7 @@
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 #include "rewritten_net.hpp"
 

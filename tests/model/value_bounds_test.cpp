@@ -14,9 +14,9 @@
 
 #include "profiled_graph.hpp"
 #include "script_net.hpp"
-#include "use_winograd.hpp"
 #include "value_bounds.hpp"
 #include "winograd.hpp"
+#include "winograd_pass.hpp"
 
 namespace tally::model {
 namespace {

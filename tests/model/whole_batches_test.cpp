@@ -8,7 +8,7 @@
 
 #include <tally/base/error.hpp>
 
-#include "split_network_fixture.hpp"
+#include "batch_parallel_network_fixture.hpp"
 
 namespace tally::model {
 namespace {
@@ -25,7 +25,7 @@ TEST_P(MixingTest, NetworksThatMixSamplesGetWholeBatches) {
     const auto numbers = batch(32).to(type);
     scene.function = [](const Tensors& inputs) { return GetParam()(inputs[0]); };
     for (const int threads : {1, 2}) {
-      SplitNetwork network(std::make_unique<PlayedNetwork>(scene), threads);
+      BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), threads);
       network.warm_up({numbers});
       forget();
       EXPECT_TRUE(network.run({numbers}).front().equal(GetParam()(numbers)));
@@ -52,7 +52,7 @@ TEST_P(WideMixingTest, NetworksThatMixSamplesGetWholeBatches) {
   for (const auto type : {at::kFloat, at::kLong}) {
     const auto numbers = at::arange(12 * kWidth).reshape({12, kWidth}).remainder(255).to(type);
     scene.function = [](const Tensors& inputs) { return GetParam()(inputs[0].to(at::kDouble)); };
-    SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 1);
+    BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), 1);
     network.warm_up({numbers});
     EXPECT_THAT(network.notes(), ElementsAre(HasSubstr("depend on the others of its batch")));
   }
@@ -72,7 +72,7 @@ TEST_F(SplitTest, NetworksThatScaleByTheRangeOfABatchGetWholeBatches) {
        {Mixing([](const at::Tensor& x) { return x / x.abs().amax(); }),
         Mixing([](const at::Tensor& x) { return x / (x.amax() - x.amin()); })}) {
     scene.function = [scale](const Tensors& inputs) { return scale(inputs[0]); };
-    SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 1);
+    BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), 1);
     network.warm_up({numbers});
     EXPECT_THAT(network.notes(), ElementsAre(HasSubstr("depend on the others of its batch")));
   }
@@ -117,7 +117,7 @@ TEST_F(SplitTest, OnlyTheNetworkRefusesPieces) {
 }
 
 TEST_F(SplitTest, ATrialThatFailedForOtherReasonsIsMadeAgain) {
-  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
   const auto function = scene.function;
   scene.function = [](const Tensors&) -> at::Tensor {
     throw Error(ErrorKind::environment, "out of memory");
@@ -138,7 +138,7 @@ TEST_F(SplitTest, NetworksThatRefuseNumbersToBeTriedGetWholeBatches) {
     return inputs[0] * 2;
   };
   const auto numbers = batch(32).to(at::kFloat);
-  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
   network.warm_up({numbers});
   forget();
   EXPECT_TRUE(network.run({numbers}).front().equal(numbers * 2));

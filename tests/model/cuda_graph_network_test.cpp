@@ -1,4 +1,4 @@
-// Which forward passes are replayed. The device, its clock and the recordings are played: a replay
+// Which forward passes are replayed. The device, its clock and the captures are played: a replay
 // computes again what the network computed when it was recorded, into the same memory.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
-#include "replayed_network.hpp"
+#include "cuda_graph_network.hpp"
 
 namespace tally::model {
 namespace {
@@ -74,7 +74,7 @@ class PlayedNetwork final : public Network {
   std::string name_ = "played.pt";
 };
 
-class PlayedRecording final : public Recording {
+class PlayedRecording final : public CapturedGraph {
  public:
   explicit PlayedRecording(Scene& scene)
       : scene_(scene), seen_(scene.seen), output_(scene.output) {}
@@ -91,11 +91,11 @@ class PlayedRecording final : public Recording {
   at::Tensor output_;
 };
 
-class PlayedRecorder final : public Recorder {
+class PlayedRecorder final : public GraphCapture {
  public:
   explicit PlayedRecorder(Scene& scene) : scene_(scene) {}
 
-  std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override {
+  std::unique_ptr<CapturedGraph> record(const std::function<void()>& enqueue) override {
     ++scene_.num_recordings;
     if (!scene_.fails_to_record.empty()) throw std::runtime_error(scene_.fails_to_record);
     scene_.is_recording = true;
@@ -138,8 +138,8 @@ class ReplayTest : public testing::Test {
   }
 
   Scene scene_;
-  ReplayedNetwork network_{std::make_unique<PlayedNetwork>(scene_),
-                           std::make_unique<PlayedRecorder>(scene_)};
+  CudaGraphNetwork network_{std::make_unique<PlayedNetwork>(scene_),
+                            std::make_unique<PlayedRecorder>(scene_)};
   at::Tensor zeros_ = at::zeros({2, 3});
 };
 
@@ -216,7 +216,7 @@ TEST_F(ReplayTest, NoGainNoReplay) {
   EXPECT_EQ(scene_.num_recordings, 1);
 }
 
-// Recording takes memory: nothing is recorded where the device is busy anyway.
+// CapturedGraph takes memory: nothing is recorded where the device is busy anyway.
 TEST_F(ReplayTest, ABusyDeviceGainsNothing) {
   scene_.host_s = 0.1;
   scene_.work_s = 1.0;

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "graph_capture.hpp"
 #include "network.hpp"
-#include "recorder.hpp"
 
 namespace tally::model {
 
-class ReplayedNetwork final : public Network {
+class CudaGraphNetwork final : public Network {
  public:
-  ReplayedNetwork(std::unique_ptr<Network> plain, std::unique_ptr<Recorder> recorder);
+  CudaGraphNetwork(std::unique_ptr<Network> plain, std::unique_ptr<GraphCapture> capture);
 
   const std::string& name() const override { return plain_->name(); }
   std::string form() const override { return plain_->form(); }
@@ -26,7 +26,7 @@ class ReplayedNetwork final : public Network {
   Tensors run(Tensors inputs) override;
 
   // Runs plainly, and where nothing is known of such inputs finds out whether to replay: a
-  // recording stays if the plain network gives the same bits twice, if it gives the bits of the
+  // capture stays if the plain network gives the same bits twice, if it gives the bits of the
   // plain network, and if it takes less time. notes() says why there is none, unless it would not
   // pay. Each rank finds out for itself: bits do not depend on what it finds.
   Tensors warm_up(Tensors inputs) override;
@@ -37,7 +37,7 @@ class ReplayedNetwork final : public Network {
   struct Recorded {
     Tensors inputs;
     Tensors outputs;
-    std::unique_ptr<Recording> work;
+    std::unique_ptr<CapturedGraph> work;
 
     const Tensors& replay(const Tensors& from) const;
   };
@@ -47,14 +47,14 @@ class ReplayedNetwork final : public Network {
   double plain_s(const Tensors& inputs);
   double replayed_s(const Tensors& inputs);
   void record(const Tensors& inputs);
-  // Leaves a recording or none. Why there is none, or nothing if it does not pay.
+  // Leaves a capture or none. Why there is none, or nothing if it does not pay.
   std::string settle(const Tensors& given);
 
   std::unique_ptr<Network> plain_;
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<GraphCapture> capture_;
   Tensors rehearsed_;  // like the inputs that were, without memory
   std::optional<Recorded> recorded_;
-  std::string reason_;  // why there is no recording; empty where it would not pay
+  std::string reason_;  // why there is no capture; empty where it would not pay
 };
 
 }  // namespace tally::model

@@ -18,10 +18,10 @@
 
 namespace tally::model {
 
-class SplitNetwork final : public Network {
+class BatchParallelNetwork final : public Network {
  public:
   // `network` keeps no state, and may run on several threads at once when it has warmed up.
-  SplitNetwork(std::unique_ptr<Network> network, int threads);
+  BatchParallelNetwork(std::unique_ptr<Network> network, int threads);
 
   const std::string& name() const override { return network_->name(); }
   // That of the network, and how many samples it runs at a time.

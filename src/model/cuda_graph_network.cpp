@@ -1,4 +1,4 @@
-#include "replayed_network.hpp"
+#include "cuda_graph_network.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -86,26 +86,27 @@ double shortest(const std::function<double()>& measure) {
 
 }  // namespace
 
-ReplayedNetwork::ReplayedNetwork(std::unique_ptr<Network> plain, std::unique_ptr<Recorder> recorder)
-    : plain_(std::move(plain)), recorder_(std::move(recorder)) {}
+CudaGraphNetwork::CudaGraphNetwork(std::unique_ptr<Network> plain,
+                                   std::unique_ptr<GraphCapture> capture)
+    : plain_(std::move(plain)), capture_(std::move(capture)) {}
 
-const Tensors& ReplayedNetwork::Recorded::replay(const Tensors& from) const {
+const Tensors& CudaGraphNetwork::Recorded::replay(const Tensors& from) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].copy_(from[i], /*non_blocking=*/true);
   work->replay();
   return outputs;
 }
 
-Tensors ReplayedNetwork::run(Tensors inputs) {
+Tensors CudaGraphNetwork::run(Tensors inputs) {
   if (!recorded_ || !are_like(inputs, recorded_->inputs)) return plain_->run(std::move(inputs));
   const c10::InferenceMode guard;
   return recorded_->replay(inputs);
 }
 
-Tensors ReplayedNetwork::warm_up(Tensors inputs) {
+Tensors CudaGraphNetwork::warm_up(Tensors inputs) {
   if (are_like(inputs, rehearsed_)) return run(std::move(inputs));
   const c10::InferenceMode guard;
   rehearsed_ = likes_of(inputs);
-  recorder_->wait();  // what is being replayed cannot go
+  capture_->wait();  // what is being replayed cannot go
   recorded_.reset();
   Tensors given;
   auto reason = reason_against([&] {
@@ -119,12 +120,12 @@ Tensors ReplayedNetwork::warm_up(Tensors inputs) {
   return outputs;
 }
 
-void ReplayedNetwork::use(const CpuWay& way) {
+void CudaGraphNetwork::use(const CpuWay& way) {
   plain_->use(way);
   rehearsed_.clear();
 }
 
-std::vector<std::string> ReplayedNetwork::notes() const {
+std::vector<std::string> CudaGraphNetwork::notes() const {
   auto all = plain_->notes();
   if (!reason_.empty()) {
     all.push_back(format("model '{}' runs without CUDA graphs: {}", name(), reason_));
@@ -132,7 +133,7 @@ std::vector<std::string> ReplayedNetwork::notes() const {
   return all;
 }
 
-std::string ReplayedNetwork::settle(const Tensors& given) {
+std::string CudaGraphNetwork::settle(const Tensors& given) {
   if (!is_bound_by_launching(given)) return {};
   const auto pattern = harmless_probes(given);
   const auto expected = run_on_copies(pattern);
@@ -148,47 +149,47 @@ std::string ReplayedNetwork::settle(const Tensors& given) {
   return is_same ? "" : "a replay gives other scores";
 }
 
-Tensors ReplayedNetwork::run_on_copies(const Tensors& inputs) {
+Tensors CudaGraphNetwork::run_on_copies(const Tensors& inputs) {
   return plain_->run(copies_of(inputs));
 }
 
-void ReplayedNetwork::record(const Tensors& inputs) {
+void CudaGraphNetwork::record(const Tensors& inputs) {
   Recorded recorded{copies_of(inputs), {}, nullptr};
-  recorder_->wait();
+  capture_->wait();
   recorded.work =
-      recorder_->record([&] { recorded.outputs = plain_->run(Tensors(recorded.inputs)); });
+      capture_->record([&] { recorded.outputs = plain_->run(Tensors(recorded.inputs)); });
   recorded_ = std::move(recorded);
 }
 
-bool ReplayedNetwork::is_bound_by_launching(const Tensors& inputs) {
+bool CudaGraphNetwork::is_bound_by_launching(const Tensors& inputs) {
   auto copies = copies_of(inputs);
-  recorder_->wait();
-  const double begin_s = recorder_->now_s();
+  capture_->wait();
+  const double begin_s = capture_->now_s();
   plain_->run(std::move(copies));
-  const double host_s = recorder_->now_s() - begin_s;
-  recorder_->wait();
-  return host_s >= kLeastShareOfHost * (recorder_->now_s() - begin_s);
+  const double host_s = capture_->now_s() - begin_s;
+  capture_->wait();
+  return host_s >= kLeastShareOfHost * (capture_->now_s() - begin_s);
 }
 
-double ReplayedNetwork::plain_s(const Tensors& inputs) {
+double CudaGraphNetwork::plain_s(const Tensors& inputs) {
   return shortest([&] {
     std::vector<Tensors> copies;
     for (int pass = 0; pass < kPassesInARow; ++pass) copies.push_back(copies_of(inputs));
-    recorder_->wait();
-    const double begin_s = recorder_->now_s();
+    capture_->wait();
+    const double begin_s = capture_->now_s();
     for (auto& pass_inputs : copies) plain_->run(std::move(pass_inputs));
-    recorder_->wait();
-    return recorder_->now_s() - begin_s;
+    capture_->wait();
+    return capture_->now_s() - begin_s;
   });
 }
 
-double ReplayedNetwork::replayed_s(const Tensors& inputs) {
+double CudaGraphNetwork::replayed_s(const Tensors& inputs) {
   return shortest([&] {
-    recorder_->wait();
-    const double begin_s = recorder_->now_s();
+    capture_->wait();
+    const double begin_s = capture_->now_s();
     for (int pass = 0; pass < kPassesInARow; ++pass) recorded_->replay(inputs);
-    recorder_->wait();
-    return recorder_->now_s() - begin_s;
+    capture_->wait();
+    return capture_->now_s() - begin_s;
   });
 }
 

@@ -16,7 +16,7 @@
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
-#include "split_network.hpp"
+#include "batch_parallel_network.hpp"
 
 namespace tally::model {
 
@@ -74,7 +74,8 @@ class SplitTest : public testing::Test {
  protected:
   // Runs a warmed up batch, and forgets what the warm-up did.
   at::Tensor run(int threads, std::int64_t batch_size) {
-    network_ = std::make_unique<SplitNetwork>(std::make_unique<PlayedNetwork>(scene), threads);
+    network_ =
+        std::make_unique<BatchParallelNetwork>(std::make_unique<PlayedNetwork>(scene), threads);
     network_->warm_up({batch(batch_size)});
     forget();
     return network_->run({batch(batch_size)}).front();
@@ -88,12 +89,12 @@ class SplitTest : public testing::Test {
 
   static at::Tensor batch(std::int64_t size) { return at::arange(size * 3).reshape({size, 3}); }
 
-  SplitNetwork& network() { return *network_; }
+  BatchParallelNetwork& network() { return *network_; }
 
   Scene scene;
 
  private:
-  std::unique_ptr<SplitNetwork> network_;
+  std::unique_ptr<BatchParallelNetwork> network_;
 };
 
 }  // namespace tally::model

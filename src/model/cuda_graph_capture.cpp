@@ -1,4 +1,4 @@
-#include "graph_recorder.hpp"
+#include "cuda_graph_capture.hpp"
 
 #include <dlfcn.h>
 
@@ -19,9 +19,9 @@ void check(const char* reason) {
               "Run with --cuda-graphs off.");
 }
 
-class Graph final : public Recording {
+class Graph final : public CapturedGraph {
  public:
-  explicit Graph(const GraphCalls& calls) : calls_(calls) { check(calls_.begin(&handle_)); }
+  explicit Graph(const CudaGraphApi& calls) : calls_(calls) { check(calls_.begin(&handle_)); }
   ~Graph() override { calls_.destroy(handle_); }
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -30,16 +30,16 @@ class Graph final : public Recording {
   void replay() override { check(calls_.replay(handle_)); }
 
  private:
-  const GraphCalls& calls_;
+  const CudaGraphApi& calls_;
   void* handle_ = nullptr;
 };
 
-class GraphRecorder final : public Recorder {
+class CudaGraphCapture final : public GraphCapture {
  public:
-  GraphRecorder(const GraphCalls& calls, device::Device device)
+  CudaGraphCapture(const CudaGraphApi& calls, device::Device device)
       : calls_(calls), device_(std::move(device)) {}
 
-  std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override {
+  std::unique_ptr<CapturedGraph> record(const std::function<void()>& enqueue) override {
     auto graph = std::make_unique<Graph>(calls_);
     try {
       enqueue();
@@ -55,18 +55,18 @@ class GraphRecorder final : public Recorder {
   double now_s() override { return watch_.elapsed_s(); }
 
  private:
-  const GraphCalls& calls_;
+  const CudaGraphApi& calls_;
   device::Device device_;
   Stopwatch watch_;
 };
 
 }  // namespace
 
-const GraphCalls& load_graph_calls(const std::string& library) {
+const CudaGraphApi& load_cuda_graph_api(const std::string& library) {
   // For good: a graph's code cannot come off while CUDA holds the graph.
   void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   const void* const calls = opened == nullptr ? nullptr : dlsym(opened, kGraphCalls);
-  if (calls != nullptr) return *static_cast<const GraphCalls*>(calls);
+  if (calls != nullptr) return *static_cast<const CudaGraphApi*>(calls);
   const char* reason = dlerror();
   throw Error(ErrorKind::environment,
               format("{} cannot be loaded ({})", library,
@@ -74,9 +74,9 @@ const GraphCalls& load_graph_calls(const std::string& library) {
               "Install tally whole, or run with --cuda-graphs off.");
 }
 
-std::unique_ptr<Recorder> make_graph_recorder(const GraphCalls& calls,
-                                              const device::Device& device) {
-  return std::make_unique<GraphRecorder>(calls, device);
+std::unique_ptr<GraphCapture> make_cuda_graph_capture(const CudaGraphApi& calls,
+                                                      const device::Device& device) {
+  return std::make_unique<CudaGraphCapture>(calls, device);
 }
 
 }  // namespace tally::model

@@ -8,7 +8,7 @@
 
 #include <tally/base/error.hpp>
 
-#include "graph_recorder.hpp"
+#include "cuda_graph_capture.hpp"
 
 namespace tally::model {
 namespace {
@@ -21,7 +21,7 @@ struct Calls {
 };
 Calls calls;
 
-constexpr GraphCalls kPlayed{
+constexpr CudaGraphApi kPlayed{
     [](void** graph) {
       calls.made += "begin ";
       if (calls.begin == nullptr) *graph = &calls;
@@ -38,10 +38,10 @@ constexpr GraphCalls kPlayed{
     [](void* graph) { calls.made += graph == &calls ? "destroy " : "destroy another "; },
 };
 
-class GraphRecorderTest : public testing::Test {
+class CudaGraphCaptureTest : public testing::Test {
  protected:
   void SetUp() override { calls = {}; }
-  std::unique_ptr<Recorder> recorder_ = make_graph_recorder(kPlayed, device::Device{});
+  std::unique_ptr<GraphCapture> capture_ = make_cuda_graph_capture(kPlayed, device::Device{});
 };
 
 void enqueue() { calls.made += "enqueue "; }
@@ -56,38 +56,38 @@ std::string what_of(const std::function<void()>& action) {
   return "";
 }
 
-TEST_F(GraphRecorderTest, RecordsAndReplays) {
-  auto recording = recorder_->record(enqueue);
-  recording->replay();
-  recording->replay();
-  recording.reset();
+TEST_F(CudaGraphCaptureTest, RecordsAndReplays) {
+  auto captured = capture_->record(enqueue);
+  captured->replay();
+  captured->replay();
+  captured.reset();
   EXPECT_EQ(calls.made, "begin enqueue end replay replay destroy ");
 }
 
-TEST_F(GraphRecorderTest, NothingIsLeftOfWhatDidNotBegin) {
+TEST_F(CudaGraphCaptureTest, NothingIsLeftOfWhatDidNotBegin) {
   calls.begin = "not on the default stream";
-  EXPECT_NE(what_of([&] { recorder_->record(enqueue); }).find(calls.begin), std::string::npos);
+  EXPECT_NE(what_of([&] { capture_->record(enqueue); }).find(calls.begin), std::string::npos);
   EXPECT_EQ(calls.made, "begin ");
 }
 
-TEST_F(GraphRecorderTest, WorkThatFailsEndsTheRecording) {
-  EXPECT_THROW(recorder_->record([] { throw std::out_of_range("work"); }), std::out_of_range);
+TEST_F(CudaGraphCaptureTest, WorkThatFailsEndsTheRecording) {
+  EXPECT_THROW(capture_->record([] { throw std::out_of_range("work"); }), std::out_of_range);
   EXPECT_EQ(calls.made, "begin end destroy ");
 }
 
-TEST_F(GraphRecorderTest, FailuresAreToldInOneLine) {
+TEST_F(CudaGraphCaptureTest, FailuresAreToldInOneLine) {
   calls.end = "operation failed due to a previous error\nException raised from capture_end";
-  EXPECT_EQ(what_of([&] { recorder_->record(enqueue); }).find("Exception raised"),
+  EXPECT_EQ(what_of([&] { capture_->record(enqueue); }).find("Exception raised"),
             std::string::npos);
   EXPECT_EQ(calls.made, "begin enqueue end destroy ");
   calls = {};
-  const auto recording = recorder_->record(enqueue);
+  const auto captured = capture_->record(enqueue);
   calls.replay = "out of memory";
-  EXPECT_NE(what_of([&] { recording->replay(); }).find("out of memory"), std::string::npos);
+  EXPECT_NE(what_of([&] { captured->replay(); }).find("out of memory"), std::string::npos);
 }
 
 TEST(GraphLibraryTest, IsNamedWhereItIsMissing) {
-  const auto what = what_of([] { load_graph_calls("libnot_there.so"); });
+  const auto what = what_of([] { load_cuda_graph_api("libnot_there.so"); });
   EXPECT_NE(what.find("libnot_there.so cannot be loaded ("), std::string::npos);
   EXPECT_NE(what.find("--cuda-graphs off"), std::string::npos);
 }

@@ -1,4 +1,4 @@
-#include "graph_calls.hpp"
+#include "cuda_graph_api.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -178,7 +178,7 @@ void destroy(void* handle) { delete static_cast<Graph*>(handle); }
 
 extern "C" {
 // The name that kGraphCalls says.
-extern const tally::model::GraphCalls kTallyGraphCalls;
-const tally::model::GraphCalls kTallyGraphCalls{tally::model::begin, tally::model::end,
-                                                tally::model::replay, tally::model::destroy};
+extern const tally::model::CudaGraphApi kTallyGraphCalls;
+const tally::model::CudaGraphApi kTallyGraphCalls{tally::model::begin, tally::model::end,
+                                                  tally::model::replay, tally::model::destroy};
 }

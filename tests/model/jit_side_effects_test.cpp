@@ -1,5 +1,5 @@
 // Which networks may run on several threads at once.
-#include "graph_state.hpp"
+#include "jit_side_effects.hpp"
 
 #include <sstream>
 
@@ -32,25 +32,25 @@ bool has_state(const std::string& body) {
   return keeps_state(*torch::jit::freeze(module(body)).get_method("forward").graph());
 }
 
-TEST(GraphStateTest, WeightsAreNone) {
+TEST(JitSideEffectsTest, WeightsAreNone) {
   EXPECT_FALSE(has_state("  return x @ self.weight + self.scratch[0]\n"));
   EXPECT_FALSE(has_state("  y = x * 2\n  y.add_(1)\n  return y\n"));
   EXPECT_FALSE(has_state("  return torch.dropout(x, 0.5, False)\n"));
 }
 
-TEST(GraphStateTest, WhatIsWrittenToIs) {
+TEST(JitSideEffectsTest, WhatIsWrittenToIs) {
   EXPECT_TRUE(has_state("  self.scratch.copy_(x)\n  return self.scratch * 2\n"));
   EXPECT_TRUE(has_state("  self.scratch = x * 2\n  return self.scratch\n"));
   EXPECT_TRUE(
       has_state("  if x.size(0) > 2:\n    self.scratch.add_(1)\n  return x + self.scratch\n"));
 }
 
-TEST(GraphStateTest, DrawnNumbersAre) {
+TEST(JitSideEffectsTest, DrawnNumbersAre) {
   EXPECT_TRUE(has_state("  return x + torch.rand_like(x)\n"));
   EXPECT_TRUE(has_state("  return torch.dropout(x, 0.5, True)\n"));
 }
 
-TEST(GraphStateTest, InputsMayBeWrittenOver) {
+TEST(JitSideEffectsTest, InputsMayBeWrittenOver) {
   const auto writes = [](const std::string& body) {
     return writes_over_inputs(*torch::jit::freeze(module(body)).get_method("forward").graph());
   };
@@ -61,7 +61,7 @@ TEST(GraphStateTest, InputsMayBeWrittenOver) {
 }
 
 // Two pieces at once would write over each other's.
-TEST(GraphStateTest, NetworksWithStateGetWholeBatches) {
+TEST(JitSideEffectsTest, NetworksWithStateGetWholeBatches) {
   std::ostringstream file;
   module("  self.scratch.copy_(x[:16])\n  return torch.cat([self.scratch * 2, x[16:]])\n")
       .save(file);

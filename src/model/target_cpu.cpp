@@ -1,4 +1,4 @@
-#include "target.hpp"
+#include "target_cpu.hpp"
 
 #include <sys/utsname.h>
 

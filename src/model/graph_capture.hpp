@@ -6,20 +6,20 @@
 
 namespace tally::model {
 
-class Recording {
+class CapturedGraph {
  public:
-  virtual ~Recording() = default;
+  virtual ~CapturedGraph() = default;
   // Enqueues the recorded work, which reads and writes the memory that it was recorded with.
   virtual void replay() = 0;
 };
 
-class Recorder {
+class GraphCapture {
  public:
-  virtual ~Recorder() = default;
+  virtual ~GraphCapture() = default;
 
   // `enqueue` is called once, and what it enqueues is recorded instead of done. Throws what it
   // throws, or Error(environment) if its work cannot be recorded; nothing is left of it then.
-  virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) = 0;
+  virtual std::unique_ptr<CapturedGraph> record(const std::function<void()>& enqueue) = 0;
 
   // The host waits until all enqueued work is done.
   virtual void wait() = 0;

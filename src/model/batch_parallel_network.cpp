@@ -1,4 +1,4 @@
-#include "split_network.hpp"
+#include "batch_parallel_network.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -126,16 +126,16 @@ struct Ends {
 
 }  // namespace
 
-SplitNetwork::SplitNetwork(std::unique_ptr<Network> network, int threads)
+BatchParallelNetwork::BatchParallelNetwork(std::unique_ptr<Network> network, int threads)
     : network_(std::move(network)), threads_(threads) {}
 
-std::string SplitNetwork::form() const {
+std::string BatchParallelNetwork::form() const {
   auto form = network_->form();
   if (pieces_.count <= 1) return form;
   return format("{}{}{} at a time", form, form.empty() ? "" : ", ", pieces_.size);
 }
 
-std::vector<std::string> SplitNetwork::notes() const {
+std::vector<std::string> BatchParallelNetwork::notes() const {
   auto notes = network_->notes();
   const auto enough = kLeastOfPiece * threads_;
   if (mixes_samples_) {
@@ -155,13 +155,13 @@ std::vector<std::string> SplitNetwork::notes() const {
   return notes;
 }
 
-void SplitNetwork::use(const CpuWay& way) {
+void BatchParallelNetwork::use(const CpuWay& way) {
   at_a_time_ = way.at_a_time;
   network_->use(way);
   settled_.reset();
 }
 
-std::vector<std::int64_t> SplitNetwork::other_sizes() const {
+std::vector<std::int64_t> BatchParallelNetwork::other_sizes() const {
   std::vector<std::int64_t> sizes;
   if (!settled_ || !refusal_.empty()) return sizes;
   if (pieces_.size > 1) sizes.push_back(pieces_.size / 2);
@@ -169,7 +169,7 @@ std::vector<std::int64_t> SplitNetwork::other_sizes() const {
   return sizes;
 }
 
-Tensors SplitNetwork::run(Tensors inputs) {
+Tensors BatchParallelNetwork::run(Tensors inputs) {
   if (!settled_) return warm_up(std::move(inputs));
   const bool is_rehearsed = inputs.front().size(0) == settled_->batch_size;
   if (pieces_.count > 1 && is_rehearsed) {
@@ -179,7 +179,7 @@ Tensors SplitNetwork::run(Tensors inputs) {
   return network_->run(std::move(inputs));
 }
 
-Tensors SplitNetwork::warm_up(Tensors inputs) {
+Tensors BatchParallelNetwork::warm_up(Tensors inputs) {
   const auto batch_size = inputs.front().size(0);
   const auto few = first_rows(inputs, std::min(batch_size, kFewSamples));
   if (settled_ != settings_of(few, batch_size)) settle(few, batch_size);
@@ -187,18 +187,20 @@ Tensors SplitNetwork::warm_up(Tensors inputs) {
   return network_->warm_up(std::move(inputs));
 }
 
-std::optional<Tensors> SplitNetwork::warm_up_small(Tensors inputs, std::int64_t batch_size) {
+std::optional<Tensors> BatchParallelNetwork::warm_up_small(Tensors inputs,
+                                                           std::int64_t batch_size) {
   if (inputs.front().size(0) != kFewSamples) return std::nullopt;
   return settle(inputs, batch_size);
 }
 
-SplitNetwork::Settled SplitNetwork::settings_of(const Tensors& few, std::int64_t batch_size) {
+BatchParallelNetwork::Settled BatchParallelNetwork::settings_of(const Tensors& few,
+                                                                std::int64_t batch_size) {
   Settled settled{batch_size, {}};
   for (const auto& input : few) settled.shapes.push_back(input.sizes().vec());
   return settled;
 }
 
-std::optional<Tensors> SplitNetwork::settle(const Tensors& few, std::int64_t batch_size) {
+std::optional<Tensors> BatchParallelNetwork::settle(const Tensors& few, std::int64_t batch_size) {
   settled_ = settings_of(few, batch_size);
   mixes_samples_ = false;
   stay_whole("they have fewer than three samples");
@@ -219,7 +221,7 @@ std::optional<Tensors> SplitNetwork::settle(const Tensors& few, std::int64_t bat
   }
 }
 
-std::optional<Tensors> SplitNetwork::settle_pieces(const Tensors& few) {
+std::optional<Tensors> BatchParallelNetwork::settle_pieces(const Tensors& few) {
   const auto trial = tried_samples_of(few);
   if (!trial) {
     stay_whole("it takes whole batches");
@@ -233,7 +235,7 @@ std::optional<Tensors> SplitNetwork::settle_pieces(const Tensors& few) {
 }
 
 // Of three samples that differ. None where a network takes whole batches only.
-std::optional<TriedSamples> SplitNetwork::tried_samples_of(const Tensors& few) {
+std::optional<TriedSamples> BatchParallelNetwork::tried_samples_of(const Tensors& few) {
   auto trial = network_->try_samples(probe_inputs(few));
   if (!trial) return std::nullopt;
   check_rows(trial->scores, kFewSamples);
@@ -245,7 +247,8 @@ std::optional<TriedSamples> SplitNetwork::tried_samples_of(const Tensors& few) {
   return trial;
 }
 
-void SplitNetwork::rehearse_piece(const Tensors& few, std::int64_t wanted, std::int64_t least) {
+void BatchParallelNetwork::rehearse_piece(const Tensors& few, std::int64_t wanted,
+                                          std::int64_t least) {
   pieces_ = cut(settled_->batch_size, threads_, wanted, least);
   const auto busy = static_cast<int>(std::min<std::int64_t>(threads_, pieces_.count));
   if (busy > 1 && (!others_ || static_cast<int>(others_->size()) + 1 != busy)) {
@@ -257,14 +260,14 @@ void SplitNetwork::rehearse_piece(const Tensors& few, std::int64_t wanted, std::
   check_rows(network_->warm_up(std::move(piece)), pieces_.size);
 }
 
-void SplitNetwork::stay_whole(std::string why) {
+void BatchParallelNetwork::stay_whole(std::string why) {
   pieces_ = {settled_->batch_size, 1};
   refusal_ = std::move(why);
   use_threads(threads_);
 }
 
 // Returns or throws when all threads have ended: what they work on goes afterwards.
-std::optional<Tensors> SplitNetwork::run_pieces(const Tensors& inputs) {
+std::optional<Tensors> BatchParallelNetwork::run_pieces(const Tensors& inputs) {
   std::vector<Tensors> scores(static_cast<std::size_t>(pieces_.count));
   std::atomic<std::int64_t> next = 0;
   const auto work = [&] {

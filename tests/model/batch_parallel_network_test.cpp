@@ -1,5 +1,5 @@
 // Batches that threads share: who runs what, and what happens where that cannot be.
-#include "split_network_fixture.hpp"
+#include "batch_parallel_network_fixture.hpp"
 
 #include <atomic>
 #include <barrier>
@@ -73,7 +73,7 @@ TEST_F(SplitTest, TheRehearsedFormHasTheLastWord) {
 }
 
 TEST_F(SplitTest, AFewSamplesSettleHowBatchesAreCut) {
-  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
   const auto scores = network.warm_up_small({batch(3)}, 64);
   ASSERT_TRUE(scores);
   EXPECT_EQ(scores->front().size(0), 3);
@@ -101,14 +101,14 @@ TEST_F(SplitTest, WhatRehearsedLastCounts) {
 }
 
 TEST_F(SplitTest, TheFirstRunRehearsesWhereNobodyHas) {
-  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
   EXPECT_TRUE(network.run({batch(32)}).front().equal(batch(32) * 2));
   EXPECT_EQ(network.form(), "played, 8 at a time");
 }
 
 TEST_F(SplitTest, AllInputsAreSplit) {
   scene.function = [](const Tensors& inputs) { return inputs[0] + inputs[1]; };
-  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(network.run({batch(32), batch(32) * 10}).front().equal(batch(32) * 11));
   }
@@ -116,7 +116,7 @@ TEST_F(SplitTest, AllInputsAreSplit) {
 
 TEST_F(SplitTest, AllOutputsAreJoined) {
   scene.has_two_outputs = true;
-  SplitNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
+  BatchParallelNetwork network(std::make_unique<PlayedNetwork>(scene), 2);
   for (int i = 0; i < 2; ++i) {
     const auto outputs = network.run({batch(32)});
     ASSERT_EQ(outputs.size(), 2U);

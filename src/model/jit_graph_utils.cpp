@@ -1,4 +1,4 @@
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 
 #include <algorithm>
 #include <unordered_set>

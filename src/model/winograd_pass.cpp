@@ -1,4 +1,4 @@
-#include "use_winograd.hpp"
+#include "winograd_pass.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -6,7 +6,7 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "fused_sums.hpp"
-#include "graph_edit.hpp"
+#include "jit_graph_utils.hpp"
 #include "profiled_graph.hpp"
 #include "winograd.hpp"
 #include "winograd_convolution.hpp"

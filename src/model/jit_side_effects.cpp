@@ -1,4 +1,4 @@
-#include "graph_state.hpp"
+#include "jit_side_effects.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "memory_file.hpp"
+#include "memfd.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
