@@ -80,7 +80,7 @@ void ChoiceQuestions::score(std::span<const UnitPart<Records>> parts, std::int64
       question.texts.push_back(texts.text(choice.index - first_text));
     }
     const tasks::Chosen chosen = choose(question, found);
-    const metrics::ChoiceRow row = row_of(question, chosen);
+    const metrics::MultipleChoiceRecord row = row_of(question, chosen);
     task_.count({&row, 1}, state_);
     task_.keep(row, rows);
     if (!log.columns().empty()) append_choice(question, chosen, records);

@@ -17,7 +17,7 @@
 namespace tally::app {
 namespace {
 
-using metrics::DetectionRow;
+using metrics::DetectionRecord;
 using predictions::PredictionLog;
 using predictions::RecordBatch;
 using tasks::Detection;
@@ -111,7 +111,7 @@ class ImageMatcher {
         retained_(samples.retained),
         units_(units),
         rows_(units.detections.emplace(
-            empty_log(session, {{"match", DType::u8, {sizeof(DetectionRow)}}}))),
+            empty_log(session, {{"match", DType::u8, {sizeof(DetectionRecord)}}}))),
         texts_(units.texts.emplace(empty_log(session, text_columns(session)))),
         class_ids_(data::read_class_ids(*session.data.set)),
         separator_(first_in_results ? "\n" : ",\n") {
@@ -203,7 +203,7 @@ class ImageMatcher {
 distributed_metrics::DetectionRows rows_of(const LocalUnits& local) {
   const PredictionLog& log = *local.detections;
   return {.num_rows = log.num_rows(),
-          .read = [&log](std::int64_t first, std::int64_t count, std::span<DetectionRow> rows) {
+          .read = [&log](std::int64_t first, std::int64_t count, std::span<DetectionRecord> rows) {
             log.read(0, first, count, std::as_writable_bytes(rows));
           }};
 }

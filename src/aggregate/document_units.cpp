@@ -33,7 +33,7 @@ void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
                                    .bytes = bytes[i],
                                    .words = words[i],
                                    .whole = unit != cut};
-    const metrics::DocumentRow row = row_of(document, sums);
+    const metrics::LanguageModelRecord row = row_of(document, sums);
     task_.count({&row, 1}, state_);
     task_.keep(row, rows);
     if (!log.columns().empty()) append_document(document, sums, records);

@@ -13,7 +13,7 @@
 namespace tally::app {
 namespace {
 
-void check_coverage(const metrics::SeenIndices& seen, const plan::CoverageEvidence& expected,
+void check_coverage(const metrics::IndexEvidence& seen, const plan::CoverageEvidence& expected,
                     std::string_view what) {
   const plan::CoverageEvidence evidence{seen.count, seen.index_sum, seen.index_mix};
   if (evidence == expected) return;

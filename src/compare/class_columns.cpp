@@ -5,12 +5,12 @@
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/metrics/score_pass.hpp>
+#include <tally/metrics/multiclass_pass.hpp>
 
 namespace tally::compare {
 namespace {
 
-using metrics::ClassRow;
+using metrics::MulticlassRecord;
 using metrics::OutputKind;
 
 struct Columns {
@@ -33,7 +33,7 @@ class RowCheck {
  public:
   RowCheck(const SavedRun& run, const ScoringSettings& settings) : run_(run), settings_(settings) {}
 
-  void check(std::size_t i, const ClassRow& row) const {
+  void check(std::size_t i, const MulticlassRecord& row) const {
     const std::int64_t classes = settings_.num_classes;
     if (!row.ignored) expect("label", i, row.label, 0, classes - 1);
     expect("prediction", i, row.prediction, -1, classes - 1);
@@ -85,8 +85,8 @@ void round_to_probabilities(OutputKind kind, bool is_predicted, std::span<float>
 }
 
 // Takes over what the scores say of a row.
-void take(const SavedRun& run, std::string_view column, std::size_t i, const ClassRow& found,
-          FromScores what, ClassRow& row) {
+void take(const SavedRun& run, std::string_view column, std::size_t i,
+          const MulticlassRecord& found, FromScores what, MulticlassRecord& row) {
   if (found.finite != row.finite) {
     run.throw_dataset_error(column, i, found.finite ? "finite scores" : "NaN or Inf",
                             format("what fits prediction {}", row.prediction));
@@ -114,12 +114,13 @@ SavedScores saved_scores(const SavedRun& run, const ScoringSettings& settings) {
                                                        : SavedScores::probabilities;
 }
 
-std::vector<ClassRow> rows_of_columns(const SavedRun& run, const ScoringSettings& settings) {
+std::vector<MulticlassRecord> rows_of_columns(const SavedRun& run,
+                                              const ScoringSettings& settings) {
   const Columns columns = read_columns(run);
   const RowCheck check(run, settings);
-  std::vector<ClassRow> rows(run.indices().size());
+  std::vector<MulticlassRecord> rows(run.indices().size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    ClassRow& row = rows[i];
+    MulticlassRecord& row = rows[i];
     row.index = static_cast<std::uint64_t>(run.indices()[i]);
     row.label = columns.label[i];
     row.prediction = columns.prediction[i];
@@ -153,18 +154,18 @@ ReadProbabilities probabilities_of(const SavedRun& run, const ScoringSettings& s
 
 void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 const metrics::MetricOptions& options, FromScores what,
-                std::vector<ClassRow>& rows) {
+                std::vector<MulticlassRecord>& rows) {
   const ScoreColumn column = score_column(run, settings);
   const bool must_round = what != FromScores::all && column.kind != OutputKind::probabilities;
   const auto rules =
       metrics::score_rules(options, must_round ? OutputKind::probabilities : column.kind);
   const std::int64_t classes = settings.num_classes;
   std::vector<std::int64_t> labels;
-  metrics::RowFacts facts;
+  metrics::RowStatistics facts;
   const auto take_window = [&](std::int64_t first, std::int64_t count, std::span<float> values) {
     const auto in_window = std::span(rows).subspan(to_size(first), to_size(count));
     labels.clear();
-    for (const ClassRow& row : in_window) {
+    for (const MulticlassRecord& row : in_window) {
       if (must_round) {
         const auto place = labels.size() * to_size(classes);
         round_to_probabilities(column.kind, row.finite, values.subspan(place, to_size(classes)));

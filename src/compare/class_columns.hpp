@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <tally/metrics/class_row.hpp>
 #include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/multiclass_record.hpp>
 
 #include "saved_run.hpp"
 #include "scoring_settings.hpp"
@@ -21,8 +21,8 @@ SavedScores saved_scores(const SavedRun& run, const ScoringSettings& settings);
 // The rows as the columns index, label, prediction, label_rank, loss and confidence have them:
 // the last two rounded to float32; Brier score and hinge loss are NaN. Error(dataset) names a value
 // that cannot be.
-std::vector<metrics::ClassRow> rows_of_columns(const SavedRun& run,
-                                               const ScoringSettings& settings);
+std::vector<metrics::MulticlassRecord> rows_of_columns(const SavedRun& run,
+                                                       const ScoringSettings& settings);
 
 // Which facts of a sample come from its scores.
 enum class FromScores { all, brier_and_hinge };
@@ -31,7 +31,7 @@ enum class FromScores { all, brier_and_hinge };
 // Error(dataset) where they contradict the rows.
 void add_scores(const SavedRun& run, const ScoringSettings& settings,
                 const metrics::MetricOptions& options, FromScores what,
-                std::vector<metrics::ClassRow>& rows);
+                std::vector<metrics::MulticlassRecord>& rows);
 
 // Reads the probabilities of all classes of samples first .. first + count - 1, [count, classes],
 // made as `tally evaluate` makes them of the scores that add_scores() examines.

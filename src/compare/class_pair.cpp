@@ -8,14 +8,16 @@
 namespace tally::compare {
 namespace {
 
-using metrics::ClassRow;
+using metrics::MulticlassRecord;
 
-ClassPrediction prediction_of(const ClassRow& row) { return {row.prediction, row.confidence}; }
+ClassPrediction prediction_of(const MulticlassRecord& row) {
+  return {row.prediction, row.confidence};
+}
 
 // [rows, classes]
-void fill_targets(std::span<const ClassRow> rows, std::span<std::uint8_t> targets) {
+void fill_targets(std::span<const MulticlassRecord> rows, std::span<std::uint8_t> targets) {
   const std::size_t classes = targets.size() / rows.size();
-  for (const ClassRow& row : rows) {
+  for (const MulticlassRecord& row : rows) {
     const auto of_row = targets.first(classes);
     const bool counts = !row.ignored && row.finite;
     std::ranges::fill(of_row, counts ? ordered_metrics::kNegative : ordered_metrics::kNotCounted);
@@ -26,16 +28,17 @@ void fill_targets(std::span<const ClassRow> rows, std::span<std::uint8_t> target
 
 }  // namespace
 
-ClassPair::ClassPair(metrics::MetricOptions options, std::vector<ClassRow> a,
-                     std::vector<ClassRow> b, ClassScores scores)
+ClassPair::ClassPair(metrics::MetricOptions options, std::vector<MulticlassRecord> a,
+                     std::vector<MulticlassRecord> b, ClassScores scores)
     : metrics_(std::move(options)), a_(std::move(a)), b_(std::move(b)), scores_(std::move(scores)) {
   if (a_.size() != b_.size()) throw Error(ErrorKind::internal, "runs of unequal length are paired");
 }
 
 std::uint64_t ClassPair::index_of(std::int64_t sample) const { return a_[to_size(sample)].index; }
 
-metrics::PreparedRows ClassPair::prepare(Side side, std::int64_t first, std::int64_t count) const {
-  const std::span<const ClassRow> rows = side == Side::a ? a_ : b_;
+metrics::PrecomputedUpdates ClassPair::prepare(Side side, std::int64_t first,
+                                               std::int64_t count) const {
+  const std::span<const MulticlassRecord> rows = side == Side::a ? a_ : b_;
   return {metrics_, rows.subspan(to_size(first), to_size(count))};
 }
 
@@ -58,7 +61,7 @@ std::unique_ptr<OrderedFigures> ClassPair::ordered(Side side) const {
 }
 
 std::int64_t ClassPair::num_ignored() const {
-  return std::ranges::count(a_, true, &ClassRow::ignored);
+  return std::ranges::count(a_, true, &MulticlassRecord::ignored);
 }
 
 std::optional<Outcomes> ClassPair::outcomes() const {
@@ -72,8 +75,8 @@ std::optional<Outcomes> ClassPair::outcomes() const {
 Changes ClassPair::changes(std::int64_t most) const {
   ClassChanges changes;
   for (std::size_t i = 0; i < a_.size(); ++i) {
-    const ClassRow& a = a_[i];
-    const ClassRow& b = b_[i];
+    const MulticlassRecord& a = a_[i];
+    const MulticlassRecord& b = b_[i];
     if (a.ignored || a.prediction == b.prediction) continue;
     changes.counts.add(a.is_right(), b.is_right());
     if (std::ssize(changes.first) >= most) continue;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <tally/metrics/class_row.hpp>
+#include <tally/metrics/multiclass_record.hpp>
 
 #include "class_columns.hpp"
 #include "paired_samples.hpp"
@@ -19,13 +19,14 @@ struct ClassScores {
 class ClassPair : public PairedSamples {
  public:
   // Rows of the same samples, in the same order. `scores` are looked at where a metric needs them.
-  ClassPair(metrics::MetricOptions options, std::vector<metrics::ClassRow> a,
-            std::vector<metrics::ClassRow> b, ClassScores scores = {});
+  ClassPair(metrics::MetricOptions options, std::vector<metrics::MulticlassRecord> a,
+            std::vector<metrics::MulticlassRecord> b, ClassScores scores = {});
 
   std::int64_t size() const override { return std::ssize(a_); }
   std::uint64_t index_of(std::int64_t sample) const override;
   const metrics::MetricSet& metrics() const override { return metrics_; }
-  metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
+  metrics::PrecomputedUpdates prepare(Side side, std::int64_t first,
+                                      std::int64_t count) const override;
   std::unique_ptr<OrderedFigures> ordered(Side side) const override;
   std::int64_t num_ignored() const override;
   bool is_finite(Side side, std::int64_t sample) const override {
@@ -36,7 +37,7 @@ class ClassPair : public PairedSamples {
 
  private:
   metrics::MetricSet metrics_;
-  std::vector<metrics::ClassRow> a_, b_;
+  std::vector<metrics::MulticlassRecord> a_, b_;
   ClassScores scores_;
 };
 

@@ -12,13 +12,13 @@ namespace {
 
 std::string_view this_task() { return task_name(TaskKind::multiclass); }
 
-using metrics::ClassRow;
 using metrics::Definitions;
+using metrics::MulticlassRecord;
 
-void require_same_labels(const SavedRun& a, const std::vector<ClassRow>& rows_a, const SavedRun& b,
-                         const std::vector<ClassRow>& rows_b) {
+void require_same_labels(const SavedRun& a, const std::vector<MulticlassRecord>& rows_a,
+                         const SavedRun& b, const std::vector<MulticlassRecord>& rows_b) {
   const auto [in_a, in_b] =
-      std::ranges::mismatch(rows_a, rows_b, {}, &ClassRow::label, &ClassRow::label);
+      std::ranges::mismatch(rows_a, rows_b, {}, &MulticlassRecord::label, &MulticlassRecord::label);
   if (in_a == rows_a.end()) return;
   throw Error(ErrorKind::dataset,
               format("{} and {} differ in the labels: /label[{}] is {} and {}", a.name(), b.name(),
@@ -70,7 +70,7 @@ std::optional<std::string> obstacle_of(const std::string& metric, const TwoRuns&
 }
 
 void add_scores_of_both(const TwoRuns& runs, const metrics::MetricOptions& options,
-                        std::vector<ClassRow>& a, std::vector<ClassRow>& b) {
+                        std::vector<MulticlassRecord>& a, std::vector<MulticlassRecord>& b) {
   const bool both_outputs = !has_no_outputs(runs.a) && !has_no_outputs(runs.b);
   const bool wants_scores = std::ranges::any_of(options.names, [](const std::string& metric) {
     return metric == "brier" || metric == "hinge" ||

@@ -12,7 +12,7 @@ namespace {
 
 using metrics::kNotScored;
 using metrics::LabelFacts;
-using metrics::LabelRow;
+using metrics::MultilabelRecord;
 
 constexpr std::uint8_t kNoPrediction = 255;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -91,7 +91,7 @@ void check_label(const LabelRun& labels, const Columns& columns, std::size_t i) 
   }
 }
 
-LabelRow row_of(const LabelRun& labels, const Columns& columns, std::size_t i) {
+MultilabelRecord row_of(const LabelRun& labels, const Columns& columns, std::size_t i) {
   const auto count = to_size(labels.num_labels);
   const auto targets = std::span(columns.targets).subspan(i * count, count);
   const auto predictions = std::span(columns.predictions).subspan(i * count, count);
@@ -101,7 +101,7 @@ LabelRow row_of(const LabelRun& labels, const Columns& columns, std::size_t i) {
                                    format("{} labels without a prediction", without),
                                    format("0 or {}", count));
   }
-  LabelRow row;
+  MultilabelRecord row;
   row.index = static_cast<std::uint64_t>(labels.run.indices()[i]);
   row.scored =
       checked_cast<std::int32_t>(std::ssize(targets) - std::ranges::count(targets, kNotScored));
@@ -149,7 +149,7 @@ LabelFacts facts_of_columns(const LabelRun& labels) {
 void count_right(float threshold, LabelFacts& facts) {
   std::size_t place = 0;
   const std::size_t labels = facts.targets.size() / std::max<std::size_t>(facts.rows.size(), 1);
-  for (LabelRow& row : facts.rows) {
+  for (MultilabelRecord& row : facts.rows) {
     row.right = 0;
     for (const std::size_t end = place + labels; place != end; ++place) {
       const std::uint8_t predicted = facts.probabilities[place] > threshold ? 1 : 0;

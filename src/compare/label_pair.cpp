@@ -8,10 +8,10 @@
 namespace tally::compare {
 namespace {
 
-using metrics::LabelRow;
 using metrics::LabelSample;
+using metrics::MultilabelRecord;
 
-bool is_right(const LabelRow& row) { return row.right == row.scored; }
+bool is_right(const MultilabelRecord& row) { return row.right == row.scored; }
 
 // What one run predicts at a threshold.
 class Predicted {
@@ -50,9 +50,9 @@ std::vector<std::int64_t> labels_set(const LabelSample& sample) {
 }
 
 // Samples [first, first + count).
-metrics::LabelRows part_of(const metrics::LabelFacts& facts, std::int64_t first,
-                           std::int64_t count) {
-  const metrics::LabelRows all = facts.view();
+metrics::MultilabelRecords part_of(const metrics::LabelFacts& facts, std::int64_t first,
+                                   std::int64_t count) {
+  const metrics::MultilabelRecords all = facts.view();
   const std::size_t labels = all.targets.size() / all.rows.size();
   const auto from = to_size(first) * labels;
   const auto num_labels = to_size(count) * labels;
@@ -74,7 +74,8 @@ std::uint64_t LabelPair::index_of(std::int64_t sample) const {
   return a_.rows[to_size(sample)].index;
 }
 
-metrics::PreparedRows LabelPair::prepare(Side side, std::int64_t first, std::int64_t count) const {
+metrics::PrecomputedUpdates LabelPair::prepare(Side side, std::int64_t first,
+                                               std::int64_t count) const {
   return {metrics_, part_of(side == Side::a ? a_ : b_, first, count)};
 }
 
@@ -91,7 +92,7 @@ std::unique_ptr<OrderedFigures> LabelPair::ordered(Side side) const {
         const auto window = part_of(facts, first, count);
         std::ranges::copy(window.probabilities, values.begin());
         std::ranges::copy(window.targets, targets.begin());
-        for (const LabelRow& row : window.rows) {
+        for (const MultilabelRecord& row : window.rows) {
           const auto of_row = targets.first(window.targets.size() / window.rows.size());
           if (!row.finite) std::ranges::fill(of_row, ordered_metrics::kNotCounted);
           targets = targets.subspan(of_row.size());
@@ -102,7 +103,7 @@ std::unique_ptr<OrderedFigures> LabelPair::ordered(Side side) const {
 }
 
 std::int64_t LabelPair::num_ignored() const {
-  return std::ranges::count_if(a_.rows, &LabelRow::is_ignored);
+  return std::ranges::count_if(a_.rows, &MultilabelRecord::is_ignored);
 }
 
 std::optional<Outcomes> LabelPair::outcomes() const {

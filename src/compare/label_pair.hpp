@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <tally/base/task_traits.hpp>
-#include <tally/metrics/label_pass.hpp>
+#include <tally/metrics/multilabel_pass.hpp>
 
 #include "paired_samples.hpp"
 
@@ -19,7 +19,8 @@ class LabelPair : public PairedSamples {
   std::int64_t size() const override { return std::ssize(a_.rows); }
   std::uint64_t index_of(std::int64_t sample) const override;
   const metrics::MetricSet& metrics() const override { return metrics_; }
-  metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
+  metrics::PrecomputedUpdates prepare(Side side, std::int64_t first,
+                                      std::int64_t count) const override;
   std::unique_ptr<OrderedFigures> ordered(Side side) const override;
   std::int64_t num_ignored() const override;
   bool is_finite(Side side, std::int64_t sample) const override {

@@ -1,8 +1,8 @@
 // A binary or multilabel run as rows that metrics count.
 #pragma once
 
-#include <tally/metrics/label_pass.hpp>
 #include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/multilabel_pass.hpp>
 
 #include "saved_run.hpp"
 #include "scoring_settings.hpp"

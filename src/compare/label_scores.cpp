@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/row_statistics.hpp>
 
 #include "label_run.hpp"
 
@@ -10,7 +10,7 @@ namespace tally::compare {
 namespace {
 
 using metrics::LabelFacts;
-using metrics::LabelRow;
+using metrics::MultilabelRecord;
 using metrics::OutputKind;
 
 // Of a probability that was made of a rounded difference of two scores.
@@ -25,7 +25,7 @@ ScoreColumn score_column(const LabelRun& labels, LossFrom loss) {
 
 // A class of two with a score of -Inf has no chance: the difference is infinite, and is finite for
 // all that. Read again it is the one whose loss is that of an impossible class.
-void bound_log_odds(std::span<const LabelRow> rows, std::span<float> scores) {
+void bound_log_odds(std::span<const MultilabelRecord> rows, std::span<float> scores) {
   constexpr auto kCertain = static_cast<float>(metrics::kZeroProbabilityLoss);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].finite && std::isinf(scores[i])) scores[i] = std::copysign(kCertain, scores[i]);
@@ -50,13 +50,13 @@ class Taker {
   }
 
  private:
-  void take_row(std::size_t i, const LabelRow& found, LabelRow& row) const {
+  void take_row(std::size_t i, const MultilabelRecord& found, MultilabelRecord& row) const {
     if (found.finite != row.finite) {
       labels_.run.throw_dataset_error(column_, i, found.finite ? "finite scores" : "NaN or Inf",
                                       row.finite ? "finite scores, for there is a prediction"
                                                  : "NaN or Inf, for nothing is predicted");
     }
-    const LabelRow saved = row;
+    const MultilabelRecord saved = row;
     row = found;
     row.index = saved.index;  // the scores do not know it
     if (loss_ == LossFrom::column) row.loss = saved.loss;

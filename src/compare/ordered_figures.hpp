@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <tally/metrics/prepared_rows.hpp>
+#include <tally/metrics/precomputed_updates.hpp>
 #include <tally/ordered_metrics/curve_metrics.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
 #include <tally/ordered_metrics/spearman.hpp>

@@ -10,7 +10,7 @@
 
 #include <tally/compare/comparison.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/prepared_rows.hpp>
+#include <tally/metrics/precomputed_updates.hpp>
 
 #include "ordered_figures.hpp"
 #include "saved_run.hpp"
@@ -27,8 +27,8 @@ class PairedSamples {
   // Those that are compared.
   virtual const metrics::MetricSet& metrics() const = 0;
   // Of one run, samples [first, first + count).
-  virtual metrics::PreparedRows prepare(Side side, std::int64_t first,
-                                        std::int64_t count) const = 0;
+  virtual metrics::PrecomputedUpdates prepare(Side side, std::int64_t first,
+                                              std::int64_t count) const = 0;
   // The metrics of one run that are made of all scores in order; null where none is compared.
   virtual std::unique_ptr<OrderedFigures> ordered(Side side) const = 0;
   // Samples whose label is not scored.

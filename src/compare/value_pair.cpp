@@ -12,12 +12,12 @@
 namespace tally::compare {
 namespace {
 
-using metrics::RegressionRow;
+using metrics::RegressionRecord;
 
 // Target of what is in no rank correlation.
 constexpr float kNotCounted = std::numeric_limits<float>::quiet_NaN();
 
-double error_of(const RegressionRow& row) {
+double error_of(const RegressionRecord& row) {
   if (!row.finite) return std::numeric_limits<double>::infinity();
   double sum = 0;
   for (std::int64_t i = 0; i < row.num_outputs; ++i) {
@@ -51,7 +51,7 @@ std::uint64_t ValuePair::index_of(std::int64_t sample) const {
   return static_cast<std::uint64_t>(values_.indices[to_size(sample)]);
 }
 
-RegressionRow ValuePair::row(Side side, std::int64_t sample) const {
+RegressionRecord ValuePair::row(Side side, std::int64_t sample) const {
   const auto outputs = to_size(metrics_.options().num_classes);
   const auto from = to_size(sample) * outputs;
   const std::span<const float> predictions = side == Side::a ? values_.a : values_.b;
@@ -59,10 +59,11 @@ RegressionRow ValuePair::row(Side side, std::int64_t sample) const {
                                  std::span(values_.targets).subspan(from, outputs));
 }
 
-metrics::PreparedRows ValuePair::prepare(Side side, std::int64_t first, std::int64_t count) const {
-  std::vector<RegressionRow> rows;
+metrics::PrecomputedUpdates ValuePair::prepare(Side side, std::int64_t first,
+                                               std::int64_t count) const {
+  std::vector<RegressionRecord> rows;
   for (std::int64_t i = 0; i < count; ++i) rows.push_back(row(side, first + i));
-  return {metrics_, std::span<const RegressionRow>(rows)};
+  return {metrics_, std::span<const RegressionRecord>(rows)};
 }
 
 std::unique_ptr<OrderedFigures> ValuePair::ordered(Side side) const {
@@ -73,7 +74,7 @@ std::unique_ptr<OrderedFigures> ValuePair::ordered(Side side) const {
       .read = [&](std::int64_t first, std::int64_t count, std::span<float> predictions,
                   std::span<float> targets) {
         for (std::int64_t i = 0; i < count; ++i) {
-          const RegressionRow found = row(side, first + i);
+          const RegressionRecord found = row(side, first + i);
           const auto outputs = to_size(found.num_outputs);
           std::copy_n(found.predictions, outputs, predictions.begin());
           std::copy_n(found.targets, outputs, targets.begin());
@@ -86,7 +87,7 @@ std::unique_ptr<OrderedFigures> ValuePair::ordered(Side side) const {
 }
 
 ValuePrediction ValuePair::prediction(Side side, std::int64_t sample) const {
-  const RegressionRow found = row(side, sample);
+  const RegressionRecord found = row(side, sample);
   return {.values = {found.predictions, found.predictions + found.num_outputs},
           .error = error_of(found)};
 }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <tally/metrics/regression_row.hpp>
+#include <tally/metrics/regression_record.hpp>
 
 #include "paired_samples.hpp"
 
@@ -23,7 +23,8 @@ class ValuePair : public PairedSamples {
   std::int64_t size() const override { return std::ssize(values_.indices); }
   std::uint64_t index_of(std::int64_t sample) const override;
   const metrics::MetricSet& metrics() const override { return metrics_; }
-  metrics::PreparedRows prepare(Side side, std::int64_t first, std::int64_t count) const override;
+  metrics::PrecomputedUpdates prepare(Side side, std::int64_t first,
+                                      std::int64_t count) const override;
   std::unique_ptr<OrderedFigures> ordered(Side side) const override;
   std::int64_t num_ignored() const override { return 0; }
   bool is_finite(Side side, std::int64_t sample) const override { return row(side, sample).finite; }
@@ -31,7 +32,7 @@ class ValuePair : public PairedSamples {
   Changes changes(std::int64_t most) const override;
 
  private:
-  metrics::RegressionRow row(Side side, std::int64_t sample) const;
+  metrics::RegressionRecord row(Side side, std::int64_t sample) const;
   ValuePrediction prediction(Side side, std::int64_t sample) const;
 
   metrics::MetricSet metrics_;

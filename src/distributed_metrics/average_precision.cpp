@@ -13,10 +13,10 @@
 namespace tally::distributed_metrics {
 namespace {
 
-using metrics::DetectionRow;
+using metrics::DetectionRecord;
 using metrics::kNumAreaRanges;
 using metrics::kNumIouThresholds;
-using Rows = std::vector<DetectionRow>;
+using Rows = std::vector<DetectionRecord>;
 
 constexpr auto kKind = exact::SumKind::float64;
 // Thresholds of ap50 and ap75.
@@ -46,8 +46,8 @@ struct Parcel {
 
 Parcel packed(Rows rows, const std::vector<int>& owners, int num_ranks) {
   Parcel parcel{std::move(rows), std::vector<std::int64_t>(to_size(num_ranks), 0)};
-  const auto owner = [&](const DetectionRow& row) { return owners.at(to_size(row.label)); };
-  for (const DetectionRow& row : parcel.rows) ++parcel.rows_to_rank[to_size(owner(row))];
+  const auto owner = [&](const DetectionRecord& row) { return owners.at(to_size(row.label)); };
+  for (const DetectionRecord& row : parcel.rows) ++parcel.rows_to_rank[to_size(owner(row))];
   std::ranges::stable_sort(parcel.rows, {}, owner);
   return parcel;
 }
@@ -66,7 +66,7 @@ void exchange_rows(const comm::Communicator& comm, const DetectionRows& rows,
                    const std::vector<int>& owners, Rows& local) {
   // All ranks may send all of a window to the same one.
   const std::int64_t window = std::max<std::int64_t>(
-      1, rows.window_bytes / std::int64_t{sizeof(DetectionRow)} / comm.world_size());
+      1, rows.window_bytes / std::int64_t{sizeof(DetectionRecord)} / comm.world_size());
   const std::int64_t most = comm.max(rows.num_rows);
   for (std::int64_t first = 0; first < most; first += window) {
     Parcel parcel;
@@ -76,14 +76,14 @@ void exchange_rows(const comm::Communicator& comm, const DetectionRows& rows,
       parcel = packed(std::move(some), owners, comm.world_size());
     });
     const auto bytes = comm.all_to_all_rows(std::as_bytes(std::span(parcel.rows)),
-                                            sizeof(DetectionRow), parcel.rows_to_rank);
+                                            sizeof(DetectionRecord), parcel.rows_to_rank);
     comm::agree_on(comm, [&] {
       const std::size_t before = local.size();
-      local.resize(before + bytes.size() / sizeof(DetectionRow));
+      local.resize(before + bytes.size() / sizeof(DetectionRecord));
       if (!bytes.empty()) std::memcpy(&local[before], bytes.data(), bytes.size());
     });
   }
-  std::ranges::sort(local, {}, [](const DetectionRow& row) {
+  std::ranges::sort(local, {}, [](const DetectionRecord& row) {
     return std::tuple(row.label, -row.score, row.image, row.place);
   });
 }
@@ -97,7 +97,7 @@ class Sums {
         values_(to_size(std::ssize(kFigures) * limbs_per_sum_ + num_classes() * kMeansPerClass)) {}
 
   // ranked: the rows of class c; there may be none.
-  void add_class(std::int64_t c, std::span<const DetectionRow> ranked) {
+  void add_class(std::int64_t c, std::span<const DetectionRecord> ranked) {
     Limbs of_class(to_size(limbs_per_sum_));
     for (int area = 0; area < kNumAreaRanges; ++area) {
       const std::int64_t objects = num_objects_[to_size(c * kNumAreaRanges + area)];
@@ -201,8 +201,8 @@ AveragePrecisions average_precisions(const comm::Communicator& comm, const Detec
     for (std::size_t c = 0; c < owners.size(); ++c) {
       if (owners[c] != comm.rank()) continue;
       const auto label = static_cast<std::int32_t>(c);
-      const auto begin = std::ranges::lower_bound(local, label, {}, &DetectionRow::label);
-      const auto end = std::ranges::upper_bound(local, label, {}, &DetectionRow::label);
+      const auto begin = std::ranges::lower_bound(local, label, {}, &DetectionRecord::label);
+      const auto end = std::ranges::upper_bound(local, label, {}, &DetectionRecord::label);
       sums.add_class(label, {begin, end});
     }
   });

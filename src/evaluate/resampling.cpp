@@ -60,7 +60,7 @@ std::vector<exact::State> count_replicates(const RetainedSamples& retained, std:
   std::vector<std::uint8_t> weights;
   // Windows outside: what is kept may lie on a disk.
   for_each_window(retained, [&](std::int64_t first_row, const predictions::RecordBatch& window) {
-    const metrics::PreparedRows rows = retained.task.resample_rows(window);
+    const metrics::PrecomputedUpdates rows = retained.task.resample_rows(window);
     weights.resize(to_size(window.num_rows));
     for (std::int64_t r = 0; r < count; ++r) {
       const metrics::PoissonWeights of_replicate(static_cast<std::uint64_t>(seed),

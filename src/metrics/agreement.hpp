@@ -18,7 +18,7 @@ struct AgreementCounters {
   std::int64_t square = kNotKept;    // and of its squares
 
   template <class Add>
-  constexpr void count_row(const ClassRow& row, const Add& add) const {
+  constexpr void count_row(const MulticlassRecord& row, const Add& add) const {
     if (!row.finite || row.label == row.prediction) return;
     const auto apart = static_cast<double>(row.label - row.prediction);
     if (distance != kNotKept) add_to_sum(distance, apart < 0 ? -apart : apart, add);

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include <tally/metrics/answer_row.hpp>
+#include <tally/metrics/question_answering_record.hpp>
 
 #include "counters.hpp"
 #include "family.hpp"
@@ -23,7 +23,7 @@ struct AnswerCounters {
   Kind with_answer, without_answer;
 
   template <class Add>
-  constexpr void count_row(const AnswerRow& row, const Add& add) const {
+  constexpr void count_row(const QuestionAnsweringRecord& row, const Add& add) const {
     const Kind& kind = row.has_answer ? with_answer : without_answer;
     if (kind.count == kNotKept) return;
     add(kind.count, 1);

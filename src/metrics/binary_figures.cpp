@@ -1,5 +1,5 @@
-#include "label_counts.hpp"
-#include "label_scores.hpp"
+#include "multilabel_counts.hpp"
+#include "multilabel_scores.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

@@ -42,7 +42,7 @@ struct CalibrationCounters {
   }
 
   template <class Add>
-  constexpr void count_row(const ClassRow& row, const Add& add) const {
+  constexpr void count_row(const MulticlassRecord& row, const Add& add) const {
     if (counts != kNotKept && row.finite) count(row.confidence, row.is_right(), add);
   }
 };

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <tally/metrics/choice_row.hpp>
+#include <tally/metrics/multiple_choice_record.hpp>
 
 #include "counters.hpp"
 #include "family.hpp"
@@ -16,7 +16,7 @@ struct ChoiceCounters {
   std::int64_t right_by_byte = kNotKept;
 
   template <class Add>
-  constexpr void count_row(const ChoiceRow& row, const Add& add) const {
+  constexpr void count_row(const MultipleChoiceRecord& row, const Add& add) const {
     if (right == kNotKept || row.ignored) return;
     if (row.right) add(right, 1);
     if (row.right_by_character) add(right_by_character, 1);

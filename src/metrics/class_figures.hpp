@@ -12,7 +12,7 @@ struct ClassCounters {
   std::int64_t correct = kNotKept;
 
   template <class Add>
-  constexpr void count_row(const ClassRow& row, const Add& add) const {
+  constexpr void count_row(const MulticlassRecord& row, const Add& add) const {
     if (support == kNotKept) return;
     add(support + row.label, 1);
     if (row.prediction >= 0) add(predicted + row.prediction, 1);

@@ -2,11 +2,11 @@
 // for each label.
 #pragma once
 
-#include <tally/metrics/mask_row.hpp>
+#include <tally/metrics/segmentation_record.hpp>
 
 #include "counters.hpp"
 #include "family.hpp"
-#include "label_counts.hpp"
+#include "multilabel_counts.hpp"
 
 namespace tally::metrics {
 
@@ -15,13 +15,13 @@ struct ConfusionCounters {
   std::int64_t num_classes = 0;
 
   template <class Add>
-  constexpr void count_row(const ClassRow& row, const Add& add) const {
+  constexpr void count_row(const MulticlassRecord& row, const Add& add) const {
     if (matrix == kNotKept || !row.finite) return;
     add(matrix + row.label * num_classes + row.prediction, 1);
   }
 
   template <class Add>
-  constexpr void count_pixels(const MaskRow& row, const Add& add) const {
+  constexpr void count_pixels(const SegmentationRecord& row, const Add& add) const {
     if (matrix == kNotKept) return;
     for (std::int64_t i = 0; i < row.num_pixels; ++i) {
       if (row.labels[i] < 0 || row.predictions[i] < 0) continue;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <tally/exact/pieces.hpp>
-#include <tally/metrics/class_row.hpp>
+#include <tally/metrics/multiclass_record.hpp>
 
 namespace tally::metrics {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <tally/metrics/detection_row.hpp>
+#include <tally/metrics/detection_record.hpp>
 
 #include "counters.hpp"
 #include "family.hpp"
@@ -31,7 +31,7 @@ struct DetectionCounters {
   }
 
   template <class Add>
-  constexpr void count_row(const DetectionRow& row, const Add& add) const {
+  constexpr void count_row(const DetectionRecord& row, const Add& add) const {
     const std::int64_t label = row.label;
     add(predicted + label, 1);
     for (int t = 0; t < kNumIouThresholds; ++t) {

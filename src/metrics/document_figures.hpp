@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <tally/metrics/document_row.hpp>
+#include <tally/metrics/language_model_record.hpp>
 
 #include "counters.hpp"
 #include "family.hpp"
@@ -23,7 +23,7 @@ struct DocumentCounters {
   std::int64_t words = kNotKept;
 
   template <class Add>
-  constexpr void count_row(const DocumentRow& row, const Add& add) const {
+  constexpr void count_row(const LanguageModelRecord& row, const Add& add) const {
     if (tokens == kNotKept || row.tokens == 0) return;
     add(tokens, row.tokens);
     add(right, row.right);

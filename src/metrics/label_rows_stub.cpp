@@ -1,6 +1,6 @@
 #include <tally/base/error.hpp>
 
-#include "label_rows.hpp"
+#include "multilabel_kernel.hpp"
 
 namespace tally::metrics {
 

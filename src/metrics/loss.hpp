@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include <tally/metrics/label_row.hpp>
-#include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/multilabel_record.hpp>
+#include <tally/metrics/row_statistics.hpp>
 
 #include "counters.hpp"
 #include "family.hpp"
@@ -18,14 +18,14 @@ struct LossCounters {
   std::int64_t hinge = kNotKept;
   std::int64_t samples = kNotKept;  // [classes]; kept where classes have weights
 
-  // Row: ClassRow or LabelRow.
+  // Row: MulticlassRecord or MultilabelRecord.
   template <class Row, class Add>
   constexpr void count_row(const Row& row, const Add& add) const {
     if (!row.finite) return;
     if (loss != kNotKept) add_to_sum(loss, row.loss, add);
     if (brier != kNotKept) add_to_sum(brier, row.brier, add);
     if (hinge != kNotKept) add_to_sum(hinge, row.hinge, add);
-    if constexpr (std::is_same_v<Row, ClassRow>) {
+    if constexpr (std::is_same_v<Row, MulticlassRecord>) {
       if (samples != kNotKept) add(samples + row.label, 1);
     }
   }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <tally/metrics/mask_row.hpp>
+#include <tally/metrics/segmentation_record.hpp>
 
 #include "counters.hpp"
 #include "family.hpp"
@@ -16,7 +16,7 @@ struct MaskCounters {
   std::int64_t correct = kNotKept;
 
   template <class Add>
-  constexpr void count_row(const MaskRow& row, const Add& add) const {
+  constexpr void count_row(const SegmentationRecord& row, const Add& add) const {
     if (support == kNotKept) return;
     for (std::int64_t c = 0; c < row.num_classes; ++c) {
       if (row.support[c] != 0) add(support + c, row.support[c]);

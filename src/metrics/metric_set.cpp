@@ -8,9 +8,9 @@
 #include <tally/metrics/names.hpp>
 
 #include "family.hpp"
+#include "metric_selection.hpp"
 #include "registry.hpp"
 #include "row_counters.hpp"
-#include "wanted.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -124,45 +124,52 @@ std::shared_ptr<const exact::StateLayout> MetricSet::layout() const { return lay
 
 const RowCounters& MetricSet::counters() const { return *counters_; }
 
-void MetricSet::update(std::span<const ClassRow> rows, exact::State& state) const {
+void MetricSet::update(std::span<const MulticlassRecord> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const ClassRow& { return rows[i]; }, state);
-}
-
-void MetricSet::update(std::span<const RegressionRow> rows, exact::State& state) const {
-  count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const RegressionRow& { return rows[i]; },
+      *counters_, rows.size(), [&](std::size_t i) -> const MulticlassRecord& { return rows[i]; },
       state);
 }
 
-void MetricSet::update(std::span<const AnswerRow> rows, exact::State& state) const {
+void MetricSet::update(std::span<const RegressionRecord> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const AnswerRow& { return rows[i]; }, state);
+      *counters_, rows.size(), [&](std::size_t i) -> const RegressionRecord& { return rows[i]; },
+      state);
 }
 
-void MetricSet::update(std::span<const DocumentRow> rows, exact::State& state) const {
+void MetricSet::update(std::span<const QuestionAnsweringRecord> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const DocumentRow& { return rows[i]; }, state);
+      *counters_, rows.size(),
+      [&](std::size_t i) -> const QuestionAnsweringRecord& { return rows[i]; }, state);
 }
 
-void MetricSet::update(std::span<const ChoiceRow> rows, exact::State& state) const {
+void MetricSet::update(std::span<const LanguageModelRecord> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const ChoiceRow& { return rows[i]; }, state);
+      *counters_, rows.size(), [&](std::size_t i) -> const LanguageModelRecord& { return rows[i]; },
+      state);
 }
 
-void MetricSet::update(std::span<const SampleRow> rows, exact::State& state) const {
+void MetricSet::update(std::span<const MultipleChoiceRecord> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const SampleRow& { return rows[i]; }, state);
+      *counters_, rows.size(),
+      [&](std::size_t i) -> const MultipleChoiceRecord& { return rows[i]; }, state);
 }
 
-void MetricSet::update(std::span<const MaskRow> rows, exact::State& state) const {
+void MetricSet::update(std::span<const SampleRecord> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const MaskRow& { return rows[i]; }, state);
+      *counters_, rows.size(), [&](std::size_t i) -> const SampleRecord& { return rows[i]; },
+      state);
 }
 
-void MetricSet::update(std::span<const MapRow> rows, exact::State& state) const {
+void MetricSet::update(std::span<const SegmentationRecord> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const MapRow& { return rows[i]; }, state);
+      *counters_, rows.size(), [&](std::size_t i) -> const SegmentationRecord& { return rows[i]; },
+      state);
+}
+
+void MetricSet::update(std::span<const DenseRegressionRecord> rows, exact::State& state) const {
+  count_rows(
+      *counters_, rows.size(),
+      [&](std::size_t i) -> const DenseRegressionRecord& { return rows[i]; }, state);
 }
 
 void MetricSet::update(std::span<const ObjectRow> rows, exact::State& state) const {
@@ -170,13 +177,13 @@ void MetricSet::update(std::span<const ObjectRow> rows, exact::State& state) con
       *counters_, rows.size(), [&](std::size_t i) -> const ObjectRow& { return rows[i]; }, state);
 }
 
-void MetricSet::update(std::span<const DetectionRow> rows, exact::State& state) const {
+void MetricSet::update(std::span<const DetectionRecord> rows, exact::State& state) const {
   count_rows(
-      *counters_, rows.size(), [&](std::size_t i) -> const DetectionRow& { return rows[i]; },
+      *counters_, rows.size(), [&](std::size_t i) -> const DetectionRecord& { return rows[i]; },
       state);
 }
 
-void MetricSet::update(const LabelRows& rows, exact::State& state) const {
+void MetricSet::update(const MultilabelRecords& rows, exact::State& state) const {
   count_rows(
       *counters_, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); }, state);
 }

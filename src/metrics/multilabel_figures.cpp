@@ -1,8 +1,8 @@
 #include <tally/base/format.hpp>
 
 #include "agreement.hpp"
-#include "label_counts.hpp"
-#include "label_scores.hpp"
+#include "multilabel_counts.hpp"
+#include "multilabel_scores.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

@@ -3,7 +3,7 @@
 #include <tally/device/launch.cuh>
 
 #include "predict_pixels.hpp"
-#include "scalar.hpp"
+#include "deterministic_math.hpp"
 
 namespace tally::metrics {
 namespace {

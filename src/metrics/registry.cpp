@@ -13,15 +13,15 @@
 #include "choice_figures.hpp"
 #include "class_figures.hpp"
 #include "confusion.hpp"
-#include "coverage.hpp"
 #include "curves.hpp"
 #include "detection_figures.hpp"
 #include "document_figures.hpp"
-#include "label_counts.hpp"
-#include "label_samples.hpp"
 #include "loss.hpp"
 #include "mask_figures.hpp"
+#include "multilabel_counts.hpp"
+#include "multilabel_samples.hpp"
 #include "regression.hpp"
+#include "sample_accounting.hpp"
 #include "top_k.hpp"
 
 namespace tally::metrics {

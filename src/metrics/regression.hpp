@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstdint>
 
-#include <tally/metrics/map_row.hpp>
-#include <tally/metrics/regression_row.hpp>
+#include <tally/metrics/dense_regression_record.hpp>
+#include <tally/metrics/regression_record.hpp>
 
 #include "counters.hpp"
 #include "family.hpp"
@@ -52,7 +52,7 @@ struct RegressionCounters {
 
   // What was added up over the pixels of an image.
   template <class Add>
-  constexpr void count_map(const MapRow& row, const Add& add) const {
+  constexpr void count_map(const DenseRegressionRecord& row, const Add& add) const {
     for (std::int64_t i = 0; i < row.num_sums; ++i) {
       if (row.sums[i] != 0) add(pixels + i, row.sums[i]);
     }
@@ -60,7 +60,7 @@ struct RegressionCounters {
 
   // The outputs first, first + step, …
   template <class Add>
-  constexpr void count_row(const RegressionRow& row, const Add& add, int first = 0,
+  constexpr void count_row(const RegressionRecord& row, const Add& add, int first = 0,
                            int step = 1) const {
     for (std::int64_t output = first; output < row.num_outputs; output += step) {
       count_output(output, row.predictions[output], row.targets[output], add);

@@ -48,8 +48,8 @@ void fill_block(const ValuesToCount& values) {
 
 }  // namespace
 
-RegressionRow regression_row(std::uint64_t index, std::span<const float> predictions,
-                             std::span<const float> targets) {
+RegressionRecord regression_row(std::uint64_t index, std::span<const float> predictions,
+                                std::span<const float> targets) {
   const std::int64_t outputs = std::ssize(predictions);
   return {index, predictions.data(), targets.data(), outputs,
           all_finite(predictions.data(), outputs)};
@@ -64,7 +64,7 @@ RegressionBatch::RegressionBatch(std::int64_t max_rows, std::int64_t num_outputs
   on_device_ = device::DeviceBuffer(ValueBlock::num_bytes(max_rows, num_outputs), device);
 }
 
-const std::vector<RegressionRow>& RegressionBatch::rows() {
+const std::vector<RegressionRecord>& RegressionBatch::rows() {
   const ValueBlock found = ValueBlock::in(on_host_.data(), max_rows_, num_outputs_);
   rows_.clear();
   for (std::int64_t i = 0; i < num_rows_; ++i) {

@@ -1,12 +1,12 @@
 // The counters of all families, passed to kernels as one argument.
 #pragma once
 
-#include <tally/metrics/answer_row.hpp>
-#include <tally/metrics/choice_row.hpp>
-#include <tally/metrics/detection_row.hpp>
-#include <tally/metrics/document_row.hpp>
-#include <tally/metrics/map_row.hpp>
-#include <tally/metrics/mask_row.hpp>
+#include <tally/metrics/dense_regression_record.hpp>
+#include <tally/metrics/detection_record.hpp>
+#include <tally/metrics/language_model_record.hpp>
+#include <tally/metrics/multiple_choice_record.hpp>
+#include <tally/metrics/question_answering_record.hpp>
+#include <tally/metrics/segmentation_record.hpp>
 
 #include "agreement.hpp"
 #include "answer_figures.hpp"
@@ -15,14 +15,14 @@
 #include "class_figures.hpp"
 #include "confusion.hpp"
 #include "counters.hpp"
-#include "coverage.hpp"
 #include "detection_figures.hpp"
 #include "document_figures.hpp"
-#include "label_counts.hpp"
-#include "label_samples.hpp"
 #include "loss.hpp"
 #include "mask_figures.hpp"
+#include "multilabel_counts.hpp"
+#include "multilabel_samples.hpp"
 #include "regression.hpp"
+#include "sample_accounting.hpp"
 #include "top_k.hpp"
 
 namespace tally::metrics {
@@ -46,7 +46,7 @@ struct RowCounters {
   DetectionCounters detections;
 
   template <class Add>
-  constexpr void count(const ClassRow& row, const Add& add) const {
+  constexpr void count(const MulticlassRecord& row, const Add& add) const {
     coverage.count_sample(
         {.index = row.index, .ignored = row.ignored, .finite = row.finite, .tied = row.is_tied()},
         add);
@@ -61,40 +61,40 @@ struct RowCounters {
 
   // Lane `first` of `step` lanes that share the row; by default one does it all.
   template <class Add>
-  constexpr void count(const RegressionRow& row, const Add& add, int first = 0,
+  constexpr void count(const RegressionRecord& row, const Add& add, int first = 0,
                        int step = 1) const {
     if (first == 0) coverage.count_sample({.index = row.index, .finite = row.finite}, add);
     if (row.finite) regression.count_row(row, add, first, step);
   }
 
   template <class Add>
-  constexpr void count(const AnswerRow& row, const Add& add) const {
+  constexpr void count(const QuestionAnsweringRecord& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .finite = row.finite}, add);
     answers.count_row(row, add);
   }
 
   template <class Add>
-  constexpr void count(const DocumentRow& row, const Add& add) const {
+  constexpr void count(const LanguageModelRecord& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .ignored = row.tokens == 0, .finite = row.finite},
                           add);
     documents.count_row(row, add);
   }
 
   template <class Add>
-  constexpr void count(const ChoiceRow& row, const Add& add) const {
+  constexpr void count(const MultipleChoiceRecord& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
     choices.count_row(row, add);
   }
 
   template <class Add>
-  constexpr void count(const MaskRow& row, const Add& add) const {
+  constexpr void count(const SegmentationRecord& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
     masks.count_row(row, add);
     confusion.count_pixels(row, add);
   }
 
   template <class Add>
-  constexpr void count(const MapRow& row, const Add& add) const {
+  constexpr void count(const DenseRegressionRecord& row, const Add& add) const {
     coverage.count_sample({.index = row.index, .ignored = row.ignored, .finite = row.finite}, add);
     if (row.finite) regression.count_map(row, add);
   }
@@ -105,20 +105,20 @@ struct RowCounters {
     detections.count_row(row, add);
   }
   template <class Add>
-  constexpr void count(const DetectionRow& row, const Add& add) const {
+  constexpr void count(const DetectionRecord& row, const Add& add) const {
     detections.count_row(row, add);
   }
 
   // Where no units are made of samples, they are units themselves.
   template <class Add>
-  constexpr void count(const SampleRow& row, const Add& add) const {
+  constexpr void count(const SampleRecord& row, const Add& add) const {
     const CoverageCounters& seen = samples.count == kNotKept ? coverage : samples;
     seen.count_sample({.index = row.index, .finite = row.finite}, add);
   }
 
   template <class Add>
   constexpr void count(const LabelSample& sample, const Add& add) const {
-    const LabelRow& row = sample.row;
+    const MultilabelRecord& row = sample.row;
     coverage.count_sample({.index = row.index, .ignored = row.is_ignored(), .finite = row.finite},
                           add);
     if (row.is_ignored()) return;

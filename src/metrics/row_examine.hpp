@@ -3,12 +3,12 @@
 
 #include <span>
 
-#include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/row_statistics.hpp>
 
 namespace tally::metrics {
 
 // Everything but index and label, which is in range unless ignored: else Error(internal). False if
 // the scores are finite and not of the rules' kind.
-bool examine_row(std::span<const float> row, const ScoreRules& rules, ClassRow& made);
+bool examine_row(std::span<const float> row, const ScoreRules& rules, MulticlassRecord& made);
 
 }  // namespace tally::metrics

@@ -1,6 +1,6 @@
 #include <tally/base/error.hpp>
 
-#include "score_rows.hpp"
+#include "multiclass_kernel.hpp"
 
 namespace tally::metrics {
 

@@ -6,11 +6,11 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/row_statistics.hpp>
 
+#include "multiclass_kernel.hpp"
 #include "row_examine.hpp"
-#include "row_lanes.hpp"
-#include "score_rows.hpp"
+#include "softmax_lanes.hpp"
 
 namespace tally::metrics {
 namespace {
@@ -60,7 +60,7 @@ std::span<const float> scores_at(const TensorView& scores, std::int64_t sequence
 
 }  // namespace
 
-std::span<const TokenRow> TokenFacts::sequence(std::int64_t i) const {
+std::span<const TokenRecord> TokenFacts::sequence(std::int64_t i) const {
   return std::span(rows).subspan(to_size(i * num_places), to_size(num_places));
 }
 
@@ -73,7 +73,7 @@ void examine_tokens(const TensorView& scores, const TensorView& labels, std::int
   const ScoreRules row_rules{.kind = rules.kind};
   std::vector<float> widened;
   for (std::int64_t i = 0; i < std::ssize(facts.rows); ++i) {
-    ClassRow row;
+    MulticlassRecord row;
     row.label = label_at(labels, i);
     if (row.label == rules.ignore_index) continue;
     const std::int64_t sequence = i / facts.num_places;

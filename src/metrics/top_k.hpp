@@ -13,7 +13,7 @@ struct TopKCounters {
   std::int32_t tops[kMostTops] = {};  // k of each
 
   template <class Add>
-  constexpr void count_row(const ClassRow& row, const Add& add) const {
+  constexpr void count_row(const MulticlassRecord& row, const Add& add) const {
     if (!row.finite) return;
     for (std::int64_t i = 0; i < num_tops; ++i) {
       if (row.best_rank >= tops[i]) continue;

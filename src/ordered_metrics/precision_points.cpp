@@ -15,7 +15,7 @@ std::array<double, kNumRecallPoints> recall_points() {
 }
 
 std::array<double, kNumRecallPoints> precision_at_recalls(
-    std::span<const metrics::DetectionRow> ranked, std::uint64_t verdict,
+    std::span<const metrics::DetectionRecord> ranked, std::uint64_t verdict,
     std::int64_t num_objects) {
   constexpr double kSpacing = std::numeric_limits<double>::epsilon();  // numpy.spacing(1)
   std::vector<double> recalls, precisions;

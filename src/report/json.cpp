@@ -23,7 +23,7 @@ Json evidence_json(const Evidence& evidence) {
 }
 
 Evidence evidence_of(const metrics::Results& results) {
-  const metrics::SeenIndices seen = results.samples();
+  const metrics::IndexEvidence seen = results.samples();
   return {seen.count, seen.index_sum, seen.index_mix};
 }
 

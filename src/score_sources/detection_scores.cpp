@@ -50,7 +50,7 @@ class DetectionScores final : public ScoreSource {
     for (std::int64_t batch = slice.first; batch < slice.end(); ++batch) {
       const plan::SampleRange images = grid.samples_of(batch);
       for (std::int64_t image = images.first; image < images.end(); ++image) {
-        const metrics::SampleRow row{static_cast<std::uint64_t>(image)};
+        const metrics::SampleRecord row{static_cast<std::uint64_t>(image)};
         session.scoring.task->detections()->count(std::span(&row, 1), result.state);
       }
       result.loop.findings.samples += images.count;

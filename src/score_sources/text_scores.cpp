@@ -51,7 +51,7 @@ class TextScorer {
     for (std::int64_t unit = units.first; unit < units.end(); ++unit) {
       const tasks::Question question = texts.question(unit);
       const tasks::Answer answer = answer_to(question);
-      const metrics::SampleRow sample{answer.row.index};
+      const metrics::SampleRecord sample{answer.row.index};
       task_.count({&sample, 1}, result_.state);
       task_.count({&answer.row, 1}, result_.state);
       task_.keep(answer.row, retained);

@@ -191,7 +191,7 @@ LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
     check_units(saved, *session.data.set, units);
     const auto [parts, cut] = parts_of<Maker>(saved, *session.data.set, units);
     for (const auto& [unit, found] : parts) {
-      const metrics::SampleRow sample{checked_cast<std::uint64_t>(unit), is_finite(found)};
+      const metrics::SampleRecord sample{checked_cast<std::uint64_t>(unit), is_finite(found)};
       maker.task().count({&sample, 1}, result.state);
       if (!sample.finite) result.loop.findings.not_finite.add(unit);
     }

@@ -53,8 +53,8 @@ std::string text_of(const AnswerSpan& span, const Question& question) {
       question.context.substr(to_size(bytes.begin), to_size(bytes.end - bytes.begin)));
 }
 
-metrics::AnswerRow row_of(const std::string& text, const Question& question,
-                          const AnswerPolicy& policy) {
+metrics::QuestionAnsweringRecord row_of(const std::string& text, const Question& question,
+                                        const AnswerPolicy& policy) {
   const AnswerScore score = score_answer(text, question.golds, rules_of(policy));
   return {.index = checked_cast<std::uint64_t>(question.unit),
           .has_answer = !policy.no_answer || !question.golds.empty(),

@@ -49,7 +49,7 @@ Chosen choose(const ChoiceQuestion& question, std::span<const SequenceRecord> ch
   return chosen;
 }
 
-metrics::ChoiceRow row_of(const ChoiceQuestion& question, const Chosen& chosen) {
+metrics::MultipleChoiceRecord row_of(const ChoiceQuestion& question, const Chosen& chosen) {
   return {.index = checked_cast<std::uint64_t>(question.unit),
           .ignored = !question.whole,
           .finite = chosen.finite,

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/row_statistics.hpp>
 
 namespace tally::tasks {
 namespace {
@@ -25,30 +25,30 @@ void fill_member(const ClassSource& source, Member member, std::span<std::byte> 
                          [member](const auto& row) { return static_cast<T>(row.*member); });
 }
 
-using metrics::ClassRow;
+using metrics::MulticlassRecord;
 
 void fill_index(const ClassSource& source, std::span<std::byte> out) {
-  fill_member<std::int64_t>(source, &ClassRow::index, out);
+  fill_member<std::int64_t>(source, &MulticlassRecord::index, out);
 }
 
 void fill_label(const ClassSource& source, std::span<std::byte> out) {
-  fill_member<std::int64_t>(source, &ClassRow::label, out);
+  fill_member<std::int64_t>(source, &MulticlassRecord::label, out);
 }
 
 void fill_prediction(const ClassSource& source, std::span<std::byte> out) {
-  fill_member<std::int64_t>(source, &ClassRow::prediction, out);
+  fill_member<std::int64_t>(source, &MulticlassRecord::prediction, out);
 }
 
 void fill_label_rank(const ClassSource& source, std::span<std::byte> out) {
-  fill_member<std::int32_t>(source, &ClassRow::label_rank, out);
+  fill_member<std::int32_t>(source, &MulticlassRecord::label_rank, out);
 }
 
 void fill_loss(const ClassSource& source, std::span<std::byte> out) {
-  fill_member<float>(source, &ClassRow::loss, out);
+  fill_member<float>(source, &MulticlassRecord::loss, out);
 }
 
 void fill_confidence(const ClassSource& source, std::span<std::byte> out) {
-  fill_member<float>(source, &ClassRow::confidence, out);
+  fill_member<float>(source, &MulticlassRecord::confidence, out);
 }
 
 // Classes by descending score; ties: the smaller index first, as in the label's rank.
@@ -132,7 +132,7 @@ std::vector<ClassColumn> class_columns(const std::vector<SaveColumns>& groups,
 
 std::vector<ClassColumn> retained_class_columns(std::int64_t num_classes, bool with_scores) {
   std::vector<ClassColumn> columns{
-      {{"row", DType::u8, {std::int64_t{sizeof(ClassRow)}}}, fill_row}};
+      {{"row", DType::u8, {std::int64_t{sizeof(MulticlassRecord)}}}, fill_row}};
   if (with_scores) columns.push_back({{"scores", DType::f32, {num_classes}}, fill_probabilities});
   return columns;
 }

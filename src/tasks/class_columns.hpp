@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
-#include <tally/metrics/class_row.hpp>
+#include <tally/metrics/multiclass_record.hpp>
 #include <tally/metrics/output_kind.hpp>
 #include <tally/tasks/task.hpp>
 
@@ -18,7 +18,7 @@ namespace tally::tasks {
 struct ClassSource {
   const TensorView& scores;  // [rows, classes] float32
   metrics::OutputKind outputs;
-  std::span<const metrics::ClassRow> rows;
+  std::span<const metrics::MulticlassRecord> rows;
 };
 using ClassColumn = Column<ClassSource>;
 

@@ -126,7 +126,7 @@ class DetectionScorer : public BatchScorer {
     const Outputs outputs = outputs_in(outputs_.views(), rules_.options.output_names);
     for (std::int64_t row = 0; row < num_samples_; ++row) {
       const bool finite = take(outputs, row, retained);
-      const metrics::SampleRow image{static_cast<std::uint64_t>(first_index_ + row), finite};
+      const metrics::SampleRecord image{static_cast<std::uint64_t>(first_index_ + row), finite};
       if (!finite) collected.not_finite.push_back(first_index_ + row);
       rules_.metrics.update(std::span(&image, 1), counts_->on_host());
     }
@@ -215,11 +215,12 @@ class DetectionOfObjects : public CountingTask<Rules>, public DetectionTask {
     return std::make_unique<DetectionScorer>(rules_, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& /*retained*/) const override {
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& /*retained*/) const override {
     throw Error(ErrorKind::internal, "images were to be counted again, of which nothing is kept");
   }
 
-  void count(std::span<const metrics::SampleRow> images, exact::State& state) const override {
+  void count(std::span<const metrics::SampleRecord> images, exact::State& state) const override {
     rules_.metrics.update(images, state);
   }
   void count(const ImageMatch& match, exact::State& state) const override {

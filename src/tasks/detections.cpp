@@ -12,7 +12,7 @@
 namespace tally::tasks {
 namespace {
 
-using metrics::DetectionRow;
+using metrics::DetectionRecord;
 using metrics::kNumAreaRanges;
 using metrics::kNumIouThresholds;
 
@@ -39,7 +39,7 @@ class ClassMatch {
     detections_.resize(std::min(detections_.size(), kMostDetections));
   }
 
-  void append_to(std::int64_t image, std::vector<DetectionRow>& rows) {
+  void append_to(std::int64_t image, std::vector<DetectionRecord>& rows) {
     const std::size_t first = rows.size();
     for (const Detection* one : detections_) {
       rows.push_back({.score = one->score,
@@ -77,7 +77,7 @@ class ClassMatch {
   }
 
   void judge(const Range& range, double threshold, std::uint64_t bit,
-             std::span<DetectionRow> rows) {
+             std::span<DetectionRecord> rows) {
     is_taken_.assign(ordered_.size(), false);
     for (std::size_t d = 0; d < detections_.size(); ++d) {
       const int found = best_object(d, threshold);
@@ -194,7 +194,7 @@ void append_detections(const ImageName& image, std::span<const Detection> detect
       }));
   append_value<std::int64_t>(
       records.columns[kCorrect],
-      std::ranges::count_if(matched.detections, [](const metrics::DetectionRow& one) {
+      std::ranges::count_if(matched.detections, [](const metrics::DetectionRecord& one) {
         return (one.right & metrics::verdict_bit(metrics::kAllAreas, 0)) != 0;
       }));
   append_value(records.columns[kImageId], image.id);

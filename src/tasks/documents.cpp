@@ -49,7 +49,7 @@ void DocumentSums::pack(std::vector<std::byte>& bytes) const {
 
 double DocumentSums::loss() const { return finite() ? exact::value(loss_, kKind) : kNone; }
 
-metrics::DocumentRow row_of(const Document& document, const DocumentSums& sums) {
+metrics::LanguageModelRecord row_of(const Document& document, const DocumentSums& sums) {
   return {.index = checked_cast<std::uint64_t>(document.unit),
           .tokens = sums.tokens(),
           .right = sums.right(),

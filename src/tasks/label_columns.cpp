@@ -10,20 +10,21 @@ namespace tally::tasks {
 namespace {
 
 using metrics::kNotScored;
-using metrics::LabelRow;
+using metrics::MultilabelRecord;
 
 constexpr std::uint8_t kNoPrediction = 255;
 
 void fill_index(const LabelSource& source, std::span<std::byte> out) {
-  std::ranges::transform(source.rows.rows, values_in<std::int64_t>(out).begin(),
-                         [](const LabelRow& row) { return static_cast<std::int64_t>(row.index); });
+  std::ranges::transform(
+      source.rows.rows, values_in<std::int64_t>(out).begin(),
+      [](const MultilabelRecord& row) { return static_cast<std::int64_t>(row.index); });
 }
 
 // Mean over the labels that are scored.
 void fill_loss(const LabelSource& source, std::span<std::byte> out) {
-  std::ranges::transform(source.rows.rows, values_in<float>(out).begin(), [](const LabelRow& row) {
-    return static_cast<float>(row.loss / row.scored);
-  });
+  std::ranges::transform(
+      source.rows.rows, values_in<float>(out).begin(),
+      [](const MultilabelRecord& row) { return static_cast<float>(row.loss / row.scored); });
 }
 
 template <class T>
@@ -147,15 +148,15 @@ std::vector<LabelColumn> multilabel_columns(const std::vector<SaveColumns>& grou
 }
 
 std::vector<LabelColumn> retained_label_columns(std::int64_t num_labels) {
-  return {{{"row", DType::u8, {std::int64_t{sizeof(LabelRow)}}}, fill_rows},
+  return {{{"row", DType::u8, {std::int64_t{sizeof(MultilabelRecord)}}}, fill_rows},
           {{"scores", DType::f32, {num_labels}}, fill_probabilities},
           {{"targets", DType::u8, {num_labels}}, fill_targets}};
 }
 
-metrics::LabelRows retained_label_rows(const predictions::RecordBatch& retained) {
+metrics::MultilabelRecords retained_label_rows(const predictions::RecordBatch& retained) {
   const auto& scores = retained.columns.at(1);
   const auto& targets = retained.columns.at(2);
-  return {{reinterpret_cast<const LabelRow*>(retained.columns.at(0).data()),
+  return {{reinterpret_cast<const MultilabelRecord*>(retained.columns.at(0).data()),
            to_size(retained.num_rows)},
           {reinterpret_cast<const float*>(scores.data()), scores.size() / sizeof(float)},
           {reinterpret_cast<const std::uint8_t*>(targets.data()), targets.size()}};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
-#include <tally/metrics/label_row.hpp>
+#include <tally/metrics/multilabel_record.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/task.hpp>
 
@@ -16,7 +16,7 @@ namespace tally::tasks {
 // What a column is made of: the batch's scores and labels.
 struct LabelSource {
   const TensorView& scores;  // the model's output; looked at for logits only
-  metrics::LabelRows rows;
+  metrics::MultilabelRecords rows;
   std::int64_t ignore_index = 0;  // what stands for a label that is not scored
   float threshold = 0.5f;
 };
@@ -31,6 +31,6 @@ std::vector<LabelColumn> multilabel_columns(const std::vector<SaveColumns>& grou
 // and its target; in this order.
 std::vector<LabelColumn> retained_label_columns(std::int64_t num_labels);
 // The samples in columns of retained_label_columns().
-metrics::LabelRows retained_label_rows(const predictions::RecordBatch& retained);
+metrics::MultilabelRecords retained_label_rows(const predictions::RecordBatch& retained);
 
 }  // namespace tally::tasks

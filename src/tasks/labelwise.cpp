@@ -7,7 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/metrics/label_pass.hpp>
+#include <tally/metrics/multilabel_pass.hpp>
 
 #include "label_columns.hpp"
 #include "scoring.hpp"
@@ -107,7 +107,7 @@ class LabelScorer : public BatchScorer {
 
  private:
   const Rules& rules_;
-  metrics::LabelPass pass_;
+  metrics::MultilabelPass pass_;
   metrics::BatchLabels facts_;
   HostScores scores_;
   std::int64_t first_index_ = 0;
@@ -126,7 +126,8 @@ class Labelwise : public CountingTask<Rules> {
     return std::make_unique<LabelScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
     return {rules_.again, retained_label_rows(retained)};
   }
 
@@ -134,7 +135,7 @@ class Labelwise : public CountingTask<Rules> {
 
   void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
                  std::span<std::uint8_t> targets) const override {
-    const metrics::LabelRows rows = retained_label_rows(retained);
+    const metrics::MultilabelRecords rows = retained_label_rows(retained);
     std::ranges::copy(rows.probabilities, scores.begin());
     std::ranges::copy(rows.targets, targets.begin());
     const auto labels = to_size(rules_.num_labels);

@@ -11,12 +11,12 @@ namespace {
 
 struct DocumentRules : TokenRules {
   explicit DocumentRules(const TaskOptions& given)
-      : TokenRules(given, document_columns(), sizeof(metrics::DocumentRow)) {}
+      : TokenRules(given, document_columns(), sizeof(metrics::LanguageModelRecord)) {}
 };
 
 struct ChoiceRules : TokenRules {
   explicit ChoiceRules(const TaskOptions& given)
-      : TokenRules(given, choice_columns(), sizeof(metrics::ChoiceRow)) {
+      : TokenRules(given, choice_columns(), sizeof(metrics::MultipleChoiceRecord)) {
     if (!choice) throw Error(ErrorKind::dataset, "the data set has no target 'choice'");
   }
 };
@@ -24,11 +24,11 @@ struct ChoiceRules : TokenRules {
 }  // namespace
 
 std::unique_ptr<Task> make_language_model(const TaskOptions& options) {
-  return std::make_unique<TokenTask<DocumentRules, metrics::DocumentRow>>(options);
+  return std::make_unique<TokenTask<DocumentRules, metrics::LanguageModelRecord>>(options);
 }
 
 std::unique_ptr<Task> make_multiple_choice(const TaskOptions& options) {
-  return std::make_unique<TokenTask<ChoiceRules, metrics::ChoiceRow>>(options);
+  return std::make_unique<TokenTask<ChoiceRules, metrics::MultipleChoiceRecord>>(options);
 }
 
 }  // namespace tally::tasks

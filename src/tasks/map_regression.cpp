@@ -5,7 +5,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/map_pass.hpp>
+#include <tally/metrics/dense_regression_pass.hpp>
 
 #include "per_sample.hpp"
 #include "scoring.hpp"
@@ -13,31 +13,35 @@
 namespace tally::tasks {
 namespace {
 
-using metrics::MapRow;
-using MapColumn = Column<MapRow>;
+using metrics::DenseRegressionRecord;
+using MapColumn = Column<DenseRegressionRecord>;
 
 template <class T>
 void put(T value, std::span<std::byte> out) {
   values_in<T>(out)[0] = value;
 }
 
-void fill_index(const MapRow& row, std::span<std::byte> out) {
+void fill_index(const DenseRegressionRecord& row, std::span<std::byte> out) {
   put(static_cast<std::int64_t>(row.index), out);
 }
 
-void fill_loss(const MapRow& row, std::span<std::byte> out) {
+void fill_loss(const DenseRegressionRecord& row, std::span<std::byte> out) {
   put(static_cast<float>(row.loss), out);
 }
 
-void fill_pixels(const MapRow& row, std::span<std::byte> out) { put(row.num_pixels, out); }
+void fill_pixels(const DenseRegressionRecord& row, std::span<std::byte> out) {
+  put(row.num_pixels, out);
+}
 
-void fill_map(const MapRow& row, std::span<std::byte> out) {
+void fill_map(const DenseRegressionRecord& row, std::span<std::byte> out) {
   std::ranges::copy(row.predictions, values_in<float>(out).begin());
 }
 
-void fill_finite(const MapRow& row, std::span<std::byte> out) { out[0] = std::byte{row.finite}; }
+void fill_finite(const DenseRegressionRecord& row, std::span<std::byte> out) {
+  out[0] = std::byte{row.finite};
+}
 
-void fill_sums(const MapRow& row, std::span<std::byte> out) {
+void fill_sums(const DenseRegressionRecord& row, std::span<std::byte> out) {
   std::copy_n(row.sums, row.num_sums, values_in<std::int64_t>(out).begin());
 }
 
@@ -112,7 +116,8 @@ class MapCounter {
     return values;
   }
 
-  MapRow count(std::uint64_t index, const TensorView& values, const TensorView& targets) {
+  DenseRegressionRecord count(std::uint64_t index, const TensorView& values,
+                              const TensorView& targets) {
     return image_.count(index, values_of(values), values_of(targets));
   }
 
@@ -142,12 +147,14 @@ class MapRegression : public CountingTask<Rules> {
     return std::make_unique<SampleScorer<Rules, MapCounter>>(rules_, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
     const auto* sums = reinterpret_cast<const std::int64_t*>(retained.columns.at(1).data());
     const std::size_t each = to_size(rules_.retained.at(1).spec.row_shape.at(0));
-    std::vector<MapRow> rows;
+    std::vector<DenseRegressionRecord> rows;
     for (const std::byte finite : retained.columns.at(0)) {
-      rows.push_back(metrics::retained_map_row({sums, each}, finite != std::byte{0}));
+      rows.push_back(
+          metrics::retained_dense_regression_record({sums, each}, finite != std::byte{0}));
       sums += each;
     }
     return {rules_.again, rows};

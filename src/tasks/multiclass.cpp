@@ -6,7 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/score_pass.hpp>
+#include <tally/metrics/multiclass_pass.hpp>
 
 #include "class_columns.hpp"
 #include "scoring.hpp"
@@ -77,7 +77,7 @@ class MulticlassScorer : public BatchScorer {
   }
 
   void collect(CollectedBatch& collected) override {
-    const metrics::RowFacts& facts = facts_.facts();
+    const metrics::RowStatistics& facts = facts_.facts();
     check_kind(facts.wrong_kind_row, first_index_, rules_.options.outputs);
     collected.not_finite = not_finite_of(facts.rows);
     const ClassSource source{scores_.view(), rules_.options.outputs, facts.rows};
@@ -87,8 +87,8 @@ class MulticlassScorer : public BatchScorer {
 
  private:
   const Rules& rules_;
-  metrics::ScorePass pass_;
-  metrics::BatchFacts facts_;
+  metrics::MulticlassPass pass_;
+  metrics::BatchStatistics facts_;
   HostScores scores_;
   std::int64_t first_index_ = 0;
 };
@@ -108,7 +108,8 @@ class Multiclass : public CountingTask<Rules> {
     return std::make_unique<MulticlassScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
     return {rules_.again, rows_of(retained)};
   }
 
@@ -132,8 +133,9 @@ class Multiclass : public CountingTask<Rules> {
   }
 
  private:
-  static std::span<const metrics::ClassRow> rows_of(const predictions::RecordBatch& retained) {
-    return {reinterpret_cast<const metrics::ClassRow*>(retained.columns.at(0).data()),
+  static std::span<const metrics::MulticlassRecord> rows_of(
+      const predictions::RecordBatch& retained) {
+    return {reinterpret_cast<const metrics::MulticlassRecord*>(retained.columns.at(0).data()),
             to_size(retained.num_rows)};
   }
 };

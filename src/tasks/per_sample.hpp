@@ -11,7 +11,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
-#include <tally/metrics/device_counts.hpp>
+#include <tally/metrics/device_accumulator.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/task.hpp>
 

@@ -162,7 +162,7 @@ class OutputScorer : public BatchScorer {
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
   metrics::DeviceCounts* counts_ = nullptr;
-  std::vector<metrics::SampleRow> rows_;
+  std::vector<metrics::SampleRecord> rows_;
 };
 
 class Predict : public CountingTask<Rules> {
@@ -194,8 +194,9 @@ class Predict : public CountingTask<Rules> {
     return std::make_unique<OutputScorer>(rules_, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
-    std::vector<metrics::SampleRow> rows;
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
+    std::vector<metrics::SampleRecord> rows;
     for (const std::byte finite : retained.columns.at(0))
       rows.push_back({0, finite != std::byte{0}});
     return {rules_.again, rows};

@@ -24,7 +24,8 @@ struct Rules {
   explicit Rules(const TaskOptions& given)
       : options(given), metrics(given.metrics), again(given.metrics) {
     if (!given.save.empty()) columns = answer_columns(given.answer_policy);
-    if (given.keep_rows) retained = {{"answer", DType::u8, {sizeof(metrics::AnswerRow)}}};
+    if (given.keep_rows)
+      retained = {{"answer", DType::u8, {sizeof(metrics::QuestionAnsweringRecord)}}};
     for (const std::string_view name : kTargets) {
       const auto found = std::ranges::find(given.targets, name);
       if (found == given.targets.end()) {
@@ -146,7 +147,8 @@ class WindowScorer : public BatchScorer {
   std::array<std::vector<float>, 2> apart_;
 };
 
-class QuestionAnswering : public UnitCountingTask<Rules, metrics::AnswerRow, AnswerTask> {
+class QuestionAnswering
+    : public UnitCountingTask<Rules, metrics::QuestionAnsweringRecord, AnswerTask> {
  public:
   explicit QuestionAnswering(const TaskOptions& options) : UnitCountingTask(options) {
     check_options(options);

@@ -14,8 +14,8 @@
 namespace tally::tasks {
 namespace {
 
-using metrics::RegressionRow;
-using Rows = std::span<const RegressionRow>;
+using metrics::RegressionRecord;
+using Rows = std::span<const RegressionRecord>;
 using ValueColumn = Column<Rows>;
 
 void check_options(const TaskOptions& options) {
@@ -44,26 +44,27 @@ void check_shape(std::span<const std::int64_t> shape, std::int64_t outputs) {
 // Columns ----------------------------------------------------------------------------------------
 
 void fill_index(const Rows& rows, std::span<std::byte> out) {
-  std::ranges::transform(rows, values_in<std::int64_t>(out).begin(), [](const RegressionRow& row) {
-    return static_cast<std::int64_t>(row.index);
-  });
+  std::ranges::transform(
+      rows, values_in<std::int64_t>(out).begin(),
+      [](const RegressionRecord& row) { return static_cast<std::int64_t>(row.index); });
 }
 
-void fill_values(const Rows& rows, const float* RegressionRow::*values, std::span<std::byte> out) {
+void fill_values(const Rows& rows, const float* RegressionRecord::*values,
+                 std::span<std::byte> out) {
   auto place = values_in<float>(out).begin();
-  for (const RegressionRow& row : rows) place = std::copy_n(row.*values, row.num_outputs, place);
+  for (const RegressionRecord& row : rows) place = std::copy_n(row.*values, row.num_outputs, place);
 }
 
 void fill_targets(const Rows& rows, std::span<std::byte> out) {
-  fill_values(rows, &RegressionRow::targets, out);
+  fill_values(rows, &RegressionRecord::targets, out);
 }
 
 void fill_predictions(const Rows& rows, std::span<std::byte> out) {
-  fill_values(rows, &RegressionRow::predictions, out);
+  fill_values(rows, &RegressionRecord::predictions, out);
 }
 
 // Squared error, mean over the outputs.
-float loss_of(const RegressionRow& row) {
+float loss_of(const RegressionRecord& row) {
   if (!row.finite) return std::numeric_limits<float>::quiet_NaN();
   double sum = 0;
   for (std::int64_t i = 0; i < row.num_outputs; ++i) {
@@ -96,12 +97,12 @@ std::vector<ValueColumn> retained_columns_of(const TaskOptions& options, bool ne
 }
 
 // The rows that columns of retained_columns_of() hold; they point into them.
-std::vector<RegressionRow> kept_rows(const predictions::RecordBatch& retained,
-                                     std::int64_t outputs) {
+std::vector<RegressionRecord> kept_rows(const predictions::RecordBatch& retained,
+                                        std::int64_t outputs) {
   const auto* const indices = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
   const auto* predictions = reinterpret_cast<const float*>(retained.columns.at(1).data());
   const auto* targets = reinterpret_cast<const float*>(retained.columns.at(2).data());
-  std::vector<RegressionRow> rows;
+  std::vector<RegressionRecord> rows;
   rows.reserve(to_size(retained.num_rows));
   for (std::int64_t i = 0; i < retained.num_rows; ++i) {
     rows.push_back(metrics::regression_row(static_cast<std::uint64_t>(indices[i]),
@@ -176,7 +177,8 @@ class Regression : public CountingTask<Rules> {
     return std::make_unique<RegressionScorer>(rules_, max_samples, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
     return {rules_.again, kept_rows(retained, rules_.num_outputs())};
   }
 
@@ -187,7 +189,7 @@ class Regression : public CountingTask<Rules> {
     const auto rows = kept_rows(retained, rules_.num_outputs());
     fill_predictions(rows, std::as_writable_bytes(predictions));
     auto place = targets.begin();
-    for (const RegressionRow& row : rows) {
+    for (const RegressionRecord& row : rows) {
       if (row.finite) {
         place = std::copy_n(row.targets, row.num_outputs, place);
       } else {

@@ -108,7 +108,7 @@ class UnitCountingTask : public CountingTask<Rules>, public Interface {
 
   UnitTask units() const override { return static_cast<const Interface*>(this); }
 
-  void count(std::span<const metrics::SampleRow> samples, exact::State& state) const override {
+  void count(std::span<const metrics::SampleRecord> samples, exact::State& state) const override {
     this->rules_.metrics.update(samples, state);
   }
   void count(std::span<const Row> units, exact::State& state) const override {
@@ -123,7 +123,8 @@ class UnitCountingTask : public CountingTask<Rules>, public Interface {
     ++retained.num_rows;
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
     const auto* const rows = reinterpret_cast<const Row*>(retained.columns.at(0).data());
     return {this->rules_.again, std::span(rows, to_size(retained.num_rows))};
   }

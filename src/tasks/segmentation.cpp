@@ -6,7 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/mask_pass.hpp>
+#include <tally/metrics/segmentation_pass.hpp>
 
 #include "per_sample.hpp"
 #include "scoring.hpp"
@@ -14,26 +14,26 @@
 namespace tally::tasks {
 namespace {
 
-using metrics::MaskRow;
+using metrics::SegmentationRecord;
 
 std::int64_t sum_of(const std::int64_t* counts, std::int64_t num_classes) {
   return std::accumulate(counts, counts + num_classes, std::int64_t{0});
 }
 
-void fill_index(const MaskRow& row, std::span<std::byte> out) {
+void fill_index(const SegmentationRecord& row, std::span<std::byte> out) {
   values_in<std::int64_t>(out)[0] = static_cast<std::int64_t>(row.index);
 }
 
-void fill_pixels(const MaskRow& row, std::span<std::byte> out) {
+void fill_pixels(const SegmentationRecord& row, std::span<std::byte> out) {
   values_in<std::int64_t>(out)[0] = sum_of(row.support, row.num_classes);
 }
 
-void fill_correct(const MaskRow& row, std::span<std::byte> out) {
+void fill_correct(const SegmentationRecord& row, std::span<std::byte> out) {
   values_in<std::int64_t>(out)[0] = sum_of(row.correct, row.num_classes);
 }
 
 // As uint8 no prediction, -1, is 255.
-void fill_mask(const MaskRow& row, std::span<std::byte> out) {
+void fill_mask(const SegmentationRecord& row, std::span<std::byte> out) {
   if (std::ssize(out) == row.num_pixels) {
     std::transform(row.predictions, row.predictions + row.num_pixels, out.begin(),
                    [](std::int32_t prediction) { return static_cast<std::byte>(prediction); });
@@ -42,14 +42,16 @@ void fill_mask(const MaskRow& row, std::span<std::byte> out) {
   }
 }
 
-void fill_counts(const MaskRow& row, std::span<std::byte> out) {
+void fill_counts(const SegmentationRecord& row, std::span<std::byte> out) {
   // What is kept lies behind `support`: see metrics::MaskCounts::kept().
   std::copy_n(row.support, 3 * row.num_classes, values_in<std::int64_t>(out).begin());
 }
 
-void fill_finite(const MaskRow& row, std::span<std::byte> out) { out[0] = std::byte{row.finite}; }
+void fill_finite(const SegmentationRecord& row, std::span<std::byte> out) {
+  out[0] = std::byte{row.finite};
+}
 
-using MaskColumn = Column<MaskRow>;
+using MaskColumn = Column<SegmentationRecord>;
 
 struct Rules {
   explicit Rules(const TaskOptions& given)
@@ -121,7 +123,8 @@ class MaskCounter {
     return is_predicted_ ? pass_.enqueue(output, stream) : output;
   }
 
-  MaskRow count(std::uint64_t index, const TensorView& output, const TensorView& labels) {
+  SegmentationRecord count(std::uint64_t index, const TensorView& output,
+                           const TensorView& labels) {
     if (are_classes(output.dtype)) {
       const auto none = is_predicted_ ? std::optional<std::int64_t>(-1) : no_class_;
       return image_.count_decided(index, output, none, labels, ignore_index_);
@@ -167,13 +170,14 @@ class Segmentation : public CountingTask<Rules> {
     return std::make_unique<SampleScorer<Rules, MaskCounter>>(rules_, device);
   }
 
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const override {
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
     const auto* counts = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
     const std::size_t each = to_size(3 * rules_.num_classes());
-    std::vector<MaskRow> rows;
+    std::vector<SegmentationRecord> rows;
     for (const std::byte finite : retained.columns.at(1)) {
-      rows.push_back(
-          metrics::retained_mask_row({counts, each}, rules_.num_classes(), finite != std::byte{0}));
+      rows.push_back(metrics::retained_segmentation_record({counts, each}, rules_.num_classes(),
+                                                           finite != std::byte{0}));
       counts += each;
     }
     return {rules_.again, rows};

@@ -15,9 +15,9 @@ constexpr std::int32_t kTop = 5;
 
 }  // namespace
 
-void add_up(std::span<const metrics::TokenRow> places, SequenceRecord& record) {
+void add_up(std::span<const metrics::TokenRecord> places, SequenceRecord& record) {
   std::vector<std::int64_t> loss(to_size(exact::num_limbs(exact::SumKind::float64)));
-  for (const metrics::TokenRow& place : places) {
+  for (const metrics::TokenRecord& place : places) {
     if (!place.scored) continue;
     ++record.tokens;
     if (!place.finite) {

@@ -16,8 +16,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/row_facts.hpp>
-#include <tally/metrics/score_pass.hpp>
+#include <tally/metrics/multiclass_pass.hpp>
+#include <tally/metrics/row_statistics.hpp>
 
 namespace {
 
@@ -54,7 +54,7 @@ double ns_per_sample(Samples& samples, const metrics::MetricSet& set, std::int64
   const auto rules = metrics::score_rules(set.options(), metrics::OutputKind::logits);
   const auto rows = std::ssize(samples.labels);
   exact::State state(set.layout());
-  metrics::RowFacts facts;
+  metrics::RowStatistics facts;
   const std::clock_t start = std::clock();
   for (std::int64_t first = 0; first < rows; first += batch) {
     const std::int64_t count = std::min(batch, rows - first);

@@ -14,12 +14,13 @@
 namespace tally::compare {
 namespace {
 
-using metrics::ClassRow;
+using metrics::MulticlassRecord;
 
 constexpr std::int64_t kClasses = 3;
 
-ClassRow row_of(std::uint64_t index, std::int64_t label, std::int64_t prediction, double loss) {
-  ClassRow row;
+MulticlassRecord row_of(std::uint64_t index, std::int64_t label, std::int64_t prediction,
+                        double loss) {
+  MulticlassRecord row;
   row.index = index;
   row.label = label;
   row.prediction = prediction;
@@ -37,7 +38,7 @@ constexpr std::array<double, kClasses> kRightB{0.7, 0.7, 0.9};
 constexpr double kLossDifference = 0.25;
 
 struct Rows {
-  std::vector<ClassRow> a, b;
+  std::vector<MulticlassRecord> a, b;
 };
 
 Rows random_rows(std::int64_t size, unsigned seed) {
@@ -114,7 +115,7 @@ TEST(PairedBootstrap, PairsNarrowTheInterval) {
   const auto paired = paired_differences(pair_of(rows, {"loss"}), 300, 0);
   // The same values, but B's belong to other samples.
   std::vector<double> losses;
-  for (const ClassRow& row : rows.b) losses.push_back(row.loss);
+  for (const MulticlassRecord& row : rows.b) losses.push_back(row.loss);
   std::shuffle(losses.begin(), losses.end(), std::mt19937(2));
   for (std::size_t i = 0; i < losses.size(); ++i) rows.b[i].loss = losses[i];
   const auto shuffled = paired_differences(pair_of(rows, {"loss"}), 300, 0);
@@ -172,7 +173,7 @@ TEST(PairedBootstrap, WhatReplicatesLeaveUndefinedHasNoInterval) {
 
 TEST(PairedBootstrap, NoScoredSamples) {
   Rows rows = random_rows(10, 6);
-  for (ClassRow& row : rows.a) row.ignored = true;
+  for (MulticlassRecord& row : rows.a) row.ignored = true;
   rows.b = rows.a;
   const ClassPair pair = pair_of(rows, {"accuracy"});
   EXPECT_FALSE(paired_differences(pair, 10, 0)[0].difference);

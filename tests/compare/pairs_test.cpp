@@ -16,7 +16,7 @@ namespace {
 
 using metrics::kNotScored;
 using metrics::LabelFacts;
-using metrics::LabelRow;
+using metrics::MultilabelRecord;
 using testing::ElementsAre;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -29,7 +29,7 @@ LabelFacts facts_of(std::size_t labels, const std::vector<float>& probabilities,
   facts.probabilities = probabilities;
   facts.targets = targets;
   for (std::size_t i = 0; i < targets.size(); i += labels) {
-    LabelRow row{.index = 100 + i / labels, .finite = !std::isnan(probabilities[i])};
+    MultilabelRecord row{.index = 100 + i / labels, .finite = !std::isnan(probabilities[i])};
     for (std::size_t place = i; place < i + labels; ++place) {
       if (targets[place] == kNotScored) continue;
       ++row.scored;

@@ -11,7 +11,7 @@ void write_inputs(hid_t file, const FileColumns& columns, const TokenFile& token
   std::vector<std::int32_t> ids;
   std::vector<std::uint8_t> mask;
   std::vector<std::int32_t> lengths;
-  for (const TokenRow& row : tokens.rows) {
+  for (const TokenRecord& row : tokens.rows) {
     lengths.push_back(checked_cast<std::int32_t>(row.labels.size()));
     for (std::int64_t place = 0; place < tokens.places; ++place) {
       const bool is_there = place < lengths.back();
@@ -43,7 +43,7 @@ void write_labels(const FileColumns& columns, const TokenFile& tokens) {
 
 std::vector<std::int64_t> TokenFile::labels() const {
   std::vector<std::int64_t> all;
-  for (const TokenRow& row : rows) {
+  for (const TokenRecord& row : rows) {
     all.insert(all.end(), row.labels.begin(), row.labels.end());
     all.resize(all.size() + to_size(places) - row.labels.size(), ignore_index);
   }
@@ -60,14 +60,14 @@ void TokenFile::write(const std::filesystem::path& path) const {
     const FileColumns columns(file, rows_per_block);
     write_inputs(file, columns, *this);
     write_labels(columns, *this);
-    columns.put_each("/targets/unit", H5T_STD_I64LE, rows, &TokenRow::unit);
+    columns.put_each("/targets/unit", H5T_STD_I64LE, rows, &TokenRecord::unit);
     columns.put_texts("/units/id", ids);
     if (task == "language-model") {
       columns.put("/units/bytes", H5T_STD_I64LE, bytes);
       columns.put("/units/words", H5T_STD_I64LE, words);
       return;
     }
-    columns.put_each("/targets/choice", H5T_STD_I32LE, rows, &TokenRow::choice);
+    columns.put_each("/targets/choice", H5T_STD_I32LE, rows, &TokenRecord::choice);
     columns.put_texts("/units/question", questions);
     columns.put("/units/gold", H5T_STD_I64LE, gold);
     columns.put("/units/first_choice", H5T_STD_I64LE, first_choice);

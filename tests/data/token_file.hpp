@@ -13,7 +13,7 @@
 namespace tally::data {
 
 // A window or a choice.
-struct TokenRow {
+struct TokenRecord {
   std::int64_t unit = 0;
   std::vector<std::int64_t> labels;  // of the places that are not padding
   std::int32_t choice = 0;
@@ -21,7 +21,7 @@ struct TokenRow {
 
 struct TokenFile {
   std::string task;
-  std::vector<TokenRow> rows;
+  std::vector<TokenRecord> rows;
   std::vector<std::string> ids;
   // language-model
   std::vector<std::int64_t> bytes = {}, words = {};

@@ -19,9 +19,9 @@ namespace {
 
 using namespace ordered_metrics;
 
-using metrics::DetectionRow;
+using metrics::DetectionRecord;
 using metrics::kNumAreaRanges;
-using Rows = std::vector<DetectionRow>;
+using Rows = std::vector<DetectionRecord>;
 
 constexpr std::int64_t kClasses = 6;
 
@@ -56,7 +56,7 @@ class DetectionPrecisionTest : public comm::CommTest {
         world(),
         {.num_rows = slice.count,
          .read =
-             [&](std::int64_t first, std::int64_t count, std::span<DetectionRow> rows) {
+             [&](std::int64_t first, std::int64_t count, std::span<DetectionRecord> rows) {
                std::copy_n(all_.begin() + slice.first + first, count, rows.begin());
              },
          .window_bytes = window_bytes},
@@ -65,7 +65,7 @@ class DetectionPrecisionTest : public comm::CommTest {
 
   std::vector<std::int64_t> rows_per_class() const {
     std::vector<std::int64_t> rows(kClasses, 0);
-    for (const DetectionRow& row : all_) ++rows.at(static_cast<std::size_t>(row.label));
+    for (const DetectionRecord& row : all_) ++rows.at(static_cast<std::size_t>(row.label));
     return rows;
   }
 
@@ -79,8 +79,8 @@ class DetectionPrecisionTest : public comm::CommTest {
       if (objects == 0) continue;
       Rows ranked;
       std::ranges::copy_if(all_, std::back_inserter(ranked),
-                           [&](const DetectionRow& row) { return row.label == c; });
-      std::ranges::stable_sort(ranked, std::ranges::greater(), &DetectionRow::score);
+                           [&](const DetectionRecord& row) { return row.label == c; });
+      std::ranges::stable_sort(ranked, std::ranges::greater(), &DetectionRecord::score);
       for (int t = first_threshold; t < end_threshold; ++t) {
         for (const double value :
              precision_at_recalls(ranked, metrics::verdict_bit(area, t), objects)) {
@@ -128,8 +128,8 @@ TEST_F(DetectionPrecisionTest, EvidenceTellsOrdersApart) {
   const auto slice = slice_of(0, std::ssize(all_), rank(), size());
   const auto before = of_slice(slice, 1 << 20).evidence;
   // Of equal scores the images come in another order.
-  const auto best = std::ranges::max(all_, {}, &DetectionRow::score).score;
-  for (DetectionRow& row : all_) {
+  const auto best = std::ranges::max(all_, {}, &DetectionRecord::score).score;
+  for (DetectionRecord& row : all_) {
     if (row.score == best) row.image = 60 - row.image;
   }
   EXPECT_NE(of_slice(slice, 1 << 20).evidence, before);

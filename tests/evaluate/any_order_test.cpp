@@ -92,8 +92,8 @@ class IndexTask : public tasks::Task {
     return {{"tens", DType::i64, {}}};
   }
   std::shared_ptr<const exact::StateLayout> resample_layout() const override { return layout(); }
-  metrics::PreparedRows resample_rows(const predictions::RecordBatch&) const override {
-    return {metrics_, std::span<const metrics::ClassRow>()};
+  metrics::PrecomputedUpdates resample_rows(const predictions::RecordBatch&) const override {
+    return {metrics_, std::span<const metrics::MulticlassRecord>()};
   }
   metrics::Results finalize_resampled(const exact::State& state) const override {
     return finalize(state);

@@ -22,8 +22,8 @@ std::unique_ptr<tasks::Task> make_task() {
   return tasks::make_task(options);
 }
 
-metrics::ClassRow row_of(std::int64_t index) {
-  metrics::ClassRow row;
+metrics::MulticlassRecord row_of(std::int64_t index) {
+  metrics::MulticlassRecord row;
   row.index = static_cast<std::uint64_t>(index);
   row.label = index % kClasses;
   row.prediction = index % 7 == 0 ? (row.label + 1) % kClasses : row.label;
@@ -38,7 +38,7 @@ predictions::PredictionLog log_of(const tasks::Task& task, std::int64_t first, s
   predictions::RecordBatch batch;
   batch.num_rows = 1;
   for (std::int64_t i = first; i < first + count; ++i) {
-    const metrics::ClassRow row = row_of(i);
+    const metrics::MulticlassRecord row = row_of(i);
     const auto bytes = std::as_bytes(std::span(&row, 1));
     batch.columns = {{bytes.begin(), bytes.end()}};
     log.append(batch);

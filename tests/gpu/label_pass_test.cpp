@@ -10,7 +10,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/metrics/label_pass.hpp>
+#include <tally/metrics/multilabel_pass.hpp>
 
 #include "gpu.hpp"
 
@@ -72,7 +72,7 @@ struct Outcome {
 void append(const LabelFacts& facts, Outcome& outcome) {
   outcome.wrong_kind_rows.push_back(facts.wrong_kind_row);
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
-  for (const LabelRow& row : facts.rows) {
+  for (const MultilabelRecord& row : facts.rows) {
     outcome.rows.insert(
         outcome.rows.end(),
         {row.index, std::uint64_t{row.finite}, to_size(row.scored), to_size(row.right),
@@ -96,7 +96,7 @@ Outcome score(const device::Device& device, const Batches& given, std::int64_t b
   const device::Stream stream(device);
   exact::State state(metrics.layout());
   DeviceCounts counts(state, stream);
-  const LabelPass pass(metrics, given.kind);
+  const MultilabelPass pass(metrics, given.kind);
   BatchLabels facts(batch, is_binary ? 1 : given.num_labels, device);
   const auto scores = on_device(given.scores, stream);
   const auto targets =
@@ -122,7 +122,7 @@ Outcome score(const device::Device& device, const Batches& given, std::int64_t b
   return outcome;
 }
 
-class LabelPassOnGpu : public OnGpu {
+class MultilabelPassOnGpu : public OnGpu {
  protected:
   void expect_equal(const Batches& given, std::int64_t batch, Definitions definitions) const {
     EXPECT_TRUE(score(gpu_, given, batch, definitions) == score(cpu_, given, batch, definitions))
@@ -134,7 +134,7 @@ class LabelPassOnGpu : public OnGpu {
 constexpr OutputKind kKinds[] = {OutputKind::logits, OutputKind::log_probabilities,
                                  OutputKind::probabilities};
 
-TEST_F(LabelPassOnGpu, GivesTheCpusBitsOfOneLabel) {
+TEST_F(MultilabelPassOnGpu, GivesTheCpusBitsOfOneLabel) {
   for (const OutputKind kind : kKinds) {
     for (const std::int64_t columns : {1, 2}) {
       const Batches given = random_batches(517, 0, columns, kind);
@@ -146,7 +146,7 @@ TEST_F(LabelPassOnGpu, GivesTheCpusBitsOfOneLabel) {
   }
 }
 
-TEST_F(LabelPassOnGpu, GivesTheCpusBitsOfManyLabels) {
+TEST_F(MultilabelPassOnGpu, GivesTheCpusBitsOfManyLabels) {
   for (const OutputKind kind : kKinds) {
     for (const std::int64_t labels : {1, 2, 7, 80}) {
       const Batches given = random_batches(300, labels, labels, kind);
@@ -157,7 +157,7 @@ TEST_F(LabelPassOnGpu, GivesTheCpusBitsOfManyLabels) {
   }
 }
 
-TEST_F(LabelPassOnGpu, GivesTheCpusBitsAtEdges) {
+TEST_F(MultilabelPassOnGpu, GivesTheCpusBitsAtEdges) {
   for (const std::int64_t size : {1, 31, 33, 129}) {
     for (const std::int64_t labels : {0, 1, 7, 9}) {
       const auto columns = std::max<std::int64_t>(labels, 1);
@@ -167,11 +167,11 @@ TEST_F(LabelPassOnGpu, GivesTheCpusBitsAtEdges) {
   }
 }
 
-TEST_F(LabelPassOnGpu, CountsManyBatchesWithCarriesBetween) {
+TEST_F(MultilabelPassOnGpu, CountsManyBatchesWithCarriesBetween) {
   expect_equal(random_batches(20'000, 3, 3, OutputKind::logits), 16, Definitions::torchmetrics);
 }
 
-TEST_F(LabelPassOnGpu, NamesTheFirstRowOfAnotherKindInEachBatch) {
+TEST_F(MultilabelPassOnGpu, NamesTheFirstRowOfAnotherKindInEachBatch) {
   using Rows = std::vector<std::optional<std::int64_t>>;
   Batches given = random_batches(64, 5, 5, OutputKind::probabilities);
   for (float& score : given.scores) score = 0.5f;
@@ -180,7 +180,7 @@ TEST_F(LabelPassOnGpu, NamesTheFirstRowOfAnotherKindInEachBatch) {
   EXPECT_EQ(score(gpu_, given, 64).wrong_kind_rows, (Rows{21}));
 }
 
-TEST_F(LabelPassOnGpu, SaysWhichRowCannotBeCounted) {
+TEST_F(MultilabelPassOnGpu, SaysWhichRowCannotBeCounted) {
   Batches given = random_batches(64, 5, 5, OutputKind::logits);
   given.targets[47 * 5 + 2] = 3;
   EXPECT_THROW(score(gpu_, given, 64), Error);

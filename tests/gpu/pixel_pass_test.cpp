@@ -6,7 +6,7 @@
 #include <random>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/metrics/mask_pass.hpp>
+#include <tally/metrics/segmentation_pass.hpp>
 
 #include "gpu.hpp"
 

@@ -69,7 +69,7 @@ Outcome score(const device::Device& device, const Values& values, std::int64_t b
   Outcome outcome;
   const auto bytes = state.bytes();
   outcome.state.assign(bytes.begin(), bytes.end());
-  for (const RegressionRow& row : rows.rows()) {
+  for (const RegressionRecord& row : rows.rows()) {
     outcome.indices.push_back(row.index);
     outcome.finite.push_back(row.finite);
     for (std::int64_t i = 0; i < outputs; ++i) {

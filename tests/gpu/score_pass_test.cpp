@@ -8,7 +8,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/metrics/score_pass.hpp>
+#include <tally/metrics/multiclass_pass.hpp>
 
 #include "gpu.hpp"
 
@@ -49,7 +49,7 @@ std::uint64_t bits_of(double value) {
   return std::isnan(value) ? 1 : std::bit_cast<std::uint64_t>(value);
 }
 
-void add_row(const ClassRow& row, Outcome& outcome) {
+void add_row(const MulticlassRecord& row, Outcome& outcome) {
   outcome.numbers.insert(outcome.numbers.end(),
                          {static_cast<std::int64_t>(row.index), row.label, row.prediction,
                           row.label_rank, row.best_rank, row.worst_rank, row.ignored, row.finite});
@@ -70,8 +70,8 @@ Outcome score(const device::Device& device, const Samples& samples, OutputKind k
   const device::Stream stream(device);
   exact::State state(metrics.layout());
   DeviceCounts counts(state, stream);
-  const ScorePass pass(metrics, kind, device);
-  BatchFacts facts(batch, device);
+  const MulticlassPass pass(metrics, kind, device);
+  BatchStatistics facts(batch, device);
   const auto scores = on_device(samples.scores, stream);
   const auto labels = on_device(samples.labels, stream);
   const auto size = checked_cast<std::int64_t>(samples.labels.size());
@@ -89,10 +89,10 @@ Outcome score(const device::Device& device, const Samples& samples, OutputKind k
   Outcome outcome;
   const auto bytes = state.bytes();
   outcome.state.assign(bytes.begin(), bytes.end());
-  const RowFacts& found = facts.facts();
+  const RowStatistics& found = facts.facts();
   outcome.wrong_kind_row = found.wrong_kind_row;
   if (!found.wrong_kind_row) {
-    for (const ClassRow& row : found.rows) add_row(row, outcome);
+    for (const MulticlassRecord& row : found.rows) add_row(row, outcome);
   }
   return outcome;
 }
@@ -102,9 +102,9 @@ Outcome score(const device::Device& device, const Samples& samples, OutputKind k
   return score(device, samples, kind, batch, standard(samples));
 }
 
-class ScorePassOnGpu : public OnGpu {};
+class MulticlassPassOnGpu : public OnGpu {};
 
-TEST_F(ScorePassOnGpu, GivesTheCpusBits) {
+TEST_F(MulticlassPassOnGpu, GivesTheCpusBits) {
   for (const OutputKind kind :
        {OutputKind::logits, OutputKind::log_probabilities, OutputKind::probabilities}) {
     for (const std::int64_t classes : {1, 2, 7, 8, 9, 10, 64, 65, 100, 1000, 1001}) {
@@ -118,7 +118,7 @@ TEST_F(ScorePassOnGpu, GivesTheCpusBits) {
   }
 }
 
-TEST_F(ScorePassOnGpu, GivesTheCpusBitsAtEdges) {
+TEST_F(MulticlassPassOnGpu, GivesTheCpusBitsAtEdges) {
   for (const std::int64_t classes : {1, 2, 8, 9, 17}) {
     for (const std::int64_t size : {1, 31, 33}) {
       auto samples = random_samples(size, classes, OutputKind::logits);
@@ -132,13 +132,13 @@ TEST_F(ScorePassOnGpu, GivesTheCpusBitsAtEdges) {
   }
 }
 
-TEST_F(ScorePassOnGpu, CountsManyBatchesWithCarriesBetween) {
+TEST_F(MulticlassPassOnGpu, CountsManyBatchesWithCarriesBetween) {
   const auto samples = random_samples(20'000, 12, OutputKind::logits);
   EXPECT_TRUE(score(gpu_, samples, OutputKind::logits, 16) ==
               score(cpu_, samples, OutputKind::logits, 16));
 }
 
-TEST_F(ScorePassOnGpu, GivesTheCpusBitsUnderAllOptions) {
+TEST_F(MulticlassPassOnGpu, GivesTheCpusBitsUnderAllOptions) {
   const auto samples = random_samples(300, 37, OutputKind::logits);
   MetricOptions options = standard(samples);
   options.names = {"all", "accuracy_top3", "f2_macro"};
@@ -151,7 +151,7 @@ TEST_F(ScorePassOnGpu, GivesTheCpusBitsUnderAllOptions) {
   }
 }
 
-TEST_F(ScorePassOnGpu, MarksRowsThatAreNotFinite) {
+TEST_F(MulticlassPassOnGpu, MarksRowsThatAreNotFinite) {
   auto samples = random_samples(64, 10, OutputKind::logits);
   samples.scores[5 * 10 + 3] = std::numeric_limits<float>::quiet_NaN();
   samples.scores[63 * 10 + 1] = std::numeric_limits<float>::infinity();
@@ -160,7 +160,7 @@ TEST_F(ScorePassOnGpu, MarksRowsThatAreNotFinite) {
   EXPECT_EQ(on_gpu.not_finite, (std::vector<std::int64_t>{5, 63}));
 }
 
-TEST_F(ScorePassOnGpu, NamesTheFirstRowOfAnotherKind) {
+TEST_F(MulticlassPassOnGpu, NamesTheFirstRowOfAnotherKind) {
   for (const std::size_t row : {0u, 5u, 63u}) {
     auto samples = random_samples(64, 10, OutputKind::probabilities);
     samples.scores[row * 10 + 9] = 1.5f;
@@ -170,13 +170,13 @@ TEST_F(ScorePassOnGpu, NamesTheFirstRowOfAnotherKind) {
   }
 }
 
-TEST_F(ScorePassOnGpu, AMarkedBatchLeavesNoMarkForTheNext) {
+TEST_F(MulticlassPassOnGpu, AMarkedBatchLeavesNoMarkForTheNext) {
   auto samples = random_samples(64, 10, OutputKind::probabilities);
   samples.scores[5 * 10 + 9] = 1.5f;
   EXPECT_EQ(score(gpu_, samples, OutputKind::probabilities, 16).wrong_kind_row, std::nullopt);
 }
 
-TEST_F(ScorePassOnGpu, RefusesALabelThatIsNoClass) {
+TEST_F(MulticlassPassOnGpu, RefusesALabelThatIsNoClass) {
   auto samples = random_samples(64, 10, OutputKind::logits);
   samples.labels[40] = 10;
   EXPECT_THROW(score(gpu_, samples, OutputKind::logits, 64), Error);

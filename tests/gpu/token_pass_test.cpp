@@ -70,7 +70,7 @@ Outcome score(const device::Device& device, const Sequences& given, std::int64_t
   const TokenFacts& found = facts.facts();
   Outcome outcome{{}, {}, found.wrong_kind_sequence};
   if (found.wrong_kind_sequence) return outcome;
-  for (const TokenRow& row : found.rows) {
+  for (const TokenRecord& row : found.rows) {
     outcome.numbers.insert(outcome.numbers.end(), {row.rank, row.scored, row.finite});
     outcome.losses.push_back(std::bit_cast<std::uint64_t>(row.loss));
   }

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, Rows,
                                          Layout{"filtered_tiles", 9, 2, true}),
                          [](const auto& layout) { return layout.param.name; });
 
-TEST(RowFacts, AreThoseOfTheFile) {
+TEST(RowStatistics, AreThoseOfTheFile) {
   const raw::TemporaryFolder folder;
   const auto values = numbers();
   raw::create(folder / "a.h5", [&](hid_t file) {
@@ -107,7 +107,7 @@ TEST(RowFacts, AreThoseOfTheFile) {
   EXPECT_EQ(file.dataset("/compact").read_all<std::uint16_t>().size(), 3U);
 }
 
-TEST(RowFacts, RangesOutsideAreADefectOfTheCaller) {
+TEST(RowStatistics, RangesOutsideAreADefectOfTheCaller) {
   const raw::TemporaryFolder folder;
   const auto values = numbers();
   raw::create(folder / "a.h5",
@@ -125,7 +125,7 @@ TEST(RowFacts, RangesOutsideAreADefectOfTheCaller) {
   refused(1, std::numeric_limits<std::int64_t>::max(), 40);
 }
 
-TEST(RowFacts, ContiguousRowsAreReadBehindAUserBlock) {
+TEST(RowStatistics, ContiguousRowsAreReadBehindAUserBlock) {
   const raw::TemporaryFolder folder;
   const auto values = numbers();
   const hid_t creation = raw::ok(H5Pcreate(H5P_FILE_CREATE));
@@ -138,7 +138,7 @@ TEST(RowFacts, ContiguousRowsAreReadBehindAUserBlock) {
   EXPECT_EQ(Reader(folder / "a.h5").dataset("/x").read_all<std::int32_t>(), values);
 }
 
-TEST(RowFacts, ContiguousRowsOfAFileThatWasCutAreRefused) {
+TEST(RowStatistics, ContiguousRowsOfAFileThatWasCutAreRefused) {
   const raw::TemporaryFolder folder;
   const auto values = numbers();
   raw::create(folder / "a.h5", [&](hid_t file) {
@@ -154,7 +154,7 @@ TEST(RowFacts, ContiguousRowsOfAFileThatWasCutAreRefused) {
 }
 
 // So HDF5 never converts: reading a dataset asks for the type that it is stored with.
-TEST(RowFacts, TheElementIsTheStoredType) {
+TEST(RowStatistics, TheElementIsTheStoredType) {
   const raw::TemporaryFolder folder;
   const hid_t types[] = {H5T_STD_U8LE,   H5T_STD_I8LE,  H5T_STD_U16LE, H5T_STD_I16LE,
                          H5T_STD_U32LE,  H5T_STD_I32LE, H5T_STD_U64LE, H5T_STD_I64LE,
@@ -230,7 +230,7 @@ TEST(RawChunks, ADeclaredLengthThatNothingExplainsIsRefused) {
                [&] { dataset.read_raw_chunk(0, bytes); });
 }
 
-TEST(RowFacts, ADamagedFilteredChunkIsRefusedWithItsRows) {
+TEST(RowStatistics, ADamagedFilteredChunkIsRefusedWithItsRows) {
   const raw::TemporaryFolder folder;
   const auto values = numbers();
   haddr_t at = 0;

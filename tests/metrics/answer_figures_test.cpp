@@ -22,7 +22,8 @@ MetricOptions options_for(Questions questions, std::vector<std::string> names = 
           .no_answer = questions == Questions::some_without};
 }
 
-Results score(const std::vector<AnswerRow>& rows, Questions questions = Questions::some_without) {
+Results score(const std::vector<QuestionAnsweringRecord>& rows,
+              Questions questions = Questions::some_without) {
   const MetricSet metrics(options_for(questions));
   exact::State state(metrics.layout());
   metrics.update(rows, state);
@@ -35,11 +36,11 @@ std::optional<double> figure(const Results& results, std::string_view name) {
   return metric == nullptr ? std::nullopt : metric->value;
 }
 
-const AnswerRow kExact{.index = 4, .exact = true, .f1 = 1};
-const AnswerRow kHalf{.index = 5, .exact = false, .f1 = 0.5};
-const AnswerRow kWrong{.index = 6, .exact = false, .f1 = 0};
-const AnswerRow kNone{.index = 7, .has_answer = false, .exact = true, .f1 = 1};
-const AnswerRow kInvented{.index = 8, .has_answer = false, .exact = false, .f1 = 0};
+const QuestionAnsweringRecord kExact{.index = 4, .exact = true, .f1 = 1};
+const QuestionAnsweringRecord kHalf{.index = 5, .exact = false, .f1 = 0.5};
+const QuestionAnsweringRecord kWrong{.index = 6, .exact = false, .f1 = 0};
+const QuestionAnsweringRecord kNone{.index = 7, .has_answer = false, .exact = true, .f1 = 1};
+const QuestionAnsweringRecord kInvented{.index = 8, .has_answer = false, .exact = false, .f1 = 0};
 
 TEST(AnswerFigures, AreMeansOverQuestionsOfEachKind) {
   const Results results = score({kExact, kHalf, kWrong, kWrong, kNone, kInvented});
@@ -130,7 +131,7 @@ TEST(AnswerFigures, OfNoQuestionAreUndefined) {
 }
 
 TEST(AnswerFigures, CountQuestionsWithoutFiniteScores) {
-  AnswerRow spoilt = kWrong;
+  QuestionAnsweringRecord spoilt = kWrong;
   spoilt.finite = false;
   const Results results = score({kExact, spoilt});
   EXPECT_EQ(results.count, 2);
@@ -142,18 +143,19 @@ TEST(AnswerFigures, CountQuestionsWithoutFiniteScores) {
 
 // Ten tenths, added up in doubles, are less than 1; three are more than 0.3.
 TEST(AnswerFigures, AddUpExactly) {
-  const AnswerRow tenth{.index = 1, .f1 = 0.1};
+  const QuestionAnsweringRecord tenth{.index = 1, .f1 = 0.1};
   for (const std::size_t count : {3U, 10U}) {
-    EXPECT_EQ(figure(score(std::vector<AnswerRow>(count, tenth)), "f1"), 0.1) << count;
+    EXPECT_EQ(figure(score(std::vector<QuestionAnsweringRecord>(count, tenth)), "f1"), 0.1)
+        << count;
   }
 }
 
 TEST(AnswerFigures, SamplesHaveEvidenceOfTheirOwn) {
   const MetricSet metrics(options_for(Questions::with_answers));
   exact::State state(metrics.layout());
-  const std::vector<SampleRow> windows{{10, true}, {11, false}, {12, true}};
+  const std::vector<SampleRecord> windows{{10, true}, {11, false}, {12, true}};
   metrics.update(windows, state);
-  metrics.update(std::vector<AnswerRow>{kExact, kHalf}, state);
+  metrics.update(std::vector<QuestionAnsweringRecord>{kExact, kHalf}, state);
   const Results results = metrics.finalize(state);
   EXPECT_EQ(results.count, 2);
   EXPECT_EQ(results.index_sum, 4U + 5U);

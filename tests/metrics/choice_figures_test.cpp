@@ -10,18 +10,18 @@ namespace {
 
 using testing::Optional;
 
-Results score(const std::vector<ChoiceRow>& rows) {
+Results score(const std::vector<MultipleChoiceRecord>& rows) {
   const MetricSet metrics({.task = "multiple-choice", .num_classes = 100});
   exact::State state(metrics.layout());
   metrics.update(rows, state);
   return metrics.finalize(state);
 }
 
-const ChoiceRow kAllRight{
+const MultipleChoiceRecord kAllRight{
     .index = 0, .right = true, .right_by_character = true, .right_by_byte = true};
-const ChoiceRow kRight{.index = 1, .right = true, .right_by_character = true};
-const ChoiceRow kByLength{.index = 2, .right_by_character = true};
-const ChoiceRow kWrong{.index = 3};
+const MultipleChoiceRecord kRight{.index = 1, .right = true, .right_by_character = true};
+const MultipleChoiceRecord kByLength{.index = 2, .right_by_character = true};
+const MultipleChoiceRecord kWrong{.index = 3};
 
 TEST(ChoiceFigures, AreSharesOfQuestions) {
   const Results results = score({kAllRight, kRight, kByLength, kWrong});
@@ -34,7 +34,7 @@ TEST(ChoiceFigures, AreSharesOfQuestions) {
 }
 
 TEST(ChoiceFigures, IgnoreQuestionsThatAreCut) {
-  ChoiceRow cut = kAllRight;
+  MultipleChoiceRecord cut = kAllRight;
   cut.ignored = true;
   const Results results = score({kRight, kWrong, cut});
   EXPECT_EQ(results.ignored, 1);
@@ -43,7 +43,7 @@ TEST(ChoiceFigures, IgnoreQuestionsThatAreCut) {
 }
 
 TEST(ChoiceFigures, CountQuestionsWithoutFiniteScoresAsWrong) {
-  ChoiceRow spoilt = kWrong;
+  MultipleChoiceRecord spoilt = kWrong;
   spoilt.finite = false;
   const Results results = score({kAllRight, spoilt});
   EXPECT_EQ(results.without_scores, 1);

@@ -25,7 +25,7 @@ TEST(DetectionFigures, RecallIsTheShareFoundWithSoManyDetections) {
   const MetricSet metrics(options());
   exact::State state(metrics.layout());
   const std::vector<ObjectRow> objects{{0, 0b0011}, {0, 0b0101}, {1, 0b0011}, {2, 0}};
-  const std::vector<DetectionRow> detections{
+  const std::vector<DetectionRecord> detections{
       {.right = right_at(kAllAreas, 10) | right_at(kSmall, 10), .label = 0, .place = 0},
       {.right = right_at(kAllAreas, 5) | right_at(kMedium, 5), .label = 0, .place = 9},
       {.right = right_at(kAllAreas, 1) | right_at(kSmall, 1), .label = 1, .place = 10},
@@ -53,8 +53,8 @@ TEST(DetectionFigures, RecallIsTheShareFoundWithSoManyDetections) {
 
 TEST(DetectionFigures, AnySplitIsTheSameBits) {
   std::mt19937_64 random(3);
-  std::vector<DetectionRow> rows(200);
-  for (DetectionRow& row : rows) {
+  std::vector<DetectionRecord> rows(200);
+  for (DetectionRecord& row : rows) {
     row = {.right = random() & ((std::uint64_t{1} << 40) - 1),
            .label = static_cast<std::int32_t>(random() % 3),
            .place = static_cast<std::int32_t>(random() % 20)};
@@ -62,8 +62,8 @@ TEST(DetectionFigures, AnySplitIsTheSameBits) {
   const MetricSet metrics(options());
   exact::State whole(metrics.layout()), first(metrics.layout()), second(metrics.layout());
   metrics.update(rows, whole);
-  metrics.update(std::span<const DetectionRow>(rows).first(77), second);
-  metrics.update(std::span<const DetectionRow>(rows).subspan(77), first);
+  metrics.update(std::span<const DetectionRecord>(rows).first(77), second);
+  metrics.update(std::span<const DetectionRecord>(rows).subspan(77), first);
   first.merge(second);
   EXPECT_TRUE(std::ranges::equal(first.bytes(), whole.bytes()));
 }

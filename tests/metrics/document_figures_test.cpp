@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Optional;
 
-Results score(const std::vector<DocumentRow>& rows) {
+Results score(const std::vector<LanguageModelRecord>& rows) {
   const MetricSet metrics({.task = "language-model", .num_classes = 100});
   exact::State state(metrics.layout());
   metrics.update(rows, state);
@@ -27,9 +27,9 @@ std::optional<double> figure(const Results& results, std::string_view name) {
   return metric == nullptr ? std::nullopt : metric->value;
 }
 
-const DocumentRow kShort{
+const LanguageModelRecord kShort{
     .index = 0, .tokens = 4, .right = 1, .in_top5 = 2, .loss = 6, .bytes = 10, .words = 2};
-const DocumentRow kLong{
+const LanguageModelRecord kLong{
     .index = 1, .tokens = 12, .right = 3, .in_top5 = 9, .loss = 10, .bytes = 30, .words = 6};
 
 TEST(DocumentFigures, AreOfTheTokensOfAllDocuments) {
@@ -52,7 +52,7 @@ TEST(DocumentFigures, HaveNoIntervalOfTokensThatDependOnOneAnother) {
 }
 
 TEST(DocumentFigures, LeaveOutDocumentsWithoutFiniteScoresButInAccuracy) {
-  DocumentRow spoilt = kLong;
+  LanguageModelRecord spoilt = kLong;
   spoilt.finite = false;
   spoilt.loss = std::numeric_limits<double>::quiet_NaN();
   const Results results = score({kShort, spoilt});
@@ -64,7 +64,7 @@ TEST(DocumentFigures, LeaveOutDocumentsWithoutFiniteScoresButInAccuracy) {
 }
 
 TEST(DocumentFigures, TellBytesAndWordsOfWholeDocumentsOnly) {
-  DocumentRow cut = kLong;
+  LanguageModelRecord cut = kLong;
   cut.whole = false;
   const Results results = score({kShort, cut});
   EXPECT_THAT(figure(results, "loss"), Optional(1.0));
@@ -74,7 +74,7 @@ TEST(DocumentFigures, TellBytesAndWordsOfWholeDocumentsOnly) {
 }
 
 TEST(DocumentFigures, IgnoreDocumentsWithoutTokens) {
-  DocumentRow empty = kLong;
+  LanguageModelRecord empty = kLong;
   empty.tokens = empty.right = empty.in_top5 = 0;
   empty.loss = 0;
   const Results results = score({kShort, empty});
@@ -85,7 +85,7 @@ TEST(DocumentFigures, IgnoreDocumentsWithoutTokens) {
 }
 
 TEST(DocumentFigures, ThatNoDoubleHoldsAreUndefined) {
-  DocumentRow hopeless = kShort;
+  LanguageModelRecord hopeless = kShort;
   hopeless.loss = 709 * 4;
   EXPECT_GT(figure(score({hopeless}), "perplexity").value(), 8e307);
   hopeless.loss = 710 * 4;

@@ -12,7 +12,7 @@
 #include <tally/metrics/intervals.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/poisson_weight.hpp>
-#include <tally/metrics/prepared_rows.hpp>
+#include <tally/metrics/precomputed_updates.hpp>
 
 namespace tally::metrics {
 namespace {
@@ -34,10 +34,10 @@ class Random {
 };
 
 // Samples of an overconfident model, whose third class is rare.
-std::vector<ClassRow> make_population() {
+std::vector<MulticlassRecord> make_population() {
   Random random(1);
-  std::vector<ClassRow> rows(5000);
-  for (ClassRow& row : rows) {
+  std::vector<MulticlassRecord> rows(5000);
+  for (MulticlassRecord& row : rows) {
     const double place = random.uniform();
     row.label = place < 0.1 ? 2 : place < 0.4 ? 0 : place < 0.7 ? 1 : 3;
     row.confidence = 0.5 + 0.5 * random.uniform();
@@ -50,9 +50,9 @@ std::vector<ClassRow> make_population() {
 }
 
 // Draws with replacement; the weights of the bootstrap depend on the indices.
-std::vector<ClassRow> draw(const std::vector<ClassRow>& population, std::int64_t size,
-                           std::uint64_t first_index, Random& random) {
-  std::vector<ClassRow> rows;
+std::vector<MulticlassRecord> draw(const std::vector<MulticlassRecord>& population,
+                                   std::int64_t size, std::uint64_t first_index, Random& random) {
+  std::vector<MulticlassRecord> rows;
   for (std::int64_t i = 0; i < size; ++i) {
     rows.push_back(population[random.below(population.size())]);
     rows.back().index = first_index + static_cast<std::uint64_t>(i);
@@ -60,10 +60,10 @@ std::vector<ClassRow> draw(const std::vector<ClassRow>& population, std::int64_t
   return rows;
 }
 
-Results results_of(const MetricSet& metrics, const std::vector<ClassRow>& rows,
+Results results_of(const MetricSet& metrics, const std::vector<MulticlassRecord>& rows,
                    RowWeights weights = {}) {
   exact::State state(metrics.layout());
-  PreparedRows(metrics, rows).count(weights, state);
+  PrecomputedUpdates(metrics, rows).count(weights, state);
   return metrics.finalize(state);
 }
 

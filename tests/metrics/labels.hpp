@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/metrics/label_pass.hpp>
+#include <tally/metrics/multilabel_pass.hpp>
 
 namespace tally::metrics {
 

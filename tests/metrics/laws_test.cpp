@@ -50,7 +50,7 @@ class Material {
   }
 
   std::int64_t size() const {
-    const auto* answers = std::get_if<std::vector<AnswerRow>>(&samples_);
+    const auto* answers = std::get_if<std::vector<QuestionAnsweringRecord>>(&samples_);
     return answers ? std::ssize(*answers) : kSamples;
   }
 
@@ -62,12 +62,12 @@ class Material {
     } else if (auto* labels = std::get_if<LabelSamples>(&samples_)) {
       std::ranges::fill(labels->labels, kIgnored);
       std::ranges::fill(labels->targets, static_cast<std::uint8_t>(kIgnored));
-    } else if (auto* answers = std::get_if<std::vector<AnswerRow>>(&samples_)) {
+    } else if (auto* answers = std::get_if<std::vector<QuestionAnsweringRecord>>(&samples_)) {
       answers->clear();
-    } else if (auto* documents = std::get_if<std::vector<DocumentRow>>(&samples_)) {
-      for (DocumentRow& row : *documents) row = {.index = row.index};
-    } else if (auto* choices = std::get_if<std::vector<ChoiceRow>>(&samples_)) {
-      for (ChoiceRow& row : *choices) row.ignored = true;
+    } else if (auto* documents = std::get_if<std::vector<LanguageModelRecord>>(&samples_)) {
+      for (LanguageModelRecord& row : *documents) row = {.index = row.index};
+    } else if (auto* choices = std::get_if<std::vector<MultipleChoiceRecord>>(&samples_)) {
+      for (MultipleChoiceRecord& row : *choices) row.ignored = true;
     } else {
       std::ranges::fill(std::get<Values>(samples_).predictions,
                         std::numeric_limits<float>::infinity());
@@ -80,11 +80,11 @@ class Material {
       add_samples(metrics, *classes, first, count, kIgnored, state);
     } else if (auto* labels = std::get_if<LabelSamples>(&samples_)) {
       add_samples(metrics, *labels, first, count, state);
-    } else if (auto* answers = std::get_if<std::vector<AnswerRow>>(&samples_)) {
+    } else if (auto* answers = std::get_if<std::vector<QuestionAnsweringRecord>>(&samples_)) {
       metrics.update(part_of(*answers, first, count), state);
-    } else if (auto* documents = std::get_if<std::vector<DocumentRow>>(&samples_)) {
+    } else if (auto* documents = std::get_if<std::vector<LanguageModelRecord>>(&samples_)) {
       metrics.update(part_of(*documents, first, count), state);
-    } else if (auto* choices = std::get_if<std::vector<ChoiceRow>>(&samples_)) {
+    } else if (auto* choices = std::get_if<std::vector<MultipleChoiceRecord>>(&samples_)) {
       metrics.update(part_of(*choices, first, count), state);
     } else {
       add_values(metrics, std::get<Values>(samples_), first, count,
@@ -99,8 +99,8 @@ class Material {
     return std::span<const Row>(rows).subspan(to_size(first), to_size(count));
   }
 
-  std::variant<Samples, LabelSamples, Values, std::vector<AnswerRow>, std::vector<DocumentRow>,
-               std::vector<ChoiceRow>>
+  std::variant<Samples, LabelSamples, Values, std::vector<QuestionAnsweringRecord>,
+               std::vector<LanguageModelRecord>, std::vector<MultipleChoiceRecord>>
       samples_;
 };
 

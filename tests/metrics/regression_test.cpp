@@ -129,7 +129,7 @@ TEST(Regression, LanesTogetherCountWhatOneDoes) {
   for (const std::int64_t outputs : {1, 2, 7, 8, 9, 30}) {
     const MetricSet metrics({.task = "regression", .num_classes = outputs, .names = {"all"}});
     const Values values = random_values(1, outputs, 3);
-    const RegressionRow row = regression_row(7, values.predictions, values.targets);
+    const RegressionRecord row = regression_row(7, values.predictions, values.targets);
     exact::State alone(metrics.layout());
     metrics.update({&row, 1}, alone);
     exact::State shared(metrics.layout());

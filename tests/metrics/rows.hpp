@@ -9,8 +9,8 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/row_facts.hpp>
-#include <tally/metrics/score_pass.hpp>
+#include <tally/metrics/multiclass_pass.hpp>
+#include <tally/metrics/row_statistics.hpp>
 
 namespace tally::metrics {
 
@@ -49,7 +49,7 @@ inline void add_samples(const MetricSet& metrics, Samples& samples, std::int64_t
       std::span<const std::int64_t>(samples.labels).subspan(to_size(first), to_size(count));
   const TensorView scores = contiguous_view(samples.scores.data() + first * samples.num_classes,
                                             DType::f32, {count, samples.num_classes});
-  RowFacts facts;
+  RowStatistics facts;
   examine_rows(scores, first, labels, rules_with(ignore_index, metrics), facts);
   metrics.update(facts.rows, state);
 }

@@ -18,8 +18,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
-#include <tally/metrics/label_pass.hpp>
 #include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/multilabel_pass.hpp>
 
 namespace {
 

@@ -5,23 +5,23 @@
 #include <random>
 #include <vector>
 
-#include <tally/metrics/choice_row.hpp>
-#include <tally/metrics/document_row.hpp>
+#include <tally/metrics/language_model_record.hpp>
+#include <tally/metrics/multiple_choice_record.hpp>
 
 namespace tally::metrics {
 
 // Some empty, without finite scores, or cut.
-inline std::vector<DocumentRow> random_documents(std::int64_t size, unsigned seed) {
+inline std::vector<LanguageModelRecord> random_documents(std::int64_t size, unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](int end) {
     return std::uniform_int_distribution<int>(0, end - 1)(random);
   };
-  std::vector<DocumentRow> rows;
+  std::vector<LanguageModelRecord> rows;
   for (std::int64_t i = 0; i < size; ++i) {
-    DocumentRow row{.index = static_cast<std::uint64_t>(i),
-                    .tokens = below(8) == 0 ? 0 : 1 + below(3000),
-                    .finite = below(10) > 0,
-                    .whole = below(10) > 0};
+    LanguageModelRecord row{.index = static_cast<std::uint64_t>(i),
+                            .tokens = below(8) == 0 ? 0 : 1 + below(3000),
+                            .finite = below(10) > 0,
+                            .whole = below(10) > 0};
     if (row.tokens == 0) row.finite = true;
     row.in_top5 = row.tokens == 0 ? 0 : below(static_cast<int>(row.tokens));
     row.right = row.in_top5 / 2;
@@ -34,13 +34,13 @@ inline std::vector<DocumentRow> random_documents(std::int64_t size, unsigned see
   return rows;
 }
 
-inline std::vector<ChoiceRow> random_choices(std::int64_t size, unsigned seed) {
+inline std::vector<MultipleChoiceRecord> random_choices(std::int64_t size, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<ChoiceRow> rows;
+  std::vector<MultipleChoiceRecord> rows;
   for (std::int64_t i = 0; i < size; ++i) {
-    ChoiceRow row{.index = static_cast<std::uint64_t>(i),
-                  .ignored = random() % 9 == 0,
-                  .finite = random() % 9 > 0};
+    MultipleChoiceRecord row{.index = static_cast<std::uint64_t>(i),
+                             .ignored = random() % 9 == 0,
+                             .finite = random() % 9 > 0};
     row.right = row.finite && random() % 2 == 0;
     row.right_by_character = row.finite && random() % 3 == 0;
     row.right_by_byte = row.finite && random() % 4 == 0;

@@ -8,7 +8,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/metrics/row_facts.hpp>
+#include <tally/metrics/row_statistics.hpp>
 #include <tally/metrics/token_pass.hpp>
 
 namespace tally::metrics {
@@ -51,9 +51,9 @@ struct Sequences {
   std::vector<std::int64_t> labels;
 };
 
-std::vector<TokenRow> scored_of(std::span<const TokenRow> rows) {
-  std::vector<TokenRow> scored;
-  for (const TokenRow& row : rows) {
+std::vector<TokenRecord> scored_of(std::span<const TokenRecord> rows) {
+  std::vector<TokenRecord> scored;
+  for (const TokenRecord& row : rows) {
     if (row.scored) scored.push_back(row);
   }
   return scored;
@@ -66,7 +66,7 @@ TEST(TokenPass, FindsWhatThePassOverClassesFinds) {
       for (float& score : given.scores) score = -std::abs(score);
     }
     const TokenFacts facts = given.examine(kind);
-    RowFacts classes;
+    RowStatistics classes;
     TensorView as_rows =
         contiguous_view(given.scores.data(), DType::f32, {40 * given.shape[1], given.shape[2]});
     examine_rows(as_rows, 0, given.labels,
@@ -75,7 +75,7 @@ TEST(TokenPass, FindsWhatThePassOverClassesFinds) {
     EXPECT_EQ(facts.num_places, given.shape[1]);
     int scored = 0, right = 0;
     for (std::size_t i = 0; i < facts.rows.size(); ++i) {
-      const TokenRow& row = facts.rows[i];
+      const TokenRecord& row = facts.rows[i];
       ASSERT_EQ(row.scored, !classes.rows[i].ignored);
       if (!row.scored) continue;
       EXPECT_EQ(row.loss, classes.rows[i].loss);
@@ -95,18 +95,18 @@ TEST(TokenPass, OfEqualTokensTheFirstIsPredicted) {
   given.labels = {2, 0, 3};
   const TokenFacts facts = given.examine();
   std::vector<std::int32_t> ranks;
-  for (const TokenRow& row : facts.sequence(0)) ranks.push_back(row.rank);
+  for (const TokenRecord& row : facts.sequence(0)) ranks.push_back(row.rank);
   EXPECT_THAT(ranks, ElementsAre(1, 0, 3));
   EXPECT_DOUBLE_EQ(facts.rows[2].loss, std::log(4.0));
 }
 
 TEST(TokenPass, LooksAtNoPlaceThatIsNotScored) {
   Sequences given(3);
-  const std::vector<TokenRow> before = scored_of(given.examine().rows);
+  const std::vector<TokenRecord> before = scored_of(given.examine().rows);
   for (std::int64_t i = 0; i < std::ssize(given.labels); ++i) {
     if (given.labels[to_size(i)] == kIgnored) *given.at(0, i) = kNan;
   }
-  const std::vector<TokenRow> after = scored_of(given.examine().rows);
+  const std::vector<TokenRecord> after = scored_of(given.examine().rows);
   ASSERT_EQ(after.size(), before.size());
   for (std::size_t i = 0; i < after.size(); ++i) {
     EXPECT_TRUE(after[i].finite);

@@ -5,9 +5,9 @@
 namespace tally::ordered_metrics {
 namespace {
 
-using metrics::DetectionRow;
+using metrics::DetectionRecord;
 constexpr std::uint64_t kBit = 1 << 3;
-constexpr DetectionRow kRight{.right = kBit, .wrong = 1}, kWrong{.right = 1, .wrong = kBit},
+constexpr DetectionRecord kRight{.right = kBit, .wrong = 1}, kWrong{.right = 1, .wrong = kBit},
     kIgnored{.right = 1, .wrong = 1};
 
 TEST(PrecisionPoints, RecallsAreTheDoublesOfNumpy) {
@@ -20,7 +20,7 @@ TEST(PrecisionPoints, RecallsAreTheDoublesOfNumpy) {
 
 TEST(PrecisionPoints, AreTheBestPrecisionAtThatRecallOrMore) {
   // Precision 1, 1/2, 2/3, 2/3, 1/2, 3/5 at recall 1/4, 1/4, 2/4, 2/4, 2/4, 3/4.
-  const std::vector<DetectionRow> ranked{kRight, kWrong, kRight, kIgnored, kWrong, kRight};
+  const std::vector<DetectionRecord> ranked{kRight, kWrong, kRight, kIgnored, kWrong, kRight};
   const auto found = precision_at_recalls(ranked, kBit, 4);
   EXPECT_DOUBLE_EQ(found[0], 1);
   EXPECT_LT(found[0], 1) << "one of one is rounded down, as with numpy.spacing(1)";
@@ -42,7 +42,7 @@ TEST(PrecisionPoints, DoNotFallWithLessRecall) {
 }
 
 TEST(PrecisionPoints, AreZeroWhereNothingIsFound) {
-  for (const auto& ranked : {std::vector<DetectionRow>{}, {kWrong, kWrong}, {kIgnored}}) {
+  for (const auto& ranked : {std::vector<DetectionRecord>{}, {kWrong, kWrong}, {kIgnored}}) {
     const auto found = precision_at_recalls(ranked, kBit, 2);
     EXPECT_EQ(found, (std::array<double, kNumRecallPoints>{}));
   }

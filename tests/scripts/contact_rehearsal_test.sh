@@ -24,6 +24,6 @@ expect_exit 1 "$project/tests/gpu/contact.sh" --build "$scratch/build" --results
 
 says '^environment +passed'
 says '^ceilings +FAILED'
-says '^gpu_test ScorePassOnGpu +passed'
+says '^gpu_test MulticlassPassOnGpu +passed'
 says '^end to end +passed'
 says '^tally, ResNet-18 of 32 x 32 fp32, graphs off, batches of 64 +[0-9.]+ images/s'

@@ -7,13 +7,13 @@
 namespace tally::tasks {
 namespace {
 
-using metrics::DetectionRow;
+using metrics::DetectionRecord;
 using metrics::verdict_bit;
 using testing::ElementsAre;
 
 enum class Verdict { right, wrong, ignored };
 
-Verdict verdict(const DetectionRow& row, int area = metrics::kAllAreas, int threshold = 0) {
+Verdict verdict(const DetectionRecord& row, int area = metrics::kAllAreas, int threshold = 0) {
   const auto bit = verdict_bit(area, threshold);
   EXPECT_FALSE((row.right & bit) != 0 && (row.wrong & bit) != 0);
   if ((row.right & bit) != 0) return Verdict::right;

@@ -112,7 +112,7 @@ TEST(LanguageModel, ListsSamplesThatAreNotFinite) {
 }
 
 TEST(LanguageModel, AddsUpExactly) {
-  std::vector<metrics::TokenRow> places(10, {.loss = 0.1, .rank = 7, .scored = true});
+  std::vector<metrics::TokenRecord> places(10, {.loss = 0.1, .rank = 7, .scored = true});
   places.push_back({.loss = 5, .rank = 0, .scored = false});
   places.push_back({.loss = 0x1p60, .rank = 4, .scored = true});
   SequenceRecord record;
@@ -203,9 +203,9 @@ TEST(LanguageModel, RefusesOptionsThatMeanNothing) {
 TEST(LanguageModel, CountsDocumentsOnceAndAgain) {
   const auto task = make_task(options("language-model"));
   const DocumentTask& documents = *std::get<const DocumentTask*>(task->units());
-  const std::vector<metrics::SampleRow> windows{{3, true}, {4, true}, {5, true}};
-  const std::vector<metrics::DocumentRow> rows{{.index = 1, .tokens = 4, .loss = 8},
-                                               {.index = 2, .tokens = 2, .loss = 1}};
+  const std::vector<metrics::SampleRecord> windows{{3, true}, {4, true}, {5, true}};
+  const std::vector<metrics::LanguageModelRecord> rows{{.index = 1, .tokens = 4, .loss = 8},
+                                                       {.index = 2, .tokens = 2, .loss = 1}};
   exact::State state(task->layout()), again(task->resample_layout());
   documents.count(windows, state);
   documents.count(rows, state);

@@ -236,9 +236,9 @@ TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   const AnswerTask& answers = *std::get<const AnswerTask*>(task->units());
   EXPECT_EQ(answers.limits().num_best, 5);
   EXPECT_TRUE(answers.policy().no_answer);
-  const std::vector<metrics::SampleRow> windows{{3, true}, {4, true}};
-  const std::vector<metrics::AnswerRow> rows{{.index = 8, .exact = true, .f1 = 1},
-                                             {.index = 9, .has_answer = false, .f1 = 0}};
+  const std::vector<metrics::SampleRecord> windows{{3, true}, {4, true}};
+  const std::vector<metrics::QuestionAnsweringRecord> rows{
+      {.index = 8, .exact = true, .f1 = 1}, {.index = 9, .has_answer = false, .f1 = 0}};
   exact::State state(task->layout()), again(task->resample_layout());
   answers.count(windows, state);
   answers.count(rows, state);

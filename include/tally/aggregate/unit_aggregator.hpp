@@ -110,7 +110,7 @@ class UnitJoin {
   static constexpr const char* kPrepareAgain = "Prepare the data set again (data_tools/SCHEMA.md).";
 
   void take(UnitSample<Found> sample) {
-    const metrics::SampleRow row{checked_cast<std::uint64_t>(sample.index), sample.finite};
+    const metrics::SampleRecord row{checked_cast<std::uint64_t>(sample.index), sample.finite};
     maker_.task().count({&row, 1}, units_.state);
     if (sample.part.unit != last_unit_) return begin(std::move(sample));
     auto& part = open_ ? open_ : head_;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/metrics/detection_row.hpp>
+#include <tally/metrics/detection_record.hpp>
 
 namespace tally::distributed_metrics {
 
@@ -20,7 +20,8 @@ std::vector<int> owners_of_classes(std::span<const std::int64_t> rows_per_class,
 // One rank's detections, in any order. `read` is called with windows of them.
 struct DetectionRows {
   std::int64_t num_rows = 0;
-  std::function<void(std::int64_t first, std::int64_t count, std::span<metrics::DetectionRow> rows)>
+  std::function<void(std::int64_t first, std::int64_t count,
+                     std::span<metrics::DetectionRecord> rows)>
       read;
   // Received at a time, at most; no result depends on it.
   std::int64_t window_bytes = std::int64_t{16} << 20;

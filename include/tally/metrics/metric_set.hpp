@@ -12,17 +12,17 @@
 
 #include <tally/base/task_traits.hpp>
 #include <tally/exact/state.hpp>
-#include <tally/metrics/answer_row.hpp>
-#include <tally/metrics/choice_row.hpp>
-#include <tally/metrics/class_row.hpp>
 #include <tally/metrics/definitions.hpp>
-#include <tally/metrics/detection_row.hpp>
-#include <tally/metrics/document_row.hpp>
-#include <tally/metrics/label_row.hpp>
-#include <tally/metrics/map_row.hpp>
-#include <tally/metrics/mask_row.hpp>
-#include <tally/metrics/regression_row.hpp>
+#include <tally/metrics/dense_regression_record.hpp>
+#include <tally/metrics/detection_record.hpp>
+#include <tally/metrics/language_model_record.hpp>
+#include <tally/metrics/multiclass_record.hpp>
+#include <tally/metrics/multilabel_record.hpp>
+#include <tally/metrics/multiple_choice_record.hpp>
+#include <tally/metrics/question_answering_record.hpp>
+#include <tally/metrics/regression_record.hpp>
 #include <tally/metrics/results.hpp>
+#include <tally/metrics/segmentation_record.hpp>
 
 namespace tally::metrics {
 
@@ -83,17 +83,17 @@ class MetricSet {
   std::shared_ptr<const exact::StateLayout> layout() const;
   // Adds rows. Sums in a state that was canonical are canonical again, so any number of updates may
   // follow one another.
-  void update(std::span<const ClassRow> rows, exact::State& state) const;
-  void update(const LabelRows& rows, exact::State& state) const;
-  void update(std::span<const RegressionRow> rows, exact::State& state) const;
-  void update(std::span<const AnswerRow> rows, exact::State& state) const;
-  void update(std::span<const DocumentRow> rows, exact::State& state) const;
-  void update(std::span<const ChoiceRow> rows, exact::State& state) const;
-  void update(std::span<const SampleRow> rows, exact::State& state) const;
-  void update(std::span<const MaskRow> rows, exact::State& state) const;
-  void update(std::span<const MapRow> rows, exact::State& state) const;
+  void update(std::span<const MulticlassRecord> rows, exact::State& state) const;
+  void update(const MultilabelRecords& rows, exact::State& state) const;
+  void update(std::span<const RegressionRecord> rows, exact::State& state) const;
+  void update(std::span<const QuestionAnsweringRecord> rows, exact::State& state) const;
+  void update(std::span<const LanguageModelRecord> rows, exact::State& state) const;
+  void update(std::span<const MultipleChoiceRecord> rows, exact::State& state) const;
+  void update(std::span<const SampleRecord> rows, exact::State& state) const;
+  void update(std::span<const SegmentationRecord> rows, exact::State& state) const;
+  void update(std::span<const DenseRegressionRecord> rows, exact::State& state) const;
   void update(std::span<const ObjectRow> rows, exact::State& state) const;
-  void update(std::span<const DetectionRow> rows, exact::State& state) const;
+  void update(std::span<const DetectionRecord> rows, exact::State& state) const;
   // Where the counts of this layout lie: for kernels.
   const RowCounters& counters() const;
   // Pure; canonical state. Metrics in report order, only those wanted, each with Wilson's interval

@@ -8,15 +8,15 @@
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
-#include <tally/metrics/device_counts.hpp>
+#include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/regression_row.hpp>
+#include <tally/metrics/regression_record.hpp>
 
 namespace tally::metrics {
 
 // A row whose predictions are float32 [num_outputs]; says whether they are finite.
-RegressionRow regression_row(std::uint64_t index, std::span<const float> predictions,
-                             std::span<const float> targets);
+RegressionRecord regression_row(std::uint64_t index, std::span<const float> predictions,
+                                std::span<const float> targets);
 
 // A batch's predictions and targets on their way from the device to the host. Readable once the
 // stream has passed the batch.
@@ -26,7 +26,7 @@ class RegressionBatch {
 
   // They point into this object. Error(internal) if a target is not finite (the reader has checked
   // them).
-  const std::vector<RegressionRow>& rows();
+  const std::vector<RegressionRecord>& rows();
 
  private:
   friend class RegressionPass;
@@ -37,7 +37,7 @@ class RegressionBatch {
   device::HostBuffer on_host_;
   std::uint64_t first_index_ = 0;
   std::int64_t num_rows_ = 0;
-  std::vector<RegressionRow> rows_;
+  std::vector<RegressionRecord> rows_;
 };
 
 class RegressionPass {

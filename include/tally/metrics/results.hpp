@@ -61,7 +61,7 @@ struct ConfusionShares {
 };
 
 // Which indices came: sums modulo 2^64.
-struct SeenIndices {
+struct IndexEvidence {
   std::int64_t count = 0;
   std::uint64_t index_sum = 0;
   std::uint64_t index_mix = 0;
@@ -73,11 +73,11 @@ struct Results {
   std::int64_t count = 0;
   std::uint64_t index_sum = 0;
   std::uint64_t index_mix = 0;
-  std::optional<SeenIndices> seen_samples;  // where several samples make a unit
+  std::optional<IndexEvidence> seen_samples;  // where several samples make a unit
 
   // The evidence of samples.
-  SeenIndices samples() const {
-    return seen_samples ? *seen_samples : SeenIndices{count, index_sum, index_mix};
+  IndexEvidence samples() const {
+    return seen_samples ? *seen_samples : IndexEvidence{count, index_sum, index_mix};
   }
 
   std::int64_t scored = 0;

@@ -11,7 +11,7 @@
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/metrics/output_kind.hpp>
-#include <tally/metrics/token_row.hpp>
+#include <tally/metrics/token_record.hpp>
 
 namespace tally::metrics {
 
@@ -21,13 +21,13 @@ struct TokenRules {
 };
 
 struct TokenFacts {
-  std::int64_t num_places = 0;  // of each sequence's scores
-  std::vector<TokenRow> rows;   // [sequences, places]
-  // The first sequence whose scores are not of the given kind, as in RowFacts. The rows are void
-  // then.
+  std::int64_t num_places = 0;    // of each sequence's scores
+  std::vector<TokenRecord> rows;  // [sequences, places]
+  // The first sequence whose scores are not of the given kind, as in RowStatistics. The rows are
+  // void then.
   std::optional<std::int64_t> wrong_kind_sequence;
 
-  std::span<const TokenRow> sequence(std::int64_t i) const;
+  std::span<const TokenRecord> sequence(std::int64_t i) const;
 };
 
 // scores: [>= num_sequences, places, vocabulary] float32 or bfloat16, which counts as the float32

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include <tally/metrics/prepared_rows.hpp>
+#include <tally/metrics/precomputed_updates.hpp>
 #include <tally/ordered_metrics/curve_counts.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
 

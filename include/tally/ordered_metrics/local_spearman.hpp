@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include <tally/metrics/prepared_rows.hpp>
+#include <tally/metrics/precomputed_updates.hpp>
 #include <tally/ordered_metrics/spearman.hpp>
 
 namespace tally::ordered_metrics {

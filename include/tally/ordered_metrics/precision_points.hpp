@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <tally/metrics/detection_row.hpp>
+#include <tally/metrics/detection_record.hpp>
 
 namespace tally::ordered_metrics {
 
@@ -17,6 +17,7 @@ std::array<double, kNumRecallPoints> recall_points();
 // precision that is had with at least so much recall; 0 where there is none. As pycocotools has it,
 // with its rounding.
 std::array<double, kNumRecallPoints> precision_at_recalls(
-    std::span<const metrics::DetectionRow> ranked, std::uint64_t verdict, std::int64_t num_objects);
+    std::span<const metrics::DetectionRecord> ranked, std::uint64_t verdict,
+    std::int64_t num_objects);
 
 }  // namespace tally::ordered_metrics

@@ -50,7 +50,7 @@ struct LocalUnits {
   std::vector<std::int64_t> unit_samples;                // first sample of each
   std::optional<predictions::PredictionLog> texts;       // lines of the result's JSON files
   std::vector<ordered_metrics::AnswerMargin> margins;    // where a metric is made of them
-  std::optional<predictions::PredictionLog> detections;  // metrics::DetectionRow, where they are
+  std::optional<predictions::PredictionLog> detections;  // metrics::DetectionRecord, where they are
   LoopStatistics loop;
 };
 

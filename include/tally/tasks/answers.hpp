@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/metrics/answer_row.hpp>
+#include <tally/metrics/question_answering_record.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/answer_spans.hpp>
 #include <tally/tasks/units.hpp>
@@ -42,7 +42,7 @@ struct Answer {
   std::string text;  // empty: none
   std::optional<AnswerSpan> span;
   double no_answer_margin = 0;  // score for no answer, less that of the best span
-  metrics::AnswerRow row;
+  metrics::QuestionAnsweringRecord row;
   // How good the best span's text is, whatever the threshold says.
   bool span_exact = false;
   double span_f1 = 0;
@@ -56,7 +56,7 @@ Answer answer_of(const AnswerCandidates& candidates, const Question& question,
 Answer answer_of(std::string text, const Question& question, const AnswerPolicy& policy);
 
 // A task whose units are questions.
-class AnswerTask : public UnitCounting<metrics::AnswerRow> {
+class AnswerTask : public UnitCounting<metrics::QuestionAnsweringRecord> {
  public:
   virtual const AnswerLimits& limits() const = 0;
   virtual const AnswerPolicy& policy() const = 0;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/metrics/choice_row.hpp>
+#include <tally/metrics/multiple_choice_record.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/sequences.hpp>
 #include <tally/tasks/units.hpp>
@@ -33,7 +33,7 @@ struct Chosen {
 
 // choices: in order, as many as the question has texts.
 Chosen choose(const ChoiceQuestion& question, std::span<const SequenceRecord> choices);
-metrics::ChoiceRow row_of(const ChoiceQuestion& question, const Chosen& chosen);
+metrics::MultipleChoiceRecord row_of(const ChoiceQuestion& question, const Chosen& chosen);
 
 // predictions.h5: one row per question.
 std::vector<predictions::ColumnSpec> choice_columns();

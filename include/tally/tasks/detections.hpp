@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <tally/exact/state.hpp>
-#include <tally/metrics/answer_row.hpp>
-#include <tally/metrics/detection_row.hpp>
+#include <tally/metrics/detection_record.hpp>
+#include <tally/metrics/question_answering_record.hpp>
 #include <tally/predictions/columns.hpp>
 
 namespace tally::tasks {
@@ -53,8 +53,8 @@ double overlap(const Box& detection, const ImageObject& object);
 
 // An image, as it is counted.
 struct ImageMatch {
-  std::vector<metrics::ObjectRow> objects;        // in the order given
-  std::vector<metrics::DetectionRow> detections;  // class by class, the best first
+  std::vector<metrics::ObjectRow> objects;           // in the order given
+  std::vector<metrics::DetectionRecord> detections;  // class by class, the best first
 };
 // Both in the order of the data set and of the model: of equally good matches the later object
 // counts. Scores are finite.
@@ -70,7 +70,7 @@ inline constexpr std::int64_t kRetainedScores = 2;  // float32
 // A task whose units are images with objects.
 class DetectionTask {
  public:
-  virtual void count(std::span<const metrics::SampleRow> images, exact::State& state) const = 0;
+  virtual void count(std::span<const metrics::SampleRecord> images, exact::State& state) const = 0;
   virtual void count(const ImageMatch& match, exact::State& state) const = 0;
   // Where a state holds how many objects count, [classes, area ranges].
   virtual exact::StateSpan objects(const exact::StateLayout& layout) const = 0;

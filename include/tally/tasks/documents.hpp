@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/metrics/document_row.hpp>
+#include <tally/metrics/language_model_record.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/sequences.hpp>
 #include <tally/tasks/units.hpp>
@@ -49,7 +49,7 @@ struct Document {
   bool whole = true;  // false: --limit left some of its windows out
 };
 
-metrics::DocumentRow row_of(const Document& document, const DocumentSums& sums);
+metrics::LanguageModelRecord row_of(const Document& document, const DocumentSums& sums);
 
 // predictions.h5: one row per document.
 std::vector<predictions::ColumnSpec> document_columns();

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <tally/metrics/token_row.hpp>
+#include <tally/metrics/token_record.hpp>
 #include <tally/predictions/columns.hpp>
 
 namespace tally::tasks {
@@ -23,7 +23,7 @@ struct SequenceRecord {
 };
 
 // Adds up the places of a sequence that are scored.
-void add_up(std::span<const metrics::TokenRow> places, SequenceRecord& record);
+void add_up(std::span<const metrics::TokenRecord> places, SequenceRecord& record);
 
 // One row a sample, of one column.
 predictions::ColumnSpec sequence_column();

@@ -14,10 +14,10 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
 #include <tally/exact/state.hpp>
-#include <tally/metrics/device_counts.hpp>
+#include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/output_kind.hpp>
-#include <tally/metrics/prepared_rows.hpp>
+#include <tally/metrics/precomputed_updates.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/answers.hpp>
@@ -115,7 +115,8 @@ class Task {
   // What scorers keep of each sample: that, or what units are made of.
   virtual std::vector<predictions::ColumnSpec> sample_columns() const { return retained_columns(); }
   virtual std::shared_ptr<const exact::StateLayout> resample_layout() const = 0;
-  virtual metrics::PreparedRows resample_rows(const predictions::RecordBatch& retained) const = 0;
+  virtual metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const = 0;
   virtual metrics::Results finalize_resampled(const exact::State& state) const = 0;
 
   // Scores of the classes, one against the rest, from what was kept: scores [rows, classes];

@@ -6,9 +6,9 @@
 #include <variant>
 
 #include <tally/exact/state.hpp>
-#include <tally/metrics/answer_row.hpp>
-#include <tally/metrics/choice_row.hpp>
-#include <tally/metrics/document_row.hpp>
+#include <tally/metrics/language_model_record.hpp>
+#include <tally/metrics/multiple_choice_record.hpp>
+#include <tally/metrics/question_answering_record.hpp>
 #include <tally/predictions/columns.hpp>
 
 namespace tally::tasks {
@@ -18,7 +18,7 @@ template <class Row>
 class UnitCounting {
  public:
   // The evidence of samples.
-  virtual void count(std::span<const metrics::SampleRow> samples, exact::State& state) const = 0;
+  virtual void count(std::span<const metrics::SampleRecord> samples, exact::State& state) const = 0;
   virtual void count(std::span<const Row> units, exact::State& state) const = 0;
   // Adds a row of Task::retained_columns(), where there are any.
   virtual void keep(const Row& unit, predictions::RecordBatch& retained) const = 0;
@@ -28,8 +28,8 @@ class UnitCounting {
 };
 
 class AnswerTask;  // questions that are answered
-using DocumentTask = UnitCounting<metrics::DocumentRow>;
-using ChoiceTask = UnitCounting<metrics::ChoiceRow>;
+using DocumentTask = UnitCounting<metrics::LanguageModelRecord>;
+using ChoiceTask = UnitCounting<metrics::MultipleChoiceRecord>;
 
 // A task by what its units are. None: samples are units themselves.
 using UnitTask =

@@ -1,0 +1,58 @@
+// Rows to be counted again, some of them or with other weights: subgroups, replicates of a
+// bootstrap.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <tally/exact/state.hpp>
+#include <tally/metrics/language_model_record.hpp>
+#include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/multiclass_record.hpp>
+#include <tally/metrics/multilabel_record.hpp>
+#include <tally/metrics/multiple_choice_record.hpp>
+#include <tally/metrics/question_answering_record.hpp>
+#include <tally/metrics/regression_record.hpp>
+
+namespace tally::metrics {
+
+// How often each row counts.
+using RowWeights = std::span<const std::uint8_t>;
+
+// What each row adds to a State, worked out once. Counting gives what MetricSet::update() gives, to
+// the last bit, but for the evidence of indices, which of weighted rows means nothing and stays 0.
+class PrecomputedUpdates {
+ public:
+  PrecomputedUpdates(const MetricSet& metrics, std::span<const MulticlassRecord> rows);
+  PrecomputedUpdates(const MetricSet& metrics, const MultilabelRecords& rows);
+  PrecomputedUpdates(const MetricSet& metrics, std::span<const RegressionRecord> rows);
+  PrecomputedUpdates(const MetricSet& metrics, std::span<const QuestionAnsweringRecord> rows);
+  PrecomputedUpdates(const MetricSet& metrics, std::span<const LanguageModelRecord> rows);
+  PrecomputedUpdates(const MetricSet& metrics, std::span<const MultipleChoiceRecord> rows);
+  PrecomputedUpdates(const MetricSet& metrics, std::span<const SampleRecord> rows);
+  PrecomputedUpdates(const MetricSet& metrics, std::span<const SegmentationRecord> rows);
+  PrecomputedUpdates(const MetricSet& metrics, std::span<const DenseRegressionRecord> rows);
+
+  std::int64_t num_rows() const { return std::ssize(ends_); }
+  std::int64_t num_addends() const { return std::ssize(addends_); }  // 16 bytes each
+  // One weight per row, no weights: each counts once. `state` is of the layout of `metrics`; its
+  // sums stay canonical.
+  void count(RowWeights weights, exact::State& state) const;
+  // Row i counts once in states[places[i]]; sums stay canonical.
+  void count_apart(std::span<const std::int32_t> places, std::span<exact::State> states) const;
+
+ private:
+  // row(i): a row that the counters know.
+  template <class Row>
+  void prepare(const MetricSet& metrics, std::size_t num_rows, const Row& row);
+
+  struct Addend {
+    std::int64_t offset = 0;  // in the State
+    std::int64_t value = 0;
+  };
+  std::vector<Addend> addends_;    // row after row
+  std::vector<std::size_t> ends_;  // behind the last addend of each row
+};
+
+}  // namespace tally::metrics

@@ -1,0 +1,125 @@
+#include <tally/metrics/precomputed_updates.hpp>
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "row_counters.hpp"
+
+namespace tally::metrics {
+namespace {
+
+bool is_evidence(const CoverageCounters& coverage, std::int64_t offset) {
+  const auto within = [offset](std::int64_t first) {
+    return offset >= first && offset < first + CoverageCounters::kNumPieces;
+  };
+  return within(coverage.index_mix) || within(coverage.index_sum);
+}
+
+}  // namespace
+
+template <class Row>
+void PrecomputedUpdates::prepare(const MetricSet& metrics, std::size_t num_rows, const Row& row) {
+  const RowCounters& counters = metrics.counters();
+  ends_.reserve(num_rows);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    counters.count(row(i), [&](std::int64_t offset, std::int64_t value) {
+      if (!is_evidence(counters.coverage, offset)) addends_.push_back({offset, value});
+    });
+    ends_.push_back(addends_.size());
+  }
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
+                                       std::span<const MulticlassRecord> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const MulticlassRecord& { return rows[i]; });
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics, const MultilabelRecords& rows) {
+  prepare(metrics, rows.rows.size(), [&](std::size_t i) { return rows.sample(i); });
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
+                                       std::span<const RegressionRecord> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const RegressionRecord& { return rows[i]; });
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
+                                       std::span<const QuestionAnsweringRecord> rows) {
+  prepare(metrics, rows.size(),
+          [&](std::size_t i) -> const QuestionAnsweringRecord& { return rows[i]; });
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
+                                       std::span<const LanguageModelRecord> rows) {
+  prepare(metrics, rows.size(),
+          [&](std::size_t i) -> const LanguageModelRecord& { return rows[i]; });
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
+                                       std::span<const MultipleChoiceRecord> rows) {
+  prepare(metrics, rows.size(),
+          [&](std::size_t i) -> const MultipleChoiceRecord& { return rows[i]; });
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
+                                       std::span<const SampleRecord> rows) {
+  prepare(metrics, rows.size(), [&](std::size_t i) -> const SampleRecord& { return rows[i]; });
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
+                                       std::span<const SegmentationRecord> rows) {
+  prepare(metrics, rows.size(),
+          [&](std::size_t i) -> const SegmentationRecord& { return rows[i]; });
+}
+
+PrecomputedUpdates::PrecomputedUpdates(const MetricSet& metrics,
+                                       std::span<const DenseRegressionRecord> rows) {
+  prepare(metrics, rows.size(),
+          [&](std::size_t i) -> const DenseRegressionRecord& { return rows[i]; });
+}
+
+void PrecomputedUpdates::count(RowWeights weights, exact::State& state) const {
+  if (!weights.empty() && weights.size() != ends_.size()) {
+    throw Error(ErrorKind::internal,
+                format("{} weights for {} prepared rows", weights.size(), ends_.size()));
+  }
+  std::int64_t* const values = state.values().data();
+  const Addend* addend = addends_.data();
+  for (std::size_t row = 0; row < ends_.size(); ++row) {
+    const Addend* const end = addends_.data() + ends_[row];
+    const std::int64_t weight = weights.empty() ? 1 : weights[row];
+    if (weight != 0) {
+      for (const Addend* each = addend; each != end; ++each) {
+        values[each->offset] += weight * each->value;
+      }
+    }
+    addend = end;
+  }
+  state.canonicalise();
+}
+
+void PrecomputedUpdates::count_apart(std::span<const std::int32_t> places,
+                                     std::span<exact::State> states) const {
+  if (places.size() != ends_.size()) {
+    throw Error(ErrorKind::internal,
+                format("{} places for {} prepared rows", places.size(), ends_.size()));
+  }
+  std::vector<std::int32_t> touched(places.begin(), places.end());
+  std::ranges::sort(touched);
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  if (!touched.empty() && (touched.front() < 0 || touched.back() >= std::ssize(states))) {
+    throw Error(ErrorKind::internal, format("places {} to {} in {} states", touched.front(),
+                                            touched.back(), states.size()));
+  }
+  std::size_t at = 0;
+  for (std::size_t row = 0; row < ends_.size(); ++row) {
+    std::int64_t* const values = states[to_size(places[row])].values().data();
+    for (; at < ends_[row]; ++at) values[addends_[at].offset] += addends_[at].value;
+  }
+  for (const std::int32_t place : touched) states[to_size(place)].canonicalise();
+}
+
+}  // namespace tally::metrics
