@@ -1,5 +1,5 @@
-// The kernel of labels that are judged one by one, behind a plain function. Twins: label_rows.cu
-// and, in a build without CUDA, label_rows_stub.cpp, which nobody calls there.
+// The kernel of binary and multilabel scores, behind a plain function. Twins: multilabel_kernel.cu
+// and, in a build without CUDA, multilabel_kernel_stub.cpp, which nobody calls there.
 #pragma once
 
 #include <cstddef>

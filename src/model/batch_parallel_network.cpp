@@ -93,9 +93,8 @@ void check_rows(const Tensors& outputs, std::int64_t rows) {
   }
 }
 
-// A piece shows a network fewer samples than the batch that holds them. `scores`: of three samples;
-// `reversed`: of the last two of them, the very last one first, so that neither what came before
-// nor what the samples have in common is the same.
+// `scores`: of three samples; `reversed`: of the last two of them, the very last one first, so that
+// neither what came before nor what the samples have in common is the same.
 bool are_independent(const Tensors& scores, const Tensors& reversed) {
   try {
     for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -171,8 +170,8 @@ std::vector<std::int64_t> BatchParallelNetwork::other_sizes() const {
 
 Tensors BatchParallelNetwork::run(Tensors inputs) {
   if (!settled_) return warm_up(std::move(inputs));
-  const bool is_rehearsed = inputs.front().size(0) == settled_->batch_size;
-  if (pieces_.count > 1 && is_rehearsed) {
+  const bool is_warm = inputs.front().size(0) == settled_->batch_size;
+  if (pieces_.count > 1 && is_warm) {
     if (auto scores = run_pieces(inputs)) return std::move(*scores);
   }
   use_threads(threads_);

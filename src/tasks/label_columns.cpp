@@ -153,7 +153,7 @@ std::vector<LabelColumn> retained_label_columns(std::int64_t num_labels) {
           {{"targets", DType::u8, {num_labels}}, fill_targets}};
 }
 
-metrics::MultilabelRecords retained_label_rows(const predictions::RecordBatch& retained) {
+metrics::MultilabelRecords retained_records(const predictions::RecordBatch& retained) {
   const auto& scores = retained.columns.at(1);
   const auto& targets = retained.columns.at(2);
   return {{reinterpret_cast<const MultilabelRecord*>(retained.columns.at(0).data()),

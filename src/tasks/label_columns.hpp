@@ -31,6 +31,6 @@ std::vector<LabelColumn> multilabel_columns(const std::vector<SaveColumns>& grou
 // and its target; in this order.
 std::vector<LabelColumn> retained_label_columns(std::int64_t num_labels);
 // The samples in columns of retained_label_columns().
-metrics::MultilabelRecords retained_label_rows(const predictions::RecordBatch& retained);
+metrics::MultilabelRecords retained_records(const predictions::RecordBatch& retained);
 
 }  // namespace tally::tasks

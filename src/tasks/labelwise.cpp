@@ -128,14 +128,14 @@ class Labelwise : public CountingTask<Rules> {
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
-    return {rules_.again, retained_label_rows(retained)};
+    return {rules_.again, retained_records(retained)};
   }
 
   std::int64_t num_score_classes() const override { return rules_.num_labels; }
 
   void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
                  std::span<std::uint8_t> targets) const override {
-    const metrics::MultilabelRecords rows = retained_label_rows(retained);
+    const metrics::MultilabelRecords rows = retained_records(retained);
     std::ranges::copy(rows.probabilities, scores.begin());
     std::ranges::copy(rows.targets, targets.begin());
     const auto labels = to_size(rules_.num_labels);

@@ -63,7 +63,7 @@ Found on_the_cpu(const Row& row, const ScoreRules& rules) {
   return as_bits(facts.rows[0]);
 }
 
-// What score_rows.cu does.
+// What multiclass_kernel.cu does.
 Found lane_by_lane(const Row& row, const ScoreRules& rules) {
   const Scores<float> scores{row.scores.data(), std::ssize(row.scores), rules.kind};
   const Peak peak = joined([&](int lane) { return find_peak(scores, lane); });

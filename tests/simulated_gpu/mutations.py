@@ -38,7 +38,7 @@ def in_file(file: str, *edits: tuple[str, ...]) -> list[Edit]:
 
 EDITS = [
     *in_file(
-        "src/metrics/score_rows.cu",
+        "src/metrics/multiclass_kernel.cu",
         ("if (i >= rows.num_rows) return;", "if (i > rows.num_rows) return;"),
         ("other < kLanes; ++other", "other < kLanes - 1; ++other"),
         ("__shfl_sync(mask, word, other, kLanes)", "__shfl_sync(mask, word, other ^ 1, kLanes)"),
@@ -53,7 +53,7 @@ EDITS = [
         ("const std::int64_t place = i % tokens.num_places;", "const std::int64_t place = i / tokens.num_sequences;"),
     ),
     *in_file(
-        "src/metrics/label_rows.cu",
+        "src/metrics/multilabel_kernel.cu",
         ("if (i >= rows.num_rows) return;", "if (i > rows.num_rows) return;"),
         ("if (!verdict.fits_kind) atomicMax(&bad.wrong_kind, mark);", "if (!verdict.fits_kind) bad.wrong_kind = mark;"),
         ("rows.place.targets + first}", "rows.place.targets + i}"),
@@ -89,7 +89,7 @@ EDITS = [
         ("group < num_groups; group += step", "group < num_groups - 1; group += step"),
     ),
     *in_file(
-        "src/metrics/score_pass.cpp",
+        "src/metrics/multiclass_pass.cpp",
         ("  stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));\n", ""),
         ("  stream.copy_to_device(class_weights_.data(), locked.bytes());\n  stream.synchronize();\n",
          "  stream.copy_to_device(class_weights_.data(), locked.bytes());\n",
@@ -101,15 +101,15 @@ EDITS = [
         ("first(to_size(bytes))", "first(to_size(bytes) - 8)"),
     ),
     *in_file(
-        "src/metrics/label_pass.cpp",
+        "src/metrics/multilabel_pass.cpp",
         ("  stream.fill_zero(std::as_writable_bytes(std::span(found.bad(), 1)));\n", ""),
     ),
     *in_file(
-        "src/metrics/mask_pass.cpp",
+        "src/metrics/segmentation_pass.cpp",
         ("if (predictions_.num_bytes() < bytes) {", "if (predictions_.num_bytes() < bytes / 2) {"),
     ),
     *in_file(
-        "src/metrics/device_counts.cpp",
+        "src/metrics/device_accumulator.cpp",
         ("    begin_fetch();  // the stream puts it after a fetch that is under way\n    fetch_done_.wait();\n",
          "    begin_fetch();\n"),
         ("  fetch_done_.record(stream_);\n  is_fetching_", "  is_fetching_"),
@@ -118,17 +118,17 @@ EDITS = [
          "the host carries, too"),
     ),
     *in_file(
-        "src/evaluate/flight.cpp",
+        "src/evaluate/in_flight_batch.cpp",
         ("  compute.wait_for(copied);\n", ""),
         ("  copied.record(copies);\n  compute.wait_for(copied);\n",
          "  compute.wait_for(copied);\n  copied.record(copies);\n"),
-        ("brought.targets = moved(batch.targets, batch.memory.data(), memory.data());\n", ""),
+        ("on_device.targets = rebased(batch.targets, batch.memory.data(), memory.data());\n", ""),
     ),
     *in_file(
         "src/evaluate/loop.cpp",
-        ("      flight.done.wait();\n", ""),
-        ("if (started_ - landed_ == ring_.size()) land();", "if (started_ - landed_ > ring_.size()) land();"),
-        ("    flight.done.record(parts_.stream);\n    counts_.batch_enqueued(batch.samples.count);",
+        ("      slot.done.wait();\n", ""),
+        ("if (started_ - completed_ == ring_.size()) complete();", "if (started_ - completed_ > ring_.size()) complete();"),
+        ("    slot.done.record(parts_.stream);\n    counts_.batch_enqueued(batch.samples.count);",
          "    counts_.batch_enqueued(batch.samples.count);"),
         ("    counts_.add_counts_of_host();\n", "", "needs a task that counts on the host"),
     ),

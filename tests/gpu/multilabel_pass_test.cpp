@@ -1,4 +1,4 @@
-// The kernel of labels that are judged one by one against its CPU twin: facts and State, equal
+// The kernel of binary and multilabel scores against its CPU twin: facts and State, equal
 // bits.
 #include <gtest/gtest.h>
 
