@@ -68,9 +68,9 @@ void add_curve_metrics(const EvaluationSession& session,
     if (results.scored == 0) value.value.reset();
     results.metrics.push_back(std::move(value));
   }
-  // A binary task's figures are the metrics themselves.
+  // A binary task's metrics are the metrics themselves.
   if (!is_task(session.scoring.task_name, TaskKind::binary))
-    ordered_metrics::add_class_figures(curves, names_of(session), results.per_class);
+    ordered_metrics::add_class_metrics(curves, names_of(session), results.per_class);
 }
 
 void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession& session,
@@ -79,7 +79,7 @@ void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession
                          metrics::Results& results) {
   const auto names = names_of(session);
   if (names.empty()) return;
-  const distributed_metrics::ReplicateValues figures{
+  const distributed_metrics::ReplicateValues values{
       std::ssize(names), [&](std::span<const ordered_metrics::CurveCounts> curves,
                              std::span<std::optional<double>> values) {
         const auto made =
@@ -92,7 +92,7 @@ void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession
       .keys = keys_of(session)};
   Replicates replicates;
   for (const auto& of_replicate :
-       distributed_metrics::bootstrap_curves(comm, rows_of(session, local), options, figures)) {
+       distributed_metrics::bootstrap_curves(comm, rows_of(session, local), options, values)) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (of_replicate[i]) replicates[names[i]].push_back(*of_replicate[i]);
     }

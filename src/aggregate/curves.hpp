@@ -25,7 +25,7 @@ std::vector<ordered_metrics::CurveCounts> count_curves_of(const comm::Communicat
                                                           const std::vector<std::int32_t>& codes,
                                                           std::int32_t code);
 
-// Not collective. Adds the metrics that are made of these curves, and the figures of classes.
+// Not collective. Adds the metrics that are made of these curves, and the metrics of classes.
 void add_curve_metrics(const EvaluationSession& session,
                        const std::vector<ordered_metrics::CurveCounts>& curves,
                        metrics::Results& results);

@@ -208,10 +208,10 @@ distributed_metrics::DetectionRows rows_of(const LocalUnits& local) {
           }};
 }
 
-// Before the figures that are counted: as COCO lists them.
+// Before the metrics that are counted: as COCO lists them.
 void put_first(std::vector<metrics::MetricValue> values,
-               std::vector<metrics::MetricValue>& figures) {
-  figures.insert(figures.begin(), values.begin(), values.end());
+               std::vector<metrics::MetricValue>& values) {
+  values.insert(values.begin(), values.begin(), values.end());
 }
 
 }  // namespace
@@ -255,7 +255,7 @@ void add_average_precisions(const comm::Communicator& comm, const EvaluationSess
   put_first(std::move(values), results.metrics);
   for (std::size_t c = 0; c < results.per_class.size(); ++c) {
     put_first({{"ap", found.classes[c].ap}, {"ap50", found.classes[c].ap50}},
-              results.per_class[c].figures);
+              results.per_class[c].values);
   }
 }
 

@@ -52,21 +52,21 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
 
 }  // namespace
 
-RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession& session,
-                         LocalUnits& local) {
-  RunFigures figures;
-  figures.not_finite = all_not_finite(comm, local.loop.findings.not_finite);
+GlobalResult merge_results(const comm::Communicator& comm, const EvaluationSession& session,
+                           LocalUnits& local) {
+  GlobalResult global;
+  global.not_finite = all_not_finite(comm, local.loop.findings.not_finite);
   comm::agree_on(comm, [&] {
-    const bool failed = figures.not_finite.count > 0 && session.config.scoring.on_nan == "fail";
-    if (failed) throw evaluate::numeric_error(figures.not_finite);
+    const bool failed = global.not_finite.count > 0 && session.config.scoring.on_nan == "fail";
+    if (failed) throw evaluate::numeric_error(global.not_finite);
   });
   reduce(comm, session, local.state);
   local.state.canonicalise();
   comm::agree_on(comm, [&] {
-    figures.results = session.scoring.task->finalize(local.state);
-    check_coverage(session, figures.results);
+    global.results = session.scoring.task->finalize(local.state);
+    check_coverage(session, global.results);
   });
-  return figures;
+  return global;
 }
 
 }  // namespace tally::app

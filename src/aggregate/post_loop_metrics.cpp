@@ -27,15 +27,15 @@ struct Ordered {
   bool ranks = false;
 };
 
-// Collective. The figures of one dataset of subgroups, on rank 0.
+// Collective. The metrics of one dataset of subgroups, on rank 0.
 void add_group(const comm::Communicator& comm, const EvaluationSession& session,
                const LocalUnits& local, const Subgroups& groups, const Ordered& ordered,
-               RunFigures& figures, digest::Sha256& digest) {
+               GlobalResult& global, digest::Sha256& digest) {
   const auto codes = group_codes(session, local, groups);
   const auto states = count_subgroups(comm, session, local, groups, codes);
   for (const exact::State& state : states) digest.update(state.bytes());
-  report::GroupFigures made;
-  if (comm.is_root()) made = figures_of(session, groups, states);
+  report::GroupMetrics made;
+  if (comm.is_root()) made = metrics_of(session, groups, states);
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto code = checked_cast<std::int32_t>(i);
     if (ordered.curves) {
@@ -49,19 +49,19 @@ void add_group(const comm::Communicator& comm, const EvaluationSession& session,
       if (comm.is_root()) add_spearman(sums, made.values[i].results);
     }
   }
-  if (comm.is_root()) figures.groups.push_back(std::move(made));
+  if (comm.is_root()) global.groups.push_back(std::move(made));
 }
 
 void remove_intervals(metrics::Results& results) {
   for (auto& metric : results.metrics) metric.interval.reset();
-  for (auto& figures : results.per_class) {
-    for (auto& figure : figures.figures) figure.interval.reset();
+  for (auto& values : results.per_class) {
+    for (auto& metric : values.values) metric.interval.reset();
   }
 }
 
-void remove_intervals(RunFigures& figures) {
-  remove_intervals(figures.results);
-  for (auto& group : figures.groups) {
+void remove_intervals(GlobalResult& global) {
+  remove_intervals(global.results);
+  for (auto& group : global.groups) {
     for (auto& value : group.values) remove_intervals(value.results);
   }
 }
@@ -69,7 +69,7 @@ void remove_intervals(RunFigures& figures) {
 }  // namespace
 
 void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
-                               LocalUnits& local, RunFigures& figures) {
+                               LocalUnits& local, GlobalResult& global) {
   digest::Sha256 digest;
   digest.update(local.state.bytes());
   const auto curves = count_all_curves(comm, session, local);
@@ -77,23 +77,23 @@ void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationS
   add_to_digest(curves, digest);
   add_to_digest(spearman_sums, digest);
   if (comm.is_root()) {
-    add_curve_metrics(session, curves, figures.results);
-    add_spearman(spearman_sums, figures.results);
-    figures.curves = points_of(curves);
+    add_curve_metrics(session, curves, global.results);
+    add_spearman(spearman_sums, global.results);
+    global.curves = points_of(curves);
   }
-  add_best_answers(comm, session, local, figures.results, digest);
-  add_average_precisions(comm, session, local, figures.results, digest);
+  add_best_answers(comm, session, local, global.results, digest);
+  add_average_precisions(comm, session, local, global.results, digest);
   const Ordered ordered{!curves.empty(), !spearman_sums.empty()};
   for (const Subgroups& groups : session.scoring.subgroups) {
-    add_group(comm, session, local, groups, ordered, figures, digest);
+    add_group(comm, session, local, groups, ordered, global, digest);
   }
-  figures.state_digest = digest.hex();
+  global.state_digest = digest.hex();
   if (session.config.results.intervals == "bootstrap") {
-    add_bootstrap(comm, session, local, figures.results);
-    add_curve_intervals(comm, session, local, curves, figures.results);
-    add_spearman_intervals(comm, session, local, figures.results);
+    add_bootstrap(comm, session, local, global.results);
+    add_curve_intervals(comm, session, local, curves, global.results);
+    add_spearman_intervals(comm, session, local, global.results);
   }
-  if (session.config.results.intervals == "off") remove_intervals(figures);
+  if (session.config.results.intervals == "off") remove_intervals(global);
 }
 
 }  // namespace tally::app

@@ -55,7 +55,7 @@ void add_spearman(const std::vector<ordered_metrics::SpearmanSums>& sums,
   if (sums.empty()) return;
   results.metrics.push_back({kSpearman, ordered_metrics::mean_spearman(sums)});
   for (std::size_t i = 0; i < std::min(sums.size(), results.per_class.size()); ++i) {
-    results.per_class[i].figures.push_back({kSpearman, ordered_metrics::spearman(sums[i])});
+    results.per_class[i].values.push_back({kSpearman, ordered_metrics::spearman(sums[i])});
   }
 }
 

@@ -47,15 +47,15 @@ std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
   return states;
 }
 
-report::GroupFigures figures_of(const EvaluationSession& session, const Subgroups& groups,
+report::GroupMetrics metrics_of(const EvaluationSession& session, const Subgroups& groups,
                                 const std::vector<exact::State>& states) {
-  report::GroupFigures figures;
-  figures.name = session.data.set->info().groups.at(groups.column).name;
+  report::GroupMetrics values;
+  values.name = session.data.set->info().groups.at(groups.column).name;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    figures.values.push_back(
+    values.values.push_back(
         {groups.values[i], session.scoring.task->finalize_resampled(states[i])});
   }
-  return figures;
+  return values;
 }
 
 }  // namespace tally::app

@@ -24,8 +24,8 @@ std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
                                           const Subgroups& groups,
                                           const std::vector<std::int32_t>& codes);
 
-// The figures of these states.
-report::GroupFigures figures_of(const EvaluationSession& session, const Subgroups& groups,
+// The metrics of these states.
+report::GroupMetrics metrics_of(const EvaluationSession& session, const Subgroups& groups,
                                 const std::vector<exact::State>& states);
 
 }  // namespace tally::app

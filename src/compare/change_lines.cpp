@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
-#include "figures.hpp"
+#include "metric_text.hpp"
 
 namespace tally::compare {
 namespace {

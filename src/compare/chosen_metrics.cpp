@@ -24,7 +24,7 @@ metrics::MetricOptions choose_metrics(const std::string& task, const TwoRuns& ru
   for (const std::string& metric : wanted) {
     const bool is_matrix = metric.starts_with("confusion_");
     const auto obstacle =
-        is_matrix ? std::optional<std::string>("is no single figure") : obstacle_of(metric);
+        is_matrix ? std::optional<std::string>("is no single metric") : obstacle_of(metric);
     if (!obstacle) {
       options.names.push_back(metric);
     } else if (std::ranges::find(asked, metric) != asked.end()) {

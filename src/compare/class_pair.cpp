@@ -42,7 +42,7 @@ metrics::PrecomputedUpdates ClassPair::prepare(Side side, std::int64_t first,
   return {metrics_, rows.subspan(to_size(first), to_size(count))};
 }
 
-std::unique_ptr<OrderedFigures> ClassPair::ordered(Side side) const {
+std::unique_ptr<CurveMetrics> ClassPair::ordered(Side side) const {
   if (!metrics_.needs_order()) return nullptr;
   const metrics::MetricOptions& options = metrics_.options();
   const auto& rows = side == Side::a ? a_ : b_;
@@ -56,8 +56,8 @@ std::unique_ptr<OrderedFigures> ClassPair::ordered(Side side) const {
         read(first, count, values);
         fill_targets(std::span(rows).subspan(to_size(first), to_size(count)), targets);
       }};
-  return curve_figures(options.names, scores, scores_.keys,
-                       {ordered_metrics::Targets::multiclass, options.definitions});
+  return curve_values(options.names, scores, scores_.keys,
+                      {ordered_metrics::Targets::multiclass, options.definitions});
 }
 
 std::int64_t ClassPair::num_ignored() const {

@@ -3,7 +3,7 @@
 #include <tally/base/format.hpp>
 #include <tally/compare/comparison.hpp>
 
-#include "figures.hpp"
+#include "metric_text.hpp"
 
 namespace tally::compare {
 namespace {
@@ -26,7 +26,7 @@ std::string verdict(std::optional<Side> better) {
 }
 
 // "accuracy 0.6930 -> 0.7010 (+0.0080, 95 % interval +0.0021 … +0.0139; McNemar p = 0.0072)"
-std::string figures_of(const MetricDifference& metric, const std::string& test) {
+std::string metrics_of(const MetricDifference& metric, const std::string& test) {
   if (!metric.difference) return format("{} is undefined", metric.name);
   if (!metric.of_same_samples) {
     return format("{} {} -> {} leave out other samples, whose outputs are NaN or Inf", metric.name,
@@ -49,7 +49,7 @@ Conclusion conclude_by_test(const Comparison& comparison, const MetricDifference
   return {
       better, share.name,
       format("{}: {}{}{}.", verdict(better),
-             alike ? "A and B predict the same for every sample, " : "", figures_of(share, test),
+             alike ? "A and B predict the same for every sample, " : "", metrics_of(share, test),
              only_interval ? ", by which the test decides, not by the interval" : "")};
 }
 
@@ -64,7 +64,7 @@ Conclusion conclude(const Comparison& comparison) {
   }
   const MetricDifference& first = metrics.at(0);
   const auto better = first.better();
-  return {better, first.name, format("{}: {}.", verdict(better), figures_of(first, ""))};
+  return {better, first.name, format("{}: {}.", verdict(better), metrics_of(first, ""))};
 }
 
 }  // namespace tally::compare

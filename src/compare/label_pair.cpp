@@ -79,7 +79,7 @@ metrics::PrecomputedUpdates LabelPair::prepare(Side side, std::int64_t first,
   return {metrics_, part_of(side == Side::a ? a_ : b_, first, count)};
 }
 
-std::unique_ptr<OrderedFigures> LabelPair::ordered(Side side) const {
+std::unique_ptr<CurveMetrics> LabelPair::ordered(Side side) const {
   if (!metrics_.needs_order()) return nullptr;
   const metrics::MetricOptions& options = metrics_.options();
   const metrics::LabelFacts& facts = side == Side::a ? a_ : b_;
@@ -98,8 +98,8 @@ std::unique_ptr<OrderedFigures> LabelPair::ordered(Side side) const {
           targets = targets.subspan(of_row.size());
         }
       }};
-  return curve_figures(options.names, scores, keys_,
-                       {ordered_metrics::Targets::labels, options.definitions});
+  return curve_values(options.names, scores, keys_,
+                      {ordered_metrics::Targets::labels, options.definitions});
 }
 
 std::int64_t LabelPair::num_ignored() const {

@@ -21,7 +21,7 @@ class LabelPair : public PairedSamples {
   const metrics::MetricSet& metrics() const override { return metrics_; }
   metrics::PrecomputedUpdates prepare(Side side, std::int64_t first,
                                       std::int64_t count) const override;
-  std::unique_ptr<OrderedFigures> ordered(Side side) const override;
+  std::unique_ptr<CurveMetrics> ordered(Side side) const override;
   std::int64_t num_ignored() const override;
   bool is_finite(Side side, std::int64_t sample) const override {
     return (side == Side::a ? a_ : b_).rows[static_cast<std::size_t>(sample)].finite;

@@ -5,7 +5,7 @@
 #include <tally/compare/comparison.hpp>
 
 #include "change_lines.hpp"
-#include "figures.hpp"
+#include "metric_text.hpp"
 
 namespace tally::compare {
 namespace {

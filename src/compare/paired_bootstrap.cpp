@@ -128,7 +128,7 @@ std::vector<MetricDifference> counted_differences(const PairedSamples& samples,
   return metrics;
 }
 
-std::vector<MetricDifference> differences_of(const OrderedFigures& a, const OrderedFigures& b,
+std::vector<MetricDifference> differences_of(const CurveMetrics& a, const CurveMetrics& b,
                                              metrics::RowWeights weights) {
   const auto of_a = a.values(weights);
   const auto of_b = b.values(weights);

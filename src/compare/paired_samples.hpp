@@ -12,7 +12,7 @@
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/precomputed_updates.hpp>
 
-#include "ordered_figures.hpp"
+#include "curve_metrics.hpp"
 #include "saved_run.hpp"
 
 namespace tally::compare {
@@ -30,7 +30,7 @@ class PairedSamples {
   virtual metrics::PrecomputedUpdates prepare(Side side, std::int64_t first,
                                               std::int64_t count) const = 0;
   // The metrics of one run that are made of all scores in order; null where none is compared.
-  virtual std::unique_ptr<OrderedFigures> ordered(Side side) const = 0;
+  virtual std::unique_ptr<CurveMetrics> ordered(Side side) const = 0;
   // Samples whose label is not scored.
   virtual std::int64_t num_ignored() const = 0;
   // Whether a run has finite outputs for a sample.

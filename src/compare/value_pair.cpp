@@ -66,7 +66,7 @@ metrics::PrecomputedUpdates ValuePair::prepare(Side side, std::int64_t first,
   return {metrics_, std::span<const RegressionRecord>(rows)};
 }
 
-std::unique_ptr<OrderedFigures> ValuePair::ordered(Side side) const {
+std::unique_ptr<CurveMetrics> ValuePair::ordered(Side side) const {
   const ordered_metrics::PairRows rows{
       .num_rows = size(),
       .num_outputs = metrics_.options().num_classes,

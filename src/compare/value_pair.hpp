@@ -25,7 +25,7 @@ class ValuePair : public PairedSamples {
   const metrics::MetricSet& metrics() const override { return metrics_; }
   metrics::PrecomputedUpdates prepare(Side side, std::int64_t first,
                                       std::int64_t count) const override;
-  std::unique_ptr<OrderedFigures> ordered(Side side) const override;
+  std::unique_ptr<CurveMetrics> ordered(Side side) const override;
   std::int64_t num_ignored() const override { return 0; }
   bool is_finite(Side side, std::int64_t sample) const override { return row(side, sample).finite; }
   std::optional<Outcomes> outcomes() const override { return std::nullopt; }

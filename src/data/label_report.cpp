@@ -151,7 +151,7 @@ Lines report_values(DataSet& data_set) {
   return lines;
 }
 
-// Which tokens occur says little; how many are scored says what figures are made of.
+// Which tokens occur says little; how many are scored says what metrics are made of.
 Lines report_sequences(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
   const ColumnInfo& label = info.targets.front();

@@ -23,12 +23,12 @@ constexpr auto kKind = exact::SumKind::float64;
 constexpr int kHalf = 0, kThreeQuarters = 5;
 constexpr int kAllThresholds = -1;
 
-// Which area range and threshold a figure is of.
-struct FigureRange {
+// Which area range and threshold a metric is of.
+struct MetricRange {
   int area;
   int threshold;
 };
-constexpr std::array<FigureRange, 6> kFigures{{{metrics::kAllAreas, kAllThresholds},
+constexpr std::array<MetricRange, 6> kMetrics{{{metrics::kAllAreas, kAllThresholds},
                                                {metrics::kAllAreas, kHalf},
                                                {metrics::kAllAreas, kThreeQuarters},
                                                {metrics::kSmall, kAllThresholds},
@@ -94,7 +94,7 @@ class Sums {
   explicit Sums(std::span<const std::int64_t> num_objects)
       : num_objects_(num_objects),
         limbs_per_sum_(exact::num_limbs(kKind)),
-        values_(to_size(std::ssize(kFigures) * limbs_per_sum_ + num_classes() * kMeansPerClass)) {}
+        values_(to_size(std::ssize(kMetrics) * limbs_per_sum_ + num_classes() * kMeansPerClass)) {}
 
   // ranked: the rows of class c; there may be none.
   void add_class(std::int64_t c, std::span<const DetectionRecord> ranked) {
@@ -109,11 +109,11 @@ class Sums {
         exact::add_all(alone, precisions);
         mean_bits(c, area * kNumIouThresholds + t) = bits(exact::mean(alone, kKind, kPoints));
         if (area == metrics::kAllAreas) exact::add_all(of_class, precisions);
-        for (std::size_t figure = 0; figure < kFigures.size(); ++figure) {
-          const FigureRange& range = kFigures[figure];
+        for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
+          const MetricRange& range = kMetrics[metric];
           if (range.area != area) continue;
           if (range.threshold != kAllThresholds && range.threshold != t) continue;
-          exact::add_all(sum(figure), precisions);
+          exact::add_all(sum(metric), precisions);
         }
       }
     }
@@ -123,12 +123,12 @@ class Sums {
 
   void add_up(const comm::Communicator& comm) {
     comm.sum_in_place(values_);
-    for (std::size_t figure = 0; figure < kFigures.size(); ++figure) {
-      exact::canonicalise(sum(figure));
+    for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
+      exact::canonicalise(sum(metric));
     }
   }
 
-  AveragePrecisions figures() {
+  AveragePrecisions values() {
     AveragePrecisions found;
     for (std::int64_t c = 0; c < num_classes(); ++c) {
       auto& of_class = found.classes.emplace_back();
@@ -138,7 +138,7 @@ class Sums {
     }
     const std::array wanted{&found.ap,       &found.ap50,      &found.ap75,
                             &found.ap_small, &found.ap_medium, &found.ap_large};
-    for (std::size_t figure = 0; figure < wanted.size(); ++figure) *wanted[figure] = mean(figure);
+    for (std::size_t metric = 0; metric < wanted.size(); ++metric) *wanted[metric] = mean(metric);
     found.evidence = values_;
     return found;
   }
@@ -150,22 +150,22 @@ class Sums {
   static std::int64_t bits(double value) { return std::bit_cast<std::int64_t>(value); }
   std::int64_t num_classes() const { return std::ssize(num_objects_) / kNumAreaRanges; }
 
-  std::span<std::int64_t> sum(std::size_t figure) {
-    return std::span(values_).subspan(figure * to_size(limbs_per_sum_), to_size(limbs_per_sum_));
+  std::span<std::int64_t> sum(std::size_t metric) {
+    return std::span(values_).subspan(metric * to_size(limbs_per_sum_), to_size(limbs_per_sum_));
   }
   std::int64_t& mean_bits(std::int64_t c, std::int64_t which) {
-    return values_[to_size(std::ssize(kFigures) * limbs_per_sum_ + c * kMeansPerClass + which)];
+    return values_[to_size(std::ssize(kMetrics) * limbs_per_sum_ + c * kMeansPerClass + which)];
   }
 
-  std::optional<double> mean(std::size_t figure) {
-    const FigureRange& range = kFigures[figure];
+  std::optional<double> mean(std::size_t metric) {
+    const MetricRange& range = kMetrics[metric];
     std::int64_t count = 0;
     for (std::int64_t c = 0; c < num_classes(); ++c) {
       if (num_objects_[to_size(c * kNumAreaRanges + range.area)] == 0) continue;
       count += kPoints * (range.threshold == kAllThresholds ? kNumIouThresholds : 1);
     }
     if (count == 0) return std::nullopt;
-    return exact::mean(sum(figure), kKind, count);
+    return exact::mean(sum(metric), kKind, count);
   }
 
   std::span<const std::int64_t> num_objects_;
@@ -207,7 +207,7 @@ AveragePrecisions average_precisions(const comm::Communicator& comm, const Detec
     }
   });
   sums.add_up(comm);
-  return sums.figures();
+  return sums.values();
 }
 
 }  // namespace tally::distributed_metrics

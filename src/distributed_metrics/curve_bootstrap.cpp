@@ -11,35 +11,34 @@
 namespace tally::distributed_metrics {
 namespace {
 
-// Figures of all replicates as integers: one rank writes an entry, the others leave it 0, so that
+// Metrics of all replicates as integers: one rank writes an entry, the others leave it 0, so that
 // adding them up shares them.
-class SharedFigures {
+class SharedValues {
  public:
-  SharedFigures(std::int64_t num_replicates, std::int64_t num_figures)
-      : num_figures_(to_size(num_figures)),
-        values_(to_size(num_replicates) * num_figures_ * kWords) {}
+  SharedValues(std::int64_t num_replicates, std::int64_t num_values)
+      : num_values_(to_size(num_values)), values_(to_size(num_replicates) * num_values_ * kWords) {}
 
-  void set(std::int64_t replicate, std::span<const std::optional<double>> figures) {
-    std::size_t next = to_size(replicate) * num_figures_ * kWords;
-    for (const auto& figure : figures) {
-      values_[next++] = figure ? 1 : 0;
-      values_[next++] = std::bit_cast<std::int64_t>(figure.value_or(0.0));
+  void set(std::int64_t replicate, std::span<const std::optional<double>> values) {
+    std::size_t next = to_size(replicate) * num_values_ * kWords;
+    for (const auto& metric : values) {
+      values_[next++] = metric ? 1 : 0;
+      values_[next++] = std::bit_cast<std::int64_t>(metric.value_or(0.0));
     }
   }
   std::span<std::int64_t> values() { return values_; }
   std::vector<std::optional<double>> get(std::int64_t replicate) const {
-    std::vector<std::optional<double>> figures(num_figures_);
-    std::size_t next = to_size(replicate) * num_figures_ * kWords;
-    for (auto& figure : figures) {
-      if (values_[next] != 0) figure = std::bit_cast<double>(values_[next + 1]);
+    std::vector<std::optional<double>> values(num_values_);
+    std::size_t next = to_size(replicate) * num_values_ * kWords;
+    for (auto& metric : values) {
+      if (values_[next] != 0) metric = std::bit_cast<double>(values_[next + 1]);
       next += kWords;
     }
-    return figures;
+    return values;
   }
 
  private:
   static constexpr std::size_t kWords = 2;  // whether it is defined, its bits
-  std::size_t num_figures_;
+  std::size_t num_values_;
   std::vector<std::int64_t> values_;
 };
 
@@ -51,15 +50,15 @@ struct Turns {
   std::int64_t world_size;
 };
 
-void compute_figures(const Turns& turns, std::span<const std::int64_t> batch,
-                     const ordered_metrics::ThresholdBins& slots, const ReplicateValues& figures,
-                     SharedFigures& shared) {
+void compute_values(const Turns& turns, std::span<const std::int64_t> batch,
+                    const ordered_metrics::ThresholdBins& slots, const ReplicateValues& values,
+                    SharedValues& shared) {
   const auto num_slots = to_size(slots.num_slots());
   std::vector<ordered_metrics::CurveCounts> curves;
   for (std::int64_t i = turns.rank; i < turns.num_replicates; i += turns.world_size) {
-    std::vector<std::optional<double>> found(to_size(figures.num_figures));
+    std::vector<std::optional<double>> found(to_size(values.num_values));
     slots.fill(batch.subspan(to_size(i) * num_slots, num_slots), curves);
-    figures.compute(curves, found);
+    values.compute(curves, found);
     shared.set(turns.first_replicate + i, found);
   }
 }
@@ -68,17 +67,17 @@ void compute_figures(const Turns& turns, std::span<const std::int64_t> batch,
 
 std::vector<std::vector<std::optional<double>>> bootstrap_curves(
     const comm::Communicator& comm, const ordered_metrics::ScoreRows& rows,
-    const CurveBootstrap& options, const ReplicateValues& figures) {
+    const CurveBootstrap& options, const ReplicateValues& values) {
   const ordered_metrics::ThresholdBins slots = agree_on_bins(comm, rows, options.keys);
   const std::int64_t num_slots = slots.num_slots();
   const std::int64_t per_batch = std::max<std::int64_t>(
       1, options.max_batch_bytes / (num_slots * std::int64_t{sizeof(std::int64_t)}));
   std::optional<ReplicateCounts> replicates;
-  std::optional<SharedFigures> shared;
+  std::optional<SharedValues> shared;
   std::vector<std::int64_t> counts;
   comm::agree_on(comm, [&] {
     replicates.emplace(rows, options, slots);
-    shared.emplace(options.num_replicates, figures.num_figures);
+    shared.emplace(options.num_replicates, values.num_values);
     counts.resize(to_size(std::min(per_batch, options.num_replicates) * num_slots));
   });
   for (std::int64_t first = 0; first < options.num_replicates; first += per_batch) {
@@ -88,7 +87,7 @@ std::vector<std::vector<std::optional<double>>> bootstrap_curves(
     comm.sum_in_place(batch);
     comm::agree_on(comm, [&] {
       const Turns turns{first, num, comm.rank(), comm.world_size()};
-      compute_figures(turns, batch, slots, figures, *shared);
+      compute_values(turns, batch, slots, values, *shared);
     });
   }
   comm.sum_in_place(shared->values());

@@ -55,7 +55,7 @@ void refuse_text(const std::string& file) {
   if (report::are_events(begin)) {
     throw Error(ErrorKind::usage,
                 format("'{}' holds the events of a run, a line of JSON each", printable(file)),
-                "The run's figures are in the report.json beside it.");
+                "The run's metrics are in the report.json beside it.");
   }
   throw Error(ErrorKind::usage, format("'{}' is a text, none that tally knows", printable(file)),
               "Name a data set, a model, weights, or a file or the folder of a result.");

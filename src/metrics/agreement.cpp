@@ -24,15 +24,15 @@ struct Margins {
   Wide predictions_squared = 0;
 };
 
-Margins margins_of(const std::vector<ClassFigures>& classes, std::int64_t scored,
+Margins margins_of(const std::vector<ClassMetrics>& classes, std::int64_t scored,
                    std::int64_t without_scores) {
   Margins margins;
   margins.all = scored;
-  for (const ClassFigures& figures : classes) {
-    margins.right += figures.correct;
-    margins.chance += Wide{figures.support} * figures.predicted;
-    margins.supports_squared += Wide{figures.support} * figures.support;
-    margins.predictions_squared += Wide{figures.predicted} * figures.predicted;
+  for (const ClassMetrics& values : classes) {
+    margins.right += values.correct;
+    margins.chance += Wide{values.support} * values.predicted;
+    margins.supports_squared += Wide{values.support} * values.support;
+    margins.predictions_squared += Wide{values.predicted} * values.predicted;
   }
   margins.predictions_squared += Wide{without_scores} * without_scores;
   return margins;
@@ -58,10 +58,10 @@ double expected_distance(const Results& results, bool squared) {
   Wide first[2] = {0, 0};   // sums of class * count, of labels and predictions
   Wide second[2] = {0, 0};  // of class^2 * count
   const Wide all = results.finite();
-  for (const ClassFigures& figures : results.per_class) {
-    const Wide c = figures.index;
-    const Wide labels = figures.support;
-    const Wide predictions = figures.predicted;
+  for (const ClassMetrics& values : results.per_class) {
+    const Wide c = values.index;
+    const Wide labels = values.support;
+    const Wide predictions = values.predicted;
     labels_up_to += labels;
     predictions_up_to += predictions;
     // Each boundary between two classes lies between so many pairs.
@@ -122,7 +122,7 @@ class Agreement : public Family {
 
 }  // namespace
 
-std::optional<double> matthews(const std::vector<ClassFigures>& classes, std::int64_t scored,
+std::optional<double> matthews(const std::vector<ClassMetrics>& classes, std::int64_t scored,
                                std::int64_t without_scores) {
   const Margins margins = margins_of(classes, scored, without_scores);
   if (margins.all == 0) return std::nullopt;

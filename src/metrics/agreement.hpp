@@ -32,7 +32,7 @@ FamilyEntry agreement_family();
 // (Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient", 2004).
 // 0 where a margin has one category, as in scikit-learn; none without samples. `without_scores` of
 // the `scored` are predicted as no class, a category of its own.
-std::optional<double> matthews(const std::vector<ClassFigures>& classes, std::int64_t scored,
+std::optional<double> matthews(const std::vector<ClassMetrics>& classes, std::int64_t scored,
                                std::int64_t without_scores);
 
 }  // namespace tally::metrics

@@ -1,4 +1,4 @@
-// Figures of one class against the others, and their averages over classes: pure functions of
+// Metrics of one class against the others, and their averages over classes: pure functions of
 // counts, shared by tasks.
 #pragma once
 

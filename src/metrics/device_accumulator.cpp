@@ -9,7 +9,7 @@
 namespace tally::metrics {
 namespace {
 
-// Often enough for running figures; and limbs bear 2^30 adds between two carries (exact/sum.hpp).
+// Often enough for running metrics; and limbs bear 2^30 adds between two carries (exact/sum.hpp).
 constexpr std::int64_t kBatchesBetweenFetches = 256;
 constexpr std::int64_t kRowsBetweenFetches = std::int64_t{1} << 24;
 // A larger State (a confusion matrix of many classes) comes in the end only.

@@ -63,9 +63,9 @@ void count_rows(const RowCounters& counters, std::size_t num_rows, const Row& ro
 
 }  // namespace
 
-std::optional<double> ClassFigures::value(std::string_view name) const {
-  for (const MetricValue& figure : figures) {
-    if (figure.name == name) return figure.value;
+std::optional<double> ClassMetrics::value(std::string_view name) const {
+  for (const MetricValue& metric : values) {
+    if (metric.name == name) return metric.value;
   }
   return std::nullopt;
 }
@@ -195,7 +195,7 @@ Results MetricSet::finalize(const exact::State& state) const {
   const auto is_unwanted = [&](const auto& metric) { return !is_wanted(metric.name); };
   std::erase_if(results.metrics, is_unwanted);
   add_wilson(results.metrics);
-  for (ClassFigures& figures : results.per_class) add_wilson(figures.figures);
+  for (ClassMetrics& values : results.per_class) add_wilson(values.values);
   return results;
 }
 

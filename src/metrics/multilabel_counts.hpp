@@ -43,7 +43,7 @@ struct LabelCounters {
   }
 };
 
-FamilyEntry binary_figures_family();
-FamilyEntry multilabel_figures_family();
+FamilyEntry binary_metrics_family();
+FamilyEntry multilabel_metrics_family();
 
 }  // namespace tally::metrics

@@ -1,4 +1,4 @@
-// Figures of whole samples with several labels: all of them right, and the labels as a ranking.
+// Metrics of whole samples with several labels: all of them right, and the labels as a ranking.
 #pragma once
 
 #include <tally/metrics/multilabel_record.hpp>

@@ -44,7 +44,7 @@ Ratio jaccard(const LabelCount& count) { return jaccard(as_class(count)); }
 
 Ratio f_beta(const LabelCount& count, double beta) { return f_beta(as_class(count), beta); }
 
-MetricValue LabelFigure::value_of(const LabelCount& count) const {
+MetricValue LabelMetric::value_of(const LabelCount& count) const {
   const Ratio made = of(count);
   MetricValue value{name, made.value()};
   if (is_share) {
@@ -54,16 +54,16 @@ MetricValue LabelFigure::value_of(const LabelCount& count) const {
   return value;
 }
 
-std::vector<LabelFigure> label_figures(const std::vector<double>& betas) {
-  std::vector<LabelFigure> figures{{"precision", without_beta<precision>},
-                                   {"recall", without_beta<recall>},
-                                   {"f1", f_beta, 1, false}};
+std::vector<LabelMetric> label_metrics(const std::vector<double>& betas) {
+  std::vector<LabelMetric> values{{"precision", without_beta<precision>},
+                                  {"recall", without_beta<recall>},
+                                  {"f1", f_beta, 1, false}};
   for (const double beta : betas) {
-    figures.push_back({filled("f<beta>", beta), f_beta, beta, false});
+    values.push_back({filled("f<beta>", beta), f_beta, beta, false});
   }
-  figures.push_back({"specificity", without_beta<specificity>});
-  figures.push_back({"jaccard", without_beta<jaccard>});
-  return figures;
+  values.push_back({"specificity", without_beta<specificity>});
+  values.push_back({"jaccard", without_beta<jaccard>});
+  return values;
 }
 
 void LabelSpans::declare(std::int64_t num_labels, double threshold, exact::StateLayout& layout,
@@ -94,10 +94,10 @@ std::vector<LabelCount> LabelSpans::read(const exact::State& state, Results& res
   return counts;
 }
 
-ClassFigures class_figures_of(std::int64_t index, const LabelCount& count,
-                              const std::vector<LabelFigure>& figures) {
-  ClassFigures made{index, count.support, count.predicted, count.correct, {}};
-  for (const LabelFigure& figure : figures) made.figures.push_back(figure.value_of(count));
+ClassMetrics class_metrics_of(std::int64_t index, const LabelCount& count,
+                              const std::vector<LabelMetric>& values) {
+  ClassMetrics made{index, count.support, count.predicted, count.correct, {}};
+  for (const LabelMetric& metric : values) made.values.push_back(metric.value_of(count));
   return made;
 }
 

@@ -1,4 +1,4 @@
-// Figures of one label that is judged by itself, from its counts; and the per-label counters'
+// Metrics of one label that is judged by itself, from its counts; and the per-label counters'
 // place in a State. Shared by one label and several.
 #pragma once
 
@@ -33,8 +33,8 @@ Ratio specificity(const LabelCount& count);  // unlike a class's: labels without
 Ratio jaccard(const LabelCount& count);
 Ratio f_beta(const LabelCount& count, double beta);
 
-// A figure with a name, as of one label. beta: of F-beta.
-struct LabelFigure {
+// A metric with a name, as of one label. beta: of F-beta.
+struct LabelMetric {
   std::string name;
   Ratio (*ratio)(const LabelCount& count, double beta) = nullptr;
   double beta = 1;
@@ -45,7 +45,7 @@ struct LabelFigure {
   MetricValue value_of(const LabelCount& count) const;
 };
 // Precision, recall, F1, F of each beta, specificity, Jaccard.
-std::vector<LabelFigure> label_figures(const std::vector<double>& betas);
+std::vector<LabelMetric> label_metrics(const std::vector<double>& betas);
 
 // The counters of LabelCounters (label_counts.hpp).
 class LabelSpans {
@@ -59,8 +59,8 @@ class LabelSpans {
   exact::StateSpan correct_, predicted_, rejected_, scored_, support_, with_scores_;
 };
 
-// A label, or a class of two, with its figures as far as they are defined.
-ClassFigures class_figures_of(std::int64_t index, const LabelCount& count,
-                              const std::vector<LabelFigure>& figures);
+// A label, or a class of two, with its metrics as far as they are defined.
+ClassMetrics class_metrics_of(std::int64_t index, const LabelCount& count,
+                              const std::vector<LabelMetric>& values);
 
 }  // namespace tally::metrics

@@ -8,20 +8,20 @@
 #include <tally/base/task_traits.hpp>
 
 #include "agreement.hpp"
-#include "answer_figures.hpp"
 #include "calibration.hpp"
-#include "choice_figures.hpp"
-#include "class_figures.hpp"
 #include "confusion.hpp"
 #include "curves.hpp"
-#include "detection_figures.hpp"
-#include "document_figures.hpp"
+#include "detection_metrics.hpp"
+#include "language_model_metrics.hpp"
 #include "loss.hpp"
-#include "mask_figures.hpp"
 #include "multilabel_counts.hpp"
 #include "multilabel_samples.hpp"
+#include "multiple_choice_metrics.hpp"
+#include "per_class_metrics.hpp"
+#include "question_answering_metrics.hpp"
 #include "regression.hpp"
 #include "sample_accounting.hpp"
+#include "segmentation_metrics.hpp"
 #include "top_k.hpp"
 
 namespace tally::metrics {
@@ -37,7 +37,7 @@ std::vector<FamilyEntry> multiclass_families() {
       coverage_family(),  // first: the others divide by its counts
       top_k_family(),
       of_finite_outputs(loss_family()),
-      class_figures_family(),
+      class_metrics_family(),
       agreement_family(),  // needs the counts per class
       of_finite_outputs(calibration_family()),
       of_finite_outputs(class_curves_family()),
@@ -74,7 +74,7 @@ FamilyEntry multilabel_confusion_family() {
 std::vector<FamilyEntry> binary_families() {
   return {
       coverage_family(),
-      binary_figures_family(),
+      binary_metrics_family(),
       of_finite_outputs(binary_loss_family()),
       binary_agreement_family(),
       of_finite_outputs(binary_calibration_family()),
@@ -86,7 +86,7 @@ std::vector<FamilyEntry> binary_families() {
 std::vector<FamilyEntry> multilabel_families() {
   return {
       coverage_family(),
-      multilabel_figures_family(),
+      multilabel_metrics_family(),
       exact_match_family(),
       of_finite_outputs(multilabel_loss_family()),
       of_finite_outputs(label_ranking_family()),

@@ -103,15 +103,15 @@ Value concordance(const Sums& sums) {
   return (2 * sums.count * sums.covariance() / whole).to_double();
 }
 
-struct Figure {
+struct MetricRule {
   MetricDescription metric;
   unsigned needs = 0;
   bool pooled = false;  // all outputs' elements are one sample, else the outputs are averaged
   Value (*of)(const Sums& sums) = nullptr;
 };
 
-const std::array<Figure, 8>& all_figures() {
-  static const std::array<Figure, 8> kFigures{{
+const std::array<MetricRule, 8>& all_metrics() {
+  static const std::array<MetricRule, 8> kMetrics{{
       {{.name = "mse", .definition = "mean squared error", .less_is_better = true},
        kSquaredError,
        true,
@@ -150,7 +150,7 @@ const std::array<Figure, 8>& all_figures() {
        true,
        mean_percentage_error},
   }};
-  return kFigures;
+  return kMetrics;
 }
 
 // Below it a target counts as so large: torchmetrics' and scikit-learn's epsilon.
@@ -175,8 +175,8 @@ class Regression : public Family {
     if (maps_ && num_outputs_ != 1) {
       throw Error(ErrorKind::internal, format("maps of {} outputs", num_outputs_));
     }
-    for (const Figure& figure : all_figures()) {
-      if (contains(options.names, figure.metric.name)) figures_.push_back(&figure);
+    for (const MetricRule& metric : all_metrics()) {
+      if (contains(options.names, metric.metric.name)) metrics_.push_back(&metric);
     }
   }
 
@@ -200,31 +200,31 @@ class Regression : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    std::vector<std::vector<Value>> values(figures_.size());
+    std::vector<std::vector<Value>> values(metrics_.size());
     Sums all;
     for (std::int64_t output = 0; output < num_outputs_; ++output) {
       const std::int64_t count = pixels_ ? state.of(*pixels_)[0] : results.finite();
       const Sums sums = sums_of(output, count, state);
       all.add(sums);
-      ClassFigures made{.index = output, .support = sums.count, .figures = {}};
-      for (std::size_t f = 0; f < figures_.size(); ++f) {
-        values[f].push_back(value_of(*figures_[f], sums));
-        made.figures.push_back({std::string(figures_[f]->metric.name), values[f].back()});
+      ClassMetrics made{.index = output, .support = sums.count, .values = {}};
+      for (std::size_t f = 0; f < metrics_.size(); ++f) {
+        values[f].push_back(value_of(*metrics_[f], sums));
+        made.values.push_back({std::string(metrics_[f]->metric.name), values[f].back()});
       }
       results.per_class.push_back(std::move(made));
     }
-    for (std::size_t f = 0; f < figures_.size(); ++f) {
+    for (std::size_t f = 0; f < metrics_.size(); ++f) {
       const Value value =
-          is_pooled(*figures_[f]) ? value_of(*figures_[f], all) : mean_over(values[f]);
-      results.metrics.push_back({std::string(figures_[f]->metric.name), value});
+          is_pooled(*metrics_[f]) ? value_of(*metrics_[f], all) : mean_over(values[f]);
+      results.metrics.push_back({std::string(metrics_[f]->metric.name), value});
     }
   }
 
  private:
   void declare_sums(unsigned need, std::string_view name, SumKind kind, exact::StateLayout& layout,
                     std::vector<exact::StateSpan>& spans, std::int64_t& offset) const {
-    const auto needs = [need](const Figure* figure) { return (figure->needs & need) != 0; };
-    if (std::ranges::none_of(figures_, needs)) return;
+    const auto needs = [need](const MetricRule* metric) { return (metric->needs & need) != 0; };
+    if (std::ranges::none_of(metrics_, needs)) return;
     for (std::int64_t output = 0; output < num_outputs_; ++output) {
       spans.push_back(layout.add_sum(format("regression.{}.{}", name, output), kind));
     }
@@ -245,21 +245,21 @@ class Regression : public Family {
             .percentage = read(percentage_, SumKind::float64)};
   }
 
-  static Value value_of(const Figure& figure, const Sums& sums) {
-    return sums.count == 0 ? std::nullopt : figure.of(sums);
+  static Value value_of(const MetricRule& metric, const Sums& sums) {
+    return sums.count == 0 ? std::nullopt : metric.of(sums);
   }
 
   // scikit-learn averages the outputs' roots.
-  bool is_pooled(const Figure& figure) const {
-    return figure.pooled &&
-           !(definitions_ == Definitions::sklearn && figure.of == root_mean_squared_error);
+  bool is_pooled(const MetricRule& metric) const {
+    return metric.pooled &&
+           !(definitions_ == Definitions::sklearn && metric.of == root_mean_squared_error);
   }
 
   std::int64_t num_outputs_;
   bool maps_;
   std::optional<exact::StateSpan> pixels_;  // of maps
   Definitions definitions_;
-  std::vector<const Figure*> figures_;                                          // those wanted
+  std::vector<const MetricRule*> metrics_;                                      // those wanted
   std::vector<exact::StateSpan> distance_, percentage_, x_, xx_, xy_, y_, yy_;  // [outputs]
 };
 
@@ -271,7 +271,7 @@ FamilyEntry regression_family() {
                     .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
                       return std::make_unique<Regression>(options);
                     }};
-  for (const Figure& figure : all_figures()) entry.metrics.push_back(figure.metric);
+  for (const MetricRule& metric : all_metrics()) entry.metrics.push_back(metric.metric);
   return entry;
 }
 

@@ -9,20 +9,20 @@
 #include <tally/metrics/segmentation_record.hpp>
 
 #include "agreement.hpp"
-#include "answer_figures.hpp"
 #include "calibration.hpp"
-#include "choice_figures.hpp"
-#include "class_figures.hpp"
 #include "confusion.hpp"
 #include "counters.hpp"
-#include "detection_figures.hpp"
-#include "document_figures.hpp"
+#include "detection_metrics.hpp"
+#include "language_model_metrics.hpp"
 #include "loss.hpp"
-#include "mask_figures.hpp"
 #include "multilabel_counts.hpp"
 #include "multilabel_samples.hpp"
+#include "multiple_choice_metrics.hpp"
+#include "per_class_metrics.hpp"
+#include "question_answering_metrics.hpp"
 #include "regression.hpp"
 #include "sample_accounting.hpp"
+#include "segmentation_metrics.hpp"
 #include "top_k.hpp"
 
 namespace tally::metrics {

@@ -12,15 +12,15 @@ namespace {
 
 using metrics::Definitions;
 
-// What an undefined figure means to an average.
+// What an undefined metric means to an average.
 enum class Undefined { counts_as_zero, left_out, spoils_the_average };
 
-Undefined meaning(CurveFigure figure, Targets targets, Definitions definitions) {
-  if (figure == CurveFigure::auroc) {
+Undefined meaning(CurveMetric metric, Targets targets, Definitions definitions) {
+  if (metric == CurveMetric::auroc) {
     return definitions == Definitions::torchmetrics ? Undefined::counts_as_zero
                                                     : Undefined::spoils_the_average;
   }
-  const bool is_precision = figure == CurveFigure::average_precision;
+  const bool is_precision = metric == CurveMetric::average_precision;
   return is_precision && definitions == Definitions::torchmetrics && targets == Targets::multiclass
              ? Undefined::left_out
              : Undefined::counts_as_zero;
@@ -49,15 +49,15 @@ class WeightedMean {
 
 std::optional<double> average_over_classes(std::span<const CurveCounts> curves,
                                            std::span<const std::optional<double>> values,
-                                           CurveFigure figure, Average average, Targets targets,
+                                           CurveMetric metric, Average average, Targets targets,
                                            Definitions definitions) {
   if (curves.size() != values.size()) {
-    throw Error(ErrorKind::internal, "an average needs one figure of each class");
+    throw Error(ErrorKind::internal, "an average needs one metric of each class");
   }
   const auto has_samples = [](const CurveCounts& c) { return c.positives + c.negatives > 0; };
   if (std::ranges::none_of(curves, has_samples)) return std::nullopt;
   const bool is_weighted = average == Average::weighted && curves.size() > 1;
-  const Undefined undefined = meaning(figure, targets, definitions);
+  const Undefined undefined = meaning(metric, targets, definitions);
   WeightedMean mean;
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const std::int64_t weight = is_weighted ? curves[c].positives : 1;

@@ -13,36 +13,37 @@ namespace {
 using Value = std::optional<double>;
 using Curves = std::span<const CurveCounts>;
 
-struct Figure {
+struct MetricRule {
   Value value;
   std::optional<metrics::Threshold> threshold = std::nullopt;
 };
 
-Figure at_threshold(const std::optional<OperatingPoint>& point) {
+MetricRule at_threshold(const std::optional<OperatingPoint>& point) {
   if (!point) return {std::nullopt, metrics::Threshold{}};
   return {point->value, metrics::Threshold{point->threshold}};
 }
 
 struct OfOneCurve {
   std::string_view form;
-  CurveFigure figure;
+  CurveMetric metric;
   // `number` stands in the name; 1 where there is none.
-  Figure (*of)(const CurveCounts& curve, double number);
+  MetricRule (*of)(const CurveCounts& curve, double number);
 };
-constexpr OfOneCurve kAuroc{"auroc", CurveFigure::auroc,
-                            [](const CurveCounts& curve, double) { return Figure{auroc(curve)}; }};
+constexpr OfOneCurve kAuroc{"auroc", CurveMetric::auroc, [](const CurveCounts& curve, double) {
+                              return MetricRule{auroc(curve)};
+                            }};
 constexpr OfOneCurve kPartialAuroc{
-    "auroc_max_fpr_<x>", CurveFigure::auroc,
-    [](const CurveCounts& curve, double rate) { return Figure{partial_auroc(curve, rate)}; }};
+    "auroc_max_fpr_<x>", CurveMetric::auroc,
+    [](const CurveCounts& curve, double rate) { return MetricRule{partial_auroc(curve, rate)}; }};
 constexpr OfOneCurve kAveragePrecision{
-    "average_precision", CurveFigure::average_precision,
-    [](const CurveCounts& curve, double) { return Figure{average_precision(curve)}; }};
-constexpr OfOneCurve kPrecisionAtRecall{"precision_at_recall_<x>", CurveFigure::operating_point,
+    "average_precision", CurveMetric::average_precision,
+    [](const CurveCounts& curve, double) { return MetricRule{average_precision(curve)}; }};
+constexpr OfOneCurve kPrecisionAtRecall{"precision_at_recall_<x>", CurveMetric::operating_point,
                                         [](const CurveCounts& curve, double recall) {
                                           return at_threshold(precision_at_recall(curve, recall));
                                         }};
 constexpr OfOneCurve kRecallAtPrecision{
-    "recall_at_precision_<x>", CurveFigure::operating_point,
+    "recall_at_precision_<x>", CurveMetric::operating_point,
     [](const CurveCounts& curve, double precision) {
       return at_threshold(recall_at_precision(curve, precision));
     }};
@@ -68,14 +69,14 @@ constexpr std::array kForms{
     Form{"recall_at_precision_<x>_macro", &kRecallAtPrecision, Average::macro},
 };
 
-// A figure as it was asked for.
+// A metric as it was asked for.
 struct Asked {
   const OfOneCurve* of_one;
   std::optional<Average> average;
   double number;
 
   std::string name_of_one() const { return metrics::filled(of_one->form, number); }
-  Figure of(const CurveCounts& curve) const { return of_one->of(curve, number); }
+  MetricRule of(const CurveCounts& curve) const { return of_one->of(curve, number); }
 };
 
 std::optional<Asked> asked(std::string_view name) {
@@ -86,7 +87,7 @@ std::optional<Asked> asked(std::string_view name) {
   return std::nullopt;
 }
 
-Figure figure_of(Curves curves, std::string_view name, const CurveRules& rules) {
+MetricRule metric_of(Curves curves, std::string_view name, const CurveRules& rules) {
   const auto wanted = asked(name);
   if (!wanted || (!wanted->average && curves.size() != 1)) {
     throw Error(ErrorKind::internal, "a metric was asked of curves that have none such");
@@ -94,25 +95,25 @@ Figure figure_of(Curves curves, std::string_view name, const CurveRules& rules) 
   if (!wanted->average) return wanted->of(curves[0]);
   std::vector<Value> values;
   for (const CurveCounts& curve : curves) values.push_back(wanted->of(curve).value);
-  return {average_over_classes(curves, values, wanted->of_one->figure, *wanted->average,
+  return {average_over_classes(curves, values, wanted->of_one->metric, *wanted->average,
                                rules.targets, rules.definitions)};
 }
 
-metrics::MetricValue named(std::string name, const Figure& figure) {
-  return {.name = std::move(name), .value = figure.value, .threshold = figure.threshold};
+metrics::MetricValue named(std::string name, const MetricRule& metric) {
+  return {.name = std::move(name), .value = metric.value, .threshold = metric.threshold};
 }
 
-// What each class has a figure of: the two that every curve has, and what was asked for.
-std::vector<Asked> figures_of_classes(const std::vector<std::string>& names) {
-  std::vector<Asked> figures{{&kAuroc, std::nullopt, 1.0}, {&kAveragePrecision, std::nullopt, 1.0}};
+// What each class has a metric of: the two that every curve has, and what was asked for.
+std::vector<Asked> metrics_of_classes(const std::vector<std::string>& names) {
+  std::vector<Asked> values{{&kAuroc, std::nullopt, 1.0}, {&kAveragePrecision, std::nullopt, 1.0}};
   for (const std::string& name : names) {
     const auto wanted = asked(name);
     const auto is_same = [&](const Asked& other) {
       return other.of_one == wanted->of_one && other.number == wanted->number;
     };
-    if (wanted && std::ranges::none_of(figures, is_same)) figures.push_back(*wanted);
+    if (wanted && std::ranges::none_of(values, is_same)) values.push_back(*wanted);
   }
-  return figures;
+  return values;
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ std::vector<metrics::MetricValue> curve_metrics(Curves curves,
                                                 const CurveRules& rules) {
   std::vector<metrics::MetricValue> values;
   for (const std::string& name : names) {
-    values.push_back(named(name, figure_of(curves, name, rules)));
+    values.push_back(named(name, metric_of(curves, name, rules)));
   }
   return values;
 }
@@ -149,16 +150,16 @@ std::vector<metrics::MetricValue> replicate_metrics(Curves replicate, Curves who
     const auto wanted = asked(name);
     const bool is_weighted = wanted && wanted->average == Average::weighted;
     const bool is_lost = lost_negatives || (lost_positives && !is_weighted);
-    values.push_back(named(name, is_lost ? Figure{} : figure_of(replicate, name, rules)));
+    values.push_back(named(name, is_lost ? MetricRule{} : metric_of(replicate, name, rules)));
   }
   return values;
 }
 
-void add_class_figures(Curves curves, const std::vector<std::string>& names,
-                       std::vector<metrics::ClassFigures>& classes) {
-  for (const Asked& figure : figures_of_classes(names)) {
+void add_class_metrics(Curves curves, const std::vector<std::string>& names,
+                       std::vector<metrics::ClassMetrics>& classes) {
+  for (const Asked& metric : metrics_of_classes(names)) {
     for (std::size_t c = 0; c < curves.size() && c < classes.size(); ++c) {
-      classes[c].figures.push_back(named(figure.name_of_one(), figure.of(curves[c])));
+      classes[c].values.push_back(named(metric.name_of_one(), metric.of(curves[c])));
     }
   }
 }

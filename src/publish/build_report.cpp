@@ -37,7 +37,7 @@ void fill_inputs(report::RunReport& report, const EvaluationSession& session, co
 }  // namespace
 
 report::RunReport make_report(const comm::Communicator& comm, const EvaluationSession& session,
-                              const LocalUnits& local, const RunFigures& figures,
+                              const LocalUnits& local, const GlobalResult& global,
                               const Phases& phases, const Notes& notes) {
   report::RunReport report;
   report.phases = phases.over_ranks(comm);
@@ -46,13 +46,13 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   const auto classes = comm.gather(digest_class(session));
   if (!comm.is_root()) return report;
 
-  report.results = figures.results;
-  report.groups = figures.groups;
-  report.curves = figures.curves;
-  report.not_finite_indices = figures.not_finite.first_indices;
+  report.results = global.results;
+  report.groups = global.groups;
+  report.curves = global.curves;
+  report.not_finite_indices = global.not_finite.first_indices;
   const auto expected = plan::expected_evidence({0, session.plan.grid->num_samples()});
   report.expected = {expected.count, expected.index_sum, expected.index_mix};
-  report.state_digest = figures.state_digest;
+  report.state_digest = global.state_digest;
   report.digest_class = classes[0];
   report.comparable = std::all_of(classes.begin(), classes.end(),
                                   [&](const auto& other) { return other == classes[0]; });

@@ -13,7 +13,7 @@ namespace tally::app {
 
 // Collective. Everything the report says, complete on rank 0.
 report::RunReport make_report(const comm::Communicator& comm, const EvaluationSession& session,
-                              const LocalUnits& local, const RunFigures& figures,
+                              const LocalUnits& local, const GlobalResult& global,
                               const Phases& phases, const Notes& notes);
 
 }  // namespace tally::app

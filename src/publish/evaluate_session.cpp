@@ -205,9 +205,9 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   auto local = session.source->complete(comm, session, std::move(samples));
   const auto& task = *session.scoring.task;
   if (task.has_units() || task.detections() != nullptr) phases.done("match");
-  auto figures = merge_results(comm, session, local);
+  auto global = merge_results(comm, session, local);
   phases.done("reduce");
-  compute_post_loop_metrics(comm, session, local, figures);
+  compute_post_loop_metrics(comm, session, local, global);
   phases.done("count_again");
   if (on_root != nullptr) on_root->events->phase("gather");
   auto predictions = gather_predictions(comm, session, local,
@@ -216,7 +216,7 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   auto ids_matched = session.source->match_ids(comm, session, notes);
   require_unchanged_data(comm, session);
   const Stopwatch publishing;
-  auto report = make_report(comm, session, local, figures, phases, notes);
+  auto report = make_report(comm, session, local, global, phases, notes);
   report.startup_s = startup_s;
   report.ids = std::move(ids_matched);
   if (session.output.tracing) gather_trace(comm, session, phases, on_root, report);

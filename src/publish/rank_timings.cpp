@@ -17,7 +17,7 @@ namespace tally::app {
 namespace {
 
 // Plain bytes, gathered from all ranks.
-struct Figures {
+struct Timings {
   std::int64_t samples, first_batch_samples, bytes_read, bytes_needed;
   report::LoopTimes loop;
   double first_batch_s, read_s, wait_s, compute_s, wait_for_ranks_s;
@@ -33,7 +33,7 @@ std::int64_t sample_bytes(const data::DataSetInfo& info) {
   return bytes;
 }
 
-Figures figures_of(const EvaluationSession& session, const LocalUnits& local,
+Timings metrics_of(const EvaluationSession& session, const LocalUnits& local,
                    const Phases& phases) {
   const auto& found = local.loop.findings;
   return {.samples = found.samples,
@@ -54,19 +54,19 @@ Figures figures_of(const EvaluationSession& session, const LocalUnits& local,
           .energy_j = local.loop.energy_j.value_or(std::numeric_limits<double>::quiet_NaN())};
 }
 
-std::vector<Figures> gather_figures(const comm::Communicator& comm, const Figures& local) {
+std::vector<Timings> gather_timings(const comm::Communicator& comm, const Timings& local) {
   const std::vector<std::int64_t> one_each(to_size(comm.world_size()), 1);
-  std::vector<Figures> all(comm.is_root() ? one_each.size() : 0);
-  comm.gather_rows(std::as_bytes(std::span(&local, 1)), sizeof(Figures), one_each,
+  std::vector<Timings> all(comm.is_root() ? one_each.size() : 0);
+  comm.gather_rows(std::as_bytes(std::span(&local, 1)), sizeof(Timings), one_each,
                    std::as_writable_bytes(std::span(all)));
   return all;
 }
 
 // Of what follows each rank's first batch. Of one batch per rank no steady rate can be told.
-std::optional<double> steady_rate(const std::vector<Figures>& ranks) {
+std::optional<double> steady_rate(const std::vector<Timings>& ranks) {
   std::int64_t later_samples = 0;
   double longest_s = 0;
-  for (const Figures& rank : ranks) {
+  for (const Timings& rank : ranks) {
     later_samples += rank.samples - rank.first_batch_samples;
     longest_s = std::max(longest_s, rank.loop.total_s - rank.first_batch_s);
   }
@@ -78,13 +78,13 @@ std::optional<double> steady_rate(const std::vector<Figures>& ranks) {
 
 void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& session,
                       const LocalUnits& local, const Phases& phases, report::RunReport& report) {
-  const auto all = gather_figures(comm, figures_of(session, local, phases));
+  const auto all = gather_timings(comm, metrics_of(session, local, phases));
   const auto hosts = comm.gather(host_name());
   const auto devices = comm.gather(
       format("{}: {}", name(session.hardware.device.kind), session.hardware.device.model));
   std::set<std::string> counted;  // GPUs whose energy a rank has already
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const Figures& from = all[rank];
+    const Timings& from = all[rank];
     const std::string& gpu = session.hardware.placement.table[rank].choice.device.uuid;
     const bool is_known = !std::isnan(from.energy_j) && counted.insert(gpu).second;
     report.ranks.push_back({.rank = static_cast<int>(rank),

@@ -6,8 +6,8 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/report/run_report.hpp>
 
-#include "figures.hpp"
 #include "json_text.hpp"
+#include "number_format.hpp"
 
 namespace tally::report {
 namespace {
@@ -56,9 +56,9 @@ void add_samples(const Json& samples, std::vector<std::string>& lines) {
 }
 
 void add_metrics(const Json& metrics, std::vector<std::string>& lines) {
-  for (const auto& [name, figures] : metrics.items()) {
+  for (const auto& [name, values] : metrics.items()) {
     lines.push_back(
-        format("  {:<20}{:>12}", printable(name), value_text(number_at(figures, "value"))));
+        format("  {:<20}{:>12}", printable(name), value_text(number_at(values, "value"))));
   }
 }
 

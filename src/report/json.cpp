@@ -7,7 +7,7 @@
 #include <tally/report/run_report.hpp>
 #include <tally/report/waste.hpp>
 
-#include "json_figures.hpp"
+#include "json_metrics.hpp"
 #include "json_text.hpp"
 
 namespace tally::report {

@@ -11,7 +11,7 @@
 #include <tally/hdf5/writer.hpp>
 #include <tally/report/run_report.hpp>
 
-#include "figures.hpp"
+#include "number_format.hpp"
 
 namespace tally::report {
 namespace {

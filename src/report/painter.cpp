@@ -5,7 +5,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "figures.hpp"
+#include "number_format.hpp"
 
 namespace tally::report {
 namespace {

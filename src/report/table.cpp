@@ -10,7 +10,7 @@
 #include <tally/report/run_report.hpp>
 #include <tally/report/waste.hpp>
 
-#include "figures.hpp"
+#include "number_format.hpp"
 #include "worst_groups.hpp"
 
 namespace tally::report {
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxClassRows = 20;
 constexpr int kNameColumns = 24;
 constexpr std::size_t kMinMetricColumns = 27;
-constexpr std::size_t kMaxFigures = 3;
+constexpr std::size_t kMaxMetrics = 3;
 
 std::string title(const RunReport& report) {
   const std::string weights =
@@ -64,36 +64,35 @@ std::string metric_lines(const metrics::Results& results) {
   return text + "\n";
 }
 
-std::string class_name(const RunReport& report, const metrics::ClassFigures& figures) {
-  const auto index = to_size(figures.index);
-  if (index >= report.class_names.size()) return format("{}", figures.index);
-  return format("{} {}", figures.index, printable(report.class_names[index]));
+std::string class_name(const RunReport& report, const metrics::ClassMetrics& values) {
+  const auto index = to_size(values.index);
+  if (index >= report.class_names.size()) return format("{}", values.index);
+  return format("{} {}", values.index, printable(report.class_names[index]));
 }
 
-std::string figure_cell(std::optional<double> value) {
+std::string metric_cell(std::optional<double> value) {
   if (!value) return "-";
   return std::abs(*value) < 1000 ? format("{:.4f}", *value) : format("{:.4g}", *value);
 }
 
-// The first figures of each class, after its counts. An output of a regression has no counts but
+// The first metrics of each class, after its counts. An output of a regression has no counts but
 // that of its samples.
 std::string class_lines(const RunReport& report) {
   const auto& classes = report.results.per_class;
   if (classes.empty() || classes.size() > kMaxClassRows) return {};
   const bool has_counts = task_traits(report.task).has_class_counts;
   const auto cell = [](std::string_view text) { return format("{:>10}", text); };
-  const std::size_t num_figures = std::min(kMaxFigures, classes[0].figures.size());
+  const std::size_t num_values = std::min(kMaxMetrics, classes[0].values.size());
   std::string text =
       format("  {:<{}}{}", has_counts ? "class" : "output", kNameColumns - 2, cell("support"));
   if (has_counts) text += cell("predicted") + cell("correct");
-  for (std::size_t i = 0; i < num_figures; ++i) text += cell(classes[0].figures[i].name);
+  for (std::size_t i = 0; i < num_values; ++i) text += cell(classes[0].values[i].name);
   text += "\n";
-  for (const auto& figures : classes) {
-    text += format("  {:<{}.{}}{}", class_name(report, figures), kNameColumns - 2, kNameColumns - 3,
-                   cell(grouped(figures.support)));
-    if (has_counts) text += cell(grouped(figures.predicted)) + cell(grouped(figures.correct));
-    for (std::size_t i = 0; i < num_figures; ++i)
-      text += cell(figure_cell(figures.figures[i].value));
+  for (const auto& values : classes) {
+    text += format("  {:<{}.{}}{}", class_name(report, values), kNameColumns - 2, kNameColumns - 3,
+                   cell(grouped(values.support)));
+    if (has_counts) text += cell(grouped(values.predicted)) + cell(grouped(values.correct));
+    for (std::size_t i = 0; i < num_values; ++i) text += cell(metric_cell(values.values[i].value));
     text += "\n";
   }
   return text + "\n";
@@ -102,7 +101,7 @@ std::string class_lines(const RunReport& report) {
 // Per dataset of subgroups: where the first metric is worst.
 std::string group_lines(const RunReport& report) {
   std::string text;
-  for (const GroupFigures& group : report.groups) {
+  for (const GroupMetrics& group : report.groups) {
     const auto worst = worst_groups(report.task, group);
     text += format("Groups    {}: {} values", printable(group.name), group.values.size());
     if (!worst.empty()) {
@@ -116,14 +115,14 @@ std::string group_lines(const RunReport& report) {
 
 std::string_view not_finite_text(std::string_view task) {
   if (is_task(task, TaskKind::predict)) return "";
-  return is_task(task, TaskKind::regression) ? ", in no figure" : ", counted as wrong if scored";
+  return is_task(task, TaskKind::regression) ? ", in no metric" : ", counted as wrong if scored";
 }
 
 std::string sample_lines(const RunReport& report) {
   const auto& results = report.results;
   const std::string evidence = exactly_once(report)
                                    ? "each exactly once"
-                                   : "NOT exactly once: this is a defect, do not use the figures";
+                                   : "NOT exactly once: this is a defect, do not use the metrics";
   std::string text = format("Samples   {} of {} evaluated, {}\n", grouped(results.samples().count),
                             grouped(report.total_samples), evidence);
   if (results.seen_samples) text += format("Units     {} scored\n", grouped(results.scored));

@@ -6,9 +6,9 @@
 
 namespace tally::report {
 
-std::vector<WorstGroup> worst_groups(std::string_view task, const GroupFigures& figures) {
+std::vector<WorstGroup> worst_groups(std::string_view task, const GroupMetrics& values) {
   std::vector<WorstGroup> worst;
-  for (const auto& [group, results] : figures.values) {
+  for (const auto& [group, results] : values.values) {
     for (const auto& metric : results.metrics) {
       if (!metric.value) continue;
       const auto so_far = std::ranges::find(worst, metric.name, &WorstGroup::metric);

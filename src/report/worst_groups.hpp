@@ -19,6 +19,6 @@ struct WorstGroup {
 
 // One per metric that has a better and a worse, and a value in some subgroup; of equal ones the
 // first. Calibration and the like are worse where they are larger.
-std::vector<WorstGroup> worst_groups(std::string_view task, const GroupFigures& figures);
+std::vector<WorstGroup> worst_groups(std::string_view task, const GroupMetrics& values);
 
 }  // namespace tally::report

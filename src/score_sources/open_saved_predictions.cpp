@@ -84,7 +84,7 @@ std::unique_ptr<ScoreSource> open_unit_scores(const Request& request, Notes& not
 void open_on_each(SavedForm form, const Request& request, SavedPredictionsInput& input,
                   Notes& notes) {
   if (form == SavedForm::none) {
-    throw Error(ErrorKind::usage, format("the task '{}' has no figures to score", request.task),
+    throw Error(ErrorKind::usage, format("the task '{}' has no metrics to score", request.task),
                 "Leave --task out.");
   }
   if (form == SavedForm::scores) return open_scores(request, input, notes);

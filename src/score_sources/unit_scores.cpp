@@ -49,7 +49,7 @@ void cut_at(const SavedRows& saved, std::int64_t unit, std::int64_t& cut) {
   cut = unit;
 }
 
-// By what has the units' figures; explicit for each maker of units.
+// By what has the units' metrics; explicit for each maker of units.
 template <class Maker>
 SavedParts<typename Maker::Found> parts_of(const SavedRows& saved, data::DataSet& set,
                                            plan::SampleRange units);

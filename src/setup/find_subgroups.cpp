@@ -48,9 +48,9 @@ bool can_be_kept(const EvaluationSession& session, const std::string& path, std:
       static_cast<std::int64_t>(num_values) * session.scoring.task->resample_layout()->num_bytes();
   if (num_values <= data::kMaxGroupValues && bytes <= kMostBytes) return true;
   notes.add(num_values > data::kMaxGroupValues
-                ? format("no figures by {}: it has more than {} different values", path,
+                ? format("no metrics by {}: it has more than {} different values", path,
                          data::kMaxGroupValues)
-                : format("no figures by {}: its {} values would take {} MiB on every rank", path,
+                : format("no metrics by {}: its {} values would take {} MiB on every rank", path,
                          num_values, bytes >> 20));
   return false;
 }
@@ -62,13 +62,13 @@ std::vector<Subgroups> find_subgroups(const comm::Communicator& comm,
   std::vector<Subgroups> found;
   if (session.scoring.task->detections() != nullptr) {
     if (!session.data.set->info().groups.empty()) {
-      notes.add("no figures by subgroup: detections of all images are ranked together");
+      notes.add("no metrics by subgroup: detections of all images are ranked together");
     }
     return found;
   }
   if (scores_units(session)) {  // groups are of samples, of which nothing was read
     if (!session.data.set->info().groups.empty()) {
-      notes.add("no figures by subgroup: they need the samples that were predicted");
+      notes.add("no metrics by subgroup: they need the samples that were predicted");
     }
     return found;
   }

@@ -47,7 +47,7 @@ void note_unused_options(const EvaluationSession& session, Notes& notes) {
   const TaskTraits& task = task_traits(session.scoring.task_name);
   const bool takes_any_kind = !task.depends_on_output_kind || scores_units(session);
   note(!given.scoring.outputs.empty(), !takes_any_kind, "outputs",
-       "figure depends on what kind of scores there is");
+       "metric depends on what kind of scores there is");
   note(!given.scoring.class_weights.empty(), has_losses, "class-weights",
        "loss is asked for or saved");
   note(given.scoring.confusion_max_classes != defaults.scoring.confusion_max_classes,

@@ -125,7 +125,7 @@ std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenRu
   const std::int64_t vocabulary = rules.options.metrics.num_classes;
   if (num_scores <= vocabulary) return {};
   return {
-      format("the model scores {} tokens, the data set's vocabulary has {}: figures mean "
+      format("the model scores {} tokens, the data set's vocabulary has {}: metrics mean "
              "something only if both number the same tokens alike",
              num_scores, vocabulary)};
 }

@@ -11,7 +11,7 @@
 namespace tally::watch {
 namespace {
 
-// The figure as if more were better.
+// The metric as if more were better.
 struct Score {
   double value;
   std::optional<double> end;  // of its interval, on the better side
@@ -23,11 +23,11 @@ std::optional<double> mirrored(std::optional<double> number, Mode mode) {
 }
 
 std::optional<Score> score_of(const Entry& entry, const StopSettings& settings) {
-  const Figure* figure = figure_of(entry, settings.monitor);
-  if (!figure) return std::nullopt;
-  const auto value = mirrored(figure->value, settings.mode);
+  const MetricValue* metric = metric_of(entry, settings.monitor);
+  if (!metric) return std::nullopt;
+  const auto value = mirrored(metric->value, settings.mode);
   if (!value) return std::nullopt;
-  const auto& end = settings.mode == Mode::max ? figure->high : figure->low;
+  const auto& end = settings.mode == Mode::max ? metric->high : metric->low;
   return Score{*value, mirrored(end, settings.mode)};
 }
 

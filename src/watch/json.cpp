@@ -38,23 +38,23 @@ Json step_json(const Checkpoint& checkpoint) {
   return checkpoint.step ? Json(*checkpoint.step) : Json();
 }
 
-Json figure_json(const Figure& figure) {
-  Json json = {{"value", number_or_null(figure.value)},
-               {"low", number_or_null(figure.low)},
-               {"high", number_or_null(figure.high)}};
-  if (!figure.method.empty()) json["method"] = figure.method;
+Json metric_json(const MetricValue& metric) {
+  Json json = {{"value", number_or_null(metric.value)},
+               {"low", number_or_null(metric.low)},
+               {"high", number_or_null(metric.high)}};
+  if (!metric.method.empty()) json["method"] = metric.method;
   return json;
 }
 
-Figure figure_of(const Json& json) {
+MetricValue metric_of(const Json& json) {
   return {number_or_none(json.at("value")), number_or_none(json.at("low")),
           number_or_none(json.at("high")), json.value("method", std::string())};
 }
 
 void read_evaluation(const Json& json, Entry& entry) {
   entry.samples = integer_of(json.at("samples"));
-  for (const auto& [name, figure] : json.at("metrics").items()) {
-    entry.metrics.emplace_back(name, figure_of(figure));
+  for (const auto& [name, metric] : json.at("metrics").items()) {
+    entry.metrics.emplace_back(name, metric_of(metric));
   }
   entry.state_digest = json.at("state_digest").get<std::string>();
   entry.weights_sha256 = json.at("weights_sha256").get<std::string>();
@@ -64,11 +64,11 @@ void read_evaluation(const Json& json, Entry& entry) {
 
 Json standing_json(const Entry* entry, const std::string& monitor) {
   if (!entry) return {};
-  const Figure* found = watch::figure_of(*entry, monitor);
-  const Figure figure = found ? *found : Figure();
+  const MetricValue* found = watch::metric_of(*entry, monitor);
+  const MetricValue metric = found ? *found : MetricValue();
   return {{"step", step_json(entry->checkpoint)},    {"name", entry->checkpoint.name},
-          {"path", entry->checkpoint.path.string()}, {"value", number_or_null(figure.value)},
-          {"low", number_or_null(figure.low)},       {"high", number_or_null(figure.high)}};
+          {"path", entry->checkpoint.path.string()}, {"value", number_or_null(metric.value)},
+          {"low", number_or_null(metric.low)},       {"high", number_or_null(metric.high)}};
 }
 
 Status status_of(const std::string& text) {
@@ -92,7 +92,7 @@ std::string line_of(const Entry& entry) {
   if (is_evaluated) {
     json["samples"] = entry.samples;
     json["metrics"] = Json::object();
-    for (const auto& [name, figure] : entry.metrics) json["metrics"][name] = figure_json(figure);
+    for (const auto& [name, metric] : entry.metrics) json["metrics"][name] = metric_json(metric);
     json["state_digest"] = entry.state_digest;
     json["weights_sha256"] = entry.weights_sha256;
     json["seconds"] = entry.seconds;

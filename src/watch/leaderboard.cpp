@@ -84,13 +84,13 @@ bool is_evaluated(const Entry& entry) { return entry.status == Status::evaluated
 
 std::vector<std::string> columns_of(const Entry& entry) {
   std::vector<std::string> columns;
-  for (const auto& [name, figure] : entry.metrics) columns.push_back(name);
+  for (const auto& [name, metric] : entry.metrics) columns.push_back(name);
   return columns;
 }
 
 }  // namespace
 
-const Figure* figure_of(const Entry& entry, std::string_view metric) {
+const MetricValue* metric_of(const Entry& entry, std::string_view metric) {
   const auto named = [&](const auto& pair) { return pair.first == metric; };
   const auto found = std::ranges::find_if(entry.metrics, named);
   return found == entry.metrics.end() ? nullptr : &found->second;

@@ -41,9 +41,9 @@ std::string header_of(const std::vector<std::string>& metrics) {
 std::string row_of(const Entry& entry, const std::vector<std::string>& metrics) {
   std::vector<std::string> cells = {cell(entry.checkpoint.step), cell(entry.checkpoint.name)};
   for (const std::string& metric : metrics) {
-    const Figure* found = figure_of(entry, metric);
-    const Figure figure = found ? *found : Figure();
-    for (const auto& number : {figure.value, figure.low, figure.high}) {
+    const MetricValue* found = metric_of(entry, metric);
+    const MetricValue metric = found ? *found : MetricValue();
+    for (const auto& number : {metric.value, metric.low, metric.high}) {
       cells.push_back(cell(number));
     }
   }

@@ -65,11 +65,11 @@ watch::Entry entry_of(const report::RunReport& report, const watch::Checkpoint& 
   entry.time = utc_now_iso();
   entry.samples = report.results.samples().count;
   for (const auto& metric : report.results.metrics) {
-    watch::Figure figure{metric.value, std::nullopt, std::nullopt, {}};
+    watch::MetricValue metric{metric.value, std::nullopt, std::nullopt, {}};
     if (metric.interval) {
-      figure = {metric.value, metric.interval->low, metric.interval->high, metric.interval->method};
+      metric = {metric.value, metric.interval->low, metric.interval->high, metric.interval->method};
     }
-    entry.metrics.emplace_back(metric.name, figure);
+    entry.metrics.emplace_back(metric.name, metric);
   }
   entry.state_digest = report.state_digest;
   entry.weights_sha256 = report.weights->tensors_sha256;
@@ -178,15 +178,15 @@ void WatchRoot::evaluated(const report::RunReport& report) {
                       verdict_.without_gain, settings_.patience);
   }
   say(format("{:<9} {}  {}  {:.1f} s{}{}", step_text(entry.checkpoint),
-             printable(entry.checkpoint.name), figure_text(entry), entry.seconds, best, standing));
+             printable(entry.checkpoint.name), metric_text(entry), entry.seconds, best, standing));
   note_lack_of_interval(entry);
 }
 
 // Once: what counts as a gain is then another rule than was asked for.
 void WatchRoot::note_lack_of_interval(const watch::Entry& entry) {
-  const auto* figure = watch::figure_of(entry, settings_.monitor);
-  const bool decides = settings_.patience > 0 && settings_.significant && figure != nullptr;
-  if (!decides || figure->low || has_noted_lack_) return;
+  const auto* metric = watch::metric_of(entry, settings_.monitor);
+  const bool decides = settings_.patience > 0 && settings_.significant && metric != nullptr;
+  if (!decides || metric->low || has_noted_lack_) return;
   has_noted_lack_ = true;
   log::note(
       format("'{}' has no interval (see --intervals): a gain is what is better by more than "
@@ -226,12 +226,12 @@ void WatchRoot::judge() {
   watch::write_stop_file(output_.path() / "stop.json", verdict_, settings_, utc_now_iso());
 }
 
-std::string WatchRoot::figure_text(const watch::Entry& entry) const {
-  const auto* figure = watch::figure_of(entry, settings_.monitor);
-  if (figure == nullptr || !figure->value) return format("{} undefined", settings_.monitor);
-  auto text = format("{} {:.6g}", settings_.monitor, *figure->value);
-  if (figure->low && figure->high)
-    text += format(" ({:.6g} to {:.6g})", *figure->low, *figure->high);
+std::string WatchRoot::metric_text(const watch::Entry& entry) const {
+  const auto* metric = watch::metric_of(entry, settings_.monitor);
+  if (metric == nullptr || !metric->value) return format("{} undefined", settings_.monitor);
+  auto text = format("{} {:.6g}", settings_.monitor, *metric->value);
+  if (metric->low && metric->high)
+    text += format(" ({:.6g} to {:.6g})", *metric->low, *metric->high);
   return text;
 }
 
@@ -248,7 +248,7 @@ void WatchRoot::finish(bool is_resumable) {
   if (verdict_.best != nullptr) {
     const auto& best = *verdict_.best;
     say(format("Best      {} ({}), {}", printable(best.checkpoint.path.string()),
-               step_text(best.checkpoint), figure_text(best)));
+               step_text(best.checkpoint), metric_text(best)));
   }
   say(format("Watched   {}; {}/leaderboard.jsonl", counts(), output));
   if (is_resumable) return say("Stopped   the same command goes on from here");

@@ -54,7 +54,7 @@ class WatchRoot {
   void judge();
   void note_lack_of_interval(const watch::Entry& entry);
   std::string counts() const;
-  std::string figure_text(const watch::Entry& entry) const;
+  std::string metric_text(const watch::Entry& entry) const;
 
   const EvaluationSession& session_;
   watch::StopSettings settings_;

@@ -22,7 +22,7 @@ constexpr int kSchema = 2;
 constexpr const char* kWatchFile = "watch.json";
 constexpr std::string_view kAnother = "Name another folder with --output.";
 
-// What may be otherwise when a watch goes on: it changes no figure, or (batch size, threads,
+// What may be otherwise when a watch goes on: it changes no metric, or (batch size, threads,
 // device) the last bits of some at most.
 constexpr std::array<std::string_view, 26> kMayChange{
     "config",      "output",         "checkpoints",  "model",   "data",          "poll",

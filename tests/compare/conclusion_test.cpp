@@ -1,10 +1,10 @@
-// The last sentence, and how figures in it are written.
+// The last sentence, and how metrics in it are written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <tally/compare/comparison.hpp>
 
-#include "figures.hpp"
+#include "metric_text.hpp"
 
 namespace tally::compare {
 namespace {
@@ -100,7 +100,7 @@ TEST(Conclusion, OfUndefinedFigures) {
   EXPECT_FALSE(conclude(comparison).better);
 }
 
-TEST(Figures, DifferencesDoNotRoundToNothing) {
+TEST(MetricText, DifferencesDoNotRoundToNothing) {
   EXPECT_EQ(difference_text(0.00801), "+0.0080");
   EXPECT_EQ(difference_text(-0.25), "-0.2500");
   EXPECT_EQ(difference_text(0.00002), "+2.0e-05");

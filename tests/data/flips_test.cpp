@@ -43,7 +43,7 @@ std::string text_of(const ColumnInfo& column) {
                        geometry_text(image.geometry));
 }
 
-// Of everything that figures are made of.
+// Of everything that metrics are made of.
 std::string fingerprint(const fs::path& path) {
   DataSet data_set(path);
   const DataSetInfo& info = data_set.info();

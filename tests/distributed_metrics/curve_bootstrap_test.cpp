@@ -17,7 +17,7 @@ namespace {
 
 using namespace ordered_metrics;
 
-using Figures = std::vector<std::optional<double>>;
+using Values = std::vector<std::optional<double>>;
 
 constexpr std::uint64_t kSeed = 21;
 constexpr std::int64_t kReplicates = 7;
@@ -26,12 +26,12 @@ constexpr std::array<std::array<std::int64_t, 2>, 4> kMemory{
     {{1 << 26, 1 << 26}, {0, 1 << 26}, {1 << 26, 1000}, {0, 1}}};
 
 // AUROC and average precision of each class, one after the other.
-ReplicateValues all_figures(std::int64_t num_classes) {
+ReplicateValues all_metrics(std::int64_t num_classes) {
   return {2 * num_classes,
-          [](std::span<const CurveCounts> curves, std::span<std::optional<double>> figures) {
+          [](std::span<const CurveCounts> curves, std::span<std::optional<double>> values) {
             for (std::size_t c = 0; c < curves.size(); ++c) {
-              figures[2 * c] = auroc(curves[c]);
-              figures[2 * c + 1] = average_precision(curves[c]);
+              values[2 * c] = auroc(curves[c]);
+              values[2 * c + 1] = average_precision(curves[c]);
             }
           }};
 }
@@ -71,20 +71,20 @@ class CurveBootstrapTest : public comm::CommTest {
   }
 };
 
-TEST_F(CurveBootstrapTest, FiguresAreThoseOfRepeatedRows) {
+TEST_F(CurveBootstrapTest, ValuesAreThoseOfRepeatedRows) {
   for (const std::int64_t num_rows : {0, 1, 5, 80}) {
     const Scores all = random_scores(static_cast<std::uint64_t>(num_rows), num_rows, 3, 6);
-    const ReplicateValues figures = all_figures(3);
-    std::vector<Figures> expected;
+    const ReplicateValues values = all_metrics(3);
+    std::vector<Values> expected;
     for (std::int64_t r = 0; r < kReplicates; ++r) {
       expected.emplace_back(6);
-      figures.compute(slow_counts(resampled(all, r)), expected.back());
+      values.compute(slow_counts(resampled(all, r)), expected.back());
     }
     for (int how = 0; how < kNumSlicings; ++how) {
       for (const auto& [place_bytes, batch_bytes] : kMemory) {
         const CurveBootstrap options{kSeed, kReplicates, ScoreKeys::float32, place_bytes,
                                      batch_bytes};
-        EXPECT_EQ(bootstrap_curves(world(), local(all, how), options, figures), expected)
+        EXPECT_EQ(bootstrap_curves(world(), local(all, how), options, values), expected)
             << num_rows << " rows, slicing " << how << ", bytes " << place_bytes << ", "
             << batch_bytes;
       }
@@ -99,24 +99,24 @@ TEST_F(CurveBootstrapTest, OneProcessAloneFindsTheSame) {
     std::vector<CurveCounts> curves;
     prepared.count({}, curves);
     EXPECT_EQ(curves, slow_counts(all));
-    const ReplicateValues figures = all_figures(3);
+    const ReplicateValues values = all_metrics(3);
     for (std::int64_t r = 0; r < kReplicates; ++r) {
-      Figures expected(6);
-      figures.compute(slow_counts(resampled(all, r)), expected);
+      Values expected(6);
+      values.compute(slow_counts(resampled(all, r)), expected);
       prepared.count(weights_of(r, num_rows), curves);
-      Figures found(6);
-      figures.compute(curves, found);
+      Values found(6);
+      values.compute(curves, found);
       EXPECT_EQ(found, expected) << num_rows << " rows, replicate " << r;
     }
     EXPECT_THROW(prepared.count(weights_of(0, num_rows + 1), curves), Error);
   }
 }
 
-TEST_F(CurveBootstrapTest, WhatAFigureThrowsIsAgreedOn) {
+TEST_F(CurveBootstrapTest, WhatAMetricThrowsIsAgreedOn) {
   const Scores all = random_scores(8, 20, 1, 0);
-  const ReplicateValues figures{1, [](auto&&...) { throw Error(ErrorKind::usage, "planted"); }};
+  const ReplicateValues values{1, [](auto&&...) { throw Error(ErrorKind::usage, "planted"); }};
   testing::internal::CaptureStderr();
-  EXPECT_THROW(bootstrap_curves(world(), local(all, 0), {kSeed, 1}, figures), comm::AgreedFailure);
+  EXPECT_THROW(bootstrap_curves(world(), local(all, 0), {kSeed, 1}, values), comm::AgreedFailure);
   const auto said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(said.empty(), rank() != 0) << said;
 }

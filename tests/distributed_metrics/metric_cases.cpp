@@ -85,7 +85,7 @@ json points_of(const CurveCounts& curve) {
   return {{"roc", roc}, {"precision_recall", precision_recall}};
 }
 
-json figures_of(const CurveCounts& curve, const json& one) {
+json metrics_of(const CurveCounts& curve, const json& one) {
   json out{
       {"positives", curve.positives},
       {"negatives", curve.negatives},
@@ -127,12 +127,12 @@ json averages_of(const std::vector<CurveCounts>& curves, const json& one) {
 }
 
 // [class] {"values", "thresholds"}
-json class_figures_of(const std::vector<CurveCounts>& curves, const json& one) {
-  std::vector<metrics::ClassFigures> classes(curves.size());
-  add_class_figures(curves, one["metrics"], classes);
+json class_metrics_of(const std::vector<CurveCounts>& curves, const json& one) {
+  std::vector<metrics::ClassMetrics> classes(curves.size());
+  add_class_metrics(curves, one["metrics"], classes);
   json out = json::array();
-  for (const auto& [index, support, predicted, correct, figures] : classes) {
-    out.push_back({{"values", by_name(figures)}, {"thresholds", thresholds_of(figures)}});
+  for (const auto& [index, support, predicted, correct, values] : classes) {
+    out.push_back({{"values", by_name(values)}, {"thresholds", thresholds_of(values)}});
   }
   return out;
 }
@@ -148,18 +148,18 @@ json weights_of(std::uint64_t seed, std::int64_t replicate, std::int64_t num_row
 
 json curve_bootstrap(const comm::Communicator& comm, const ScoreRows& rows, ScoreKeys keys,
                      const json& one) {
-  const ReplicateValues figures{2 * rows.num_classes, [](std::span<const CurveCounts> curves,
-                                                         std::span<std::optional<double>> found) {
-                                  for (std::size_t c = 0; c < curves.size(); ++c) {
-                                    found[2 * c] = auroc(curves[c]);
-                                    found[2 * c + 1] = average_precision(curves[c]);
-                                  }
-                                }};
+  const ReplicateValues values{2 * rows.num_classes, [](std::span<const CurveCounts> curves,
+                                                        std::span<std::optional<double>> found) {
+                                 for (std::size_t c = 0; c < curves.size(); ++c) {
+                                   found[2 * c] = auroc(curves[c]);
+                                   found[2 * c + 1] = average_precision(curves[c]);
+                                 }
+                               }};
   const CurveBootstrap options{one["seed"], one["replicates"], keys, one["max_place_bytes"]};
   json out = json::array();
-  for (const auto& found : bootstrap_curves(comm, rows, options, figures)) {
+  for (const auto& found : bootstrap_curves(comm, rows, options, values)) {
     json values = json::array();
-    for (const auto& figure : found) values.push_back(number(figure));
+    for (const auto& metric : found) values.push_back(number(metric));
     const auto replicate = static_cast<std::int64_t>(out.size());
     out.push_back(
         {{"figures", values}, {"weights", weights_of(options.seed, replicate, one["rows"])}});
@@ -182,11 +182,11 @@ json curve_case(const comm::Communicator& comm, const Arrays& arrays, const json
   const auto keys = one["keys"] == "bfloat16" ? ScoreKeys::bfloat16 : ScoreKeys::float32;
   const auto curves = count_curves(comm, rows, keys);
   json per_class = json::array();
-  for (const auto& curve : curves) per_class.push_back(figures_of(curve, one));
+  for (const auto& curve : curves) per_class.push_back(metrics_of(curve, one));
   return {{"digest", digest_of(comm, curves)},
           {"per_class", per_class},
           {"averages", averages_of(curves, one)},
-          {"class_figures", class_figures_of(curves, one)},
+          {"class_figures", class_metrics_of(curves, one)},
           {"bootstrap", curve_bootstrap(comm, rows, keys, one)}};
 }
 

@@ -200,7 +200,7 @@ def test_metrics_that_are_asked_for(tally: Program, runs: tuple[Result, Result])
     for metric, part in (
         ("brier", "--save labels,probabilities gives it"),
         ("auroc_macro", "--save labels,probabilities gives it"),
-        ("confusion_matrix", "is no single figure"),
+        ("confusion_matrix", "is no single metric"),
         ("f1_makro", "f1_makro"),
     ):
         tally("compare", a, b, "--metrics", metric).must_fail(2, metric, part)

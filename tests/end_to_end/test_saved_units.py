@@ -109,7 +109,7 @@ def test_subgroups_are_not_told(case: Case, score: Evaluate, tmp_path: Path) -> 
         file["groups/odd"] = (file["targets/unit"][...] % 2).astype(np.int32)
     result = score(case.run.folder / "predictions.h5", data, "--on-nan", "wrong")
     notes = "\n".join(result.report["notes"])
-    assert result.report["groups"] == {} and "no figures by subgroup" in notes and "another data set" in notes
+    assert result.report["groups"] == {} and "no metrics by subgroup" in notes and "another data set" in notes
 
 
 def set_value(name: str, place: int, value: float) -> Callable[[h5py.File], None]:
@@ -184,7 +184,7 @@ def test_predictions_of_another_task(case: Case, score: Evaluate, tally: Program
     tally("score", *words).must_fail(3, f"it is of the task multiclass, not of {case.task}")
     words[1] = case.data
     tally("score", *words).must_fail(3, "holds no predictions")
-    tally("score", *words, "--task", "predict").must_fail(2, "'predict' has no figures to score. Leave --task out")
+    tally("score", *words, "--task", "predict").must_fail(2, "'predict' has no metrics to score. Leave --task out")
     tally("score", *words, "--task", "multiclass").must_fail(2, "does not fit")
     tally("score", *words, "--task", "language-models").must_fail(2, "there is no task 'language-models'. Did you mean")
     words[1] = tmp_path / "results.json"

@@ -105,7 +105,7 @@ def test_answers_behind_the_limit_are_no_foreign_ones(score: Evaluate, tmp_path:
         assert result.report["units"]["scored"] == 2 and result.value("exact_match") == 1
         assert result.report["ids"]["foreign"] == {"count": 1, "first": ["other"]}
         assert result.report["groups"] == {}
-        assert any("no figures by subgroup" in note for note in result.report["notes"])
+        assert any("no metrics by subgroup" in note for note in result.report["notes"])
         with h5py.File(result.folder / "predictions.h5") as file:
             assert sorted(file) == ["exact_match", "f1", "id", "index", "prediction"]
 

@@ -47,7 +47,7 @@ Results score_values(Values values) {
   return metrics.finalize(state);
 }
 
-TEST(DenseRegressionPass, FiguresAreThoseOfThePixelsThatAreScored) {
+TEST(DenseRegressionPass, MetricsAreThoseOfThePixelsThatAreScored) {
   Values values = random_values(20 * kPixels, 1, 11);
   Values flat{1, {}, {}};
   for (std::size_t i = 0; i < values.targets.size(); ++i) {

@@ -1,5 +1,5 @@
 // Do 95 % intervals hold the true value in 95 % of cases? Data sets are drawn from a population
-// whose figures are known, since they are computed of it. Seeded: the outcome is always the same.
+// whose metrics are known, since they are computed of it. Seeded: the outcome is always the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>

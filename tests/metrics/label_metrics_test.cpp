@@ -1,4 +1,4 @@
-// The figures of the tasks binary and multilabel, by hand.
+// The metrics of the tasks binary and multilabel, by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -186,7 +186,7 @@ TEST(Multilabel, ByHand) {
   EXPECT_DOUBLE_EQ(value(results, "mcc"), (1 * 5 - 1 * 1) / std::sqrt(2 * 2 * 6 * 6));
   EXPECT_EQ(results.per_class[1].predicted, 1);
   EXPECT_EQ(results.per_class[2].value("f1"), std::nullopt);
-  EXPECT_TRUE(results.per_class[0].figures.at(0).interval);
+  EXPECT_TRUE(results.per_class[0].values.at(0).interval);
   EXPECT_TRUE(results.find("exact_match")->interval);
   EXPECT_FALSE(results.find("accuracy")->interval) << "a sample's labels are not independent";
 }

@@ -45,9 +45,9 @@ MetricOptions everything() {
   return options;
 }
 
-// Merged with itself 40 times, the state stands for 2^40 times the samples: every figure is a ratio
+// Merged with itself 40 times, the state stands for 2^40 times the samples: every metric is a ratio
 // and stays what it was.
-TEST(LargeCounts, TwoToTheFortyCopiesHaveTheSameFigures) {
+TEST(LargeCounts, TwoToTheFortyCopiesHaveTheSameMetrics) {
   const MetricSet metrics(everything());
   Samples samples = random_samples(101, 6, 3);
   exact::State state(metrics.layout());

@@ -162,10 +162,10 @@ TEST_P(Laws, WithoutUsableSamplesItIsUndefined) {
     for (const MetricValue& metric : results.metrics) {
       EXPECT_EQ(metric.value, std::nullopt) << metric.name;
     }
-    for (const ClassFigures& figures : results.per_class) {
-      EXPECT_EQ(figures.support + figures.predicted + figures.correct, 0);
-      for (const MetricValue& figure : figures.figures) {
-        EXPECT_EQ(figure.value, std::nullopt) << figure.name;
+    for (const ClassMetrics& values : results.per_class) {
+      EXPECT_EQ(values.support + values.predicted + values.correct, 0);
+      for (const MetricValue& metric : values.values) {
+        EXPECT_EQ(metric.value, std::nullopt) << metric.name;
       }
     }
     for (const std::int64_t cell : results.confusion) EXPECT_EQ(cell, 0);
@@ -201,10 +201,10 @@ TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
   EXPECT_EQ(alone.metrics[0].value, same->value);
   EXPECT_THAT(alone.confusion, testing::IsEmpty());
   for (std::size_t c = 0; c < alone.per_class.size(); ++c) {
-    const auto& figures = alone.per_class[c].figures;
-    EXPECT_TRUE(task != "regression" || figures.size() == 1) << figures.size();
-    for (const MetricValue& figure : figures) {
-      EXPECT_EQ(figure.value, results.per_class[c].value(figure.name)) << figure.name;
+    const auto& values = alone.per_class[c].values;
+    EXPECT_TRUE(task != "regression" || values.size() == 1) << values.size();
+    for (const MetricValue& metric : values) {
+      EXPECT_EQ(metric.value, results.per_class[c].value(metric.name)) << metric.name;
     }
   }
 }

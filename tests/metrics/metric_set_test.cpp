@@ -67,11 +67,11 @@ TEST(MetricSet, ByHand) {
   EXPECT_FALSE(found.contains("accuracy_top5")) << "4 classes";
   EXPECT_THAT(results.confusion, ElementsAre(2, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 
-  const ClassFigures& never_true = results.per_class[2];
+  const ClassMetrics& never_true = results.per_class[2];
   EXPECT_EQ(never_true.value("precision"), 0.0);
   EXPECT_EQ(never_true.value("recall"), std::nullopt);
   EXPECT_EQ(never_true.value("f1"), 0.0);
-  const ClassFigures& absent = results.per_class[3];
+  const ClassMetrics& absent = results.per_class[3];
   EXPECT_FALSE(absent.value("precision") || absent.value("recall") || absent.value("f1"));
 }
 
@@ -187,7 +187,7 @@ TEST(MetricSet, ProportionsHaveWilsonsInterval) {
     EXPECT_EQ(metric.interval.has_value(), is_share) << metric.name;
   }
   EXPECT_EQ(results.find("accuracy")->interval->method, "wilson");
-  EXPECT_TRUE(results.per_class[0].figures.at(0).interval);
+  EXPECT_TRUE(results.per_class[0].values.at(0).interval);
 }
 
 TEST(MetricSet, MicroFBetaIsTheProportionThatAccuracyIs) {

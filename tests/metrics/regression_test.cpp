@@ -24,7 +24,7 @@ Results score(Values values, Definitions definitions = Definitions::torchmetrics
   return metrics.finalize(state);
 }
 
-std::optional<double> figure(const Results& results, std::string_view name) {
+std::optional<double> metric(const Results& results, std::string_view name) {
   const MetricValue* metric = results.find(name);
   EXPECT_NE(metric, nullptr) << name;
   return metric == nullptr ? std::nullopt : metric->value;
@@ -33,48 +33,48 @@ std::optional<double> figure(const Results& results, std::string_view name) {
 // The examples in torchmetrics' pages.
 TEST(Regression, GivesThePublishedExamples) {
   const Results one = score({1, {2.5f, 0, 2, 8}, {3, -0.5f, 2, 7}});
-  EXPECT_NEAR(figure(one, "r2").value(), 0.9486, kDigits);
-  EXPECT_NEAR(figure(one, "explained_variance").value(), 0.9572, kDigits);
-  EXPECT_NEAR(figure(one, "pearson").value(), 0.9849, kDigits);
-  EXPECT_NEAR(figure(one, "concordance").value(), 0.9777, kDigits);
-  EXPECT_EQ(figure(one, "mae"), 0.5);
-  EXPECT_EQ(figure(one, "mse"), 0.375);
-  EXPECT_EQ(figure(one, "rmse"), std::sqrt(0.375));
+  EXPECT_NEAR(metric(one, "r2").value(), 0.9486, kDigits);
+  EXPECT_NEAR(metric(one, "explained_variance").value(), 0.9572, kDigits);
+  EXPECT_NEAR(metric(one, "pearson").value(), 0.9849, kDigits);
+  EXPECT_NEAR(metric(one, "concordance").value(), 0.9777, kDigits);
+  EXPECT_EQ(metric(one, "mae"), 0.5);
+  EXPECT_EQ(metric(one, "mse"), 0.375);
+  EXPECT_EQ(metric(one, "rmse"), std::sqrt(0.375));
 
   const Results two = score({2, {0, 2, -1, 2, 8, -5}, {0.5f, 1, -1, 1, 7, -6}});
   EXPECT_NEAR(two.per_class.at(0).value("r2").value(), 0.9654, kDigits);
   EXPECT_NEAR(two.per_class.at(1).value("r2").value(), 0.9082, kDigits);
-  EXPECT_NEAR(figure(two, "explained_variance").value(), (0.9677 + 1) / 2, kDigits);
+  EXPECT_NEAR(metric(two, "explained_variance").value(), (0.9677 + 1) / 2, kDigits);
 
   const Results lin = score({2, {2.5f, 0, 2, 8}, {3, -0.5f, 2, 7}});
   EXPECT_NEAR(lin.per_class.at(0).value("concordance").value(), 0.7273, kDigits);
   EXPECT_NEAR(lin.per_class.at(1).value("concordance").value(), 0.9887, kDigits);
 
-  EXPECT_NEAR(figure(score({1, {0.9f, 15, 1.2e6f}, {1, 10, 1e6f}}), "mape").value(), 0.2667,
+  EXPECT_NEAR(metric(score({1, {0.9f, 15, 1.2e6f}, {1, 10, 1e6f}}), "mape").value(), 0.2667,
               kDigits);
 }
 
 TEST(Regression, ConstantTargetsHaveNoSpreadToExplain) {
   const Results wrong = score({1, {1, 2, 3}, {0.1f, 0.1f, 0.1f}});
-  EXPECT_EQ(figure(wrong, "r2"), 0.0);
-  EXPECT_EQ(figure(wrong, "explained_variance"), 0.0);
-  EXPECT_EQ(figure(wrong, "pearson"), std::nullopt);
-  EXPECT_EQ(figure(wrong, "concordance"), std::nullopt);
+  EXPECT_EQ(metric(wrong, "r2"), 0.0);
+  EXPECT_EQ(metric(wrong, "explained_variance"), 0.0);
+  EXPECT_EQ(metric(wrong, "pearson"), std::nullopt);
+  EXPECT_EQ(metric(wrong, "concordance"), std::nullopt);
 
   const Results right = score({1, {0.1f, 0.1f, 0.1f}, {0.1f, 0.1f, 0.1f}});
-  EXPECT_EQ(figure(right, "r2"), 1.0);
-  EXPECT_EQ(figure(right, "explained_variance"), 1.0);
-  EXPECT_EQ(figure(right, "pearson"), std::nullopt);
+  EXPECT_EQ(metric(right, "r2"), 1.0);
+  EXPECT_EQ(metric(right, "explained_variance"), 1.0);
+  EXPECT_EQ(metric(right, "pearson"), std::nullopt);
 }
 
 TEST(Regression, OneSampleHasErrorsButNoCorrelation) {
   const Results results = score({1, {3}, {1}});
-  EXPECT_EQ(figure(results, "mse"), 4.0);
-  EXPECT_EQ(figure(results, "mape"), 2.0);
-  EXPECT_EQ(figure(results, "r2"), std::nullopt);
-  EXPECT_EQ(figure(results, "explained_variance"), 1.0);
-  EXPECT_EQ(figure(results, "pearson"), std::nullopt);
-  EXPECT_EQ(figure(results, "concordance"), std::nullopt);
+  EXPECT_EQ(metric(results, "mse"), 4.0);
+  EXPECT_EQ(metric(results, "mape"), 2.0);
+  EXPECT_EQ(metric(results, "r2"), std::nullopt);
+  EXPECT_EQ(metric(results, "explained_variance"), 1.0);
+  EXPECT_EQ(metric(results, "pearson"), std::nullopt);
+  EXPECT_EQ(metric(results, "concordance"), std::nullopt);
 }
 
 // One output without a correlation leaves the average of all without one.
@@ -82,27 +82,27 @@ TEST(Regression, AnUndefinedOutputMakesTheAverageUndefined) {
   const Results results = score({2, {1, 1, 2, 1, 4, 1}, {1, 1, 2, 2, 3, 3}});
   EXPECT_TRUE(results.per_class.at(0).value("pearson").has_value());
   EXPECT_EQ(results.per_class.at(1).value("pearson"), std::nullopt);
-  EXPECT_EQ(figure(results, "pearson"), std::nullopt);
+  EXPECT_EQ(metric(results, "pearson"), std::nullopt);
 }
 
 TEST(Regression, KeepsDigitsOfASmallSpreadFarFromZero) {
   // float32 has steps of 8 here; doubles of squared sums would have none left.
   const Results results = score({1, {1e8f, 1e8f + 8, 1e8f + 16}, {1e8f + 8, 1e8f, 1e8f + 16}});
-  EXPECT_EQ(figure(results, "mse"), 128.0 / 3);
-  EXPECT_EQ(figure(results, "r2"), 0.0);
-  EXPECT_EQ(figure(results, "pearson"), 0.5);
+  EXPECT_EQ(metric(results, "mse"), 128.0 / 3);
+  EXPECT_EQ(metric(results, "r2"), 0.0);
+  EXPECT_EQ(metric(results, "pearson"), 0.5);
 }
 
 TEST(Regression, HoldsTheLargestAndTheSmallestValues) {
   using Limits = std::numeric_limits<float>;
   const Results large = score({1, {Limits::max(), Limits::max()}, {Limits::lowest(), 0}});
-  EXPECT_EQ(figure(large, "mse"), 2.5 * Limits::max() * Limits::max());
-  EXPECT_EQ(figure(large, "mae"), 1.5 * Limits::max());
+  EXPECT_EQ(metric(large, "mse"), 2.5 * Limits::max() * Limits::max());
+  EXPECT_EQ(metric(large, "mae"), 1.5 * Limits::max());
   const float tiny = Limits::denorm_min();
   const Results small = score({1, {tiny, 0}, {0, tiny}});
-  EXPECT_EQ(figure(small, "mse"), double{tiny} * tiny);
-  EXPECT_EQ(figure(small, "r2"), -3.0);
-  EXPECT_EQ(figure(small, "pearson"), -1.0);
+  EXPECT_EQ(metric(small, "mse"), double{tiny} * tiny);
+  EXPECT_EQ(metric(small, "r2"), -3.0);
+  EXPECT_EQ(metric(small, "pearson"), -1.0);
 }
 
 TEST(Regression, LeavesOutRowsThatAreNotFinite) {
@@ -113,14 +113,14 @@ TEST(Regression, LeavesOutRowsThatAreNotFinite) {
   EXPECT_EQ(results.finite(), 2);
   EXPECT_EQ(results.per_class.at(1).support, 2);
   EXPECT_EQ(results.per_class.at(1).value("mae"), 2.5);
-  EXPECT_EQ(figure(results, "mae"), 1.5);
+  EXPECT_EQ(metric(results, "mae"), 1.5);
 }
 
 TEST(Regression, FollowsScikitLearnWhereAsked) {
   const Values values{2, {1, 5, 1, 5}, {0, 2, 2, 2}};
-  EXPECT_EQ(figure(score(values), "rmse"), std::sqrt(5.0));
-  EXPECT_EQ(figure(score(values, Definitions::sklearn), "rmse"), 2.0);
-  EXPECT_EQ(figure(score(values, Definitions::sklearn), "mape"), (0x1p52 + 0.5 + 1.5 + 1.5) / 4);
+  EXPECT_EQ(metric(score(values), "rmse"), std::sqrt(5.0));
+  EXPECT_EQ(metric(score(values, Definitions::sklearn), "rmse"), 2.0);
+  EXPECT_EQ(metric(score(values, Definitions::sklearn), "mape"), (0x1p52 + 0.5 + 1.5 + 1.5) / 4);
 }
 
 // As a kernel's lanes share a row.
@@ -172,7 +172,7 @@ TEST(RegressionPass, TakesOneOutputWithAndWithoutADimension) {
     RegressionBatch batch(2, 1, cpu);
     RegressionPass(metrics).enqueue(0, 2, view, contiguous_view(targets.data(), DType::f32, shape),
                                     counts, batch);
-    EXPECT_EQ(figure(metrics.finalize(state), "mae"), 1.0);
+    EXPECT_EQ(metric(metrics.finalize(state), "mae"), 1.0);
     EXPECT_EQ(batch.rows().at(1).predictions[0], 2.0f);
   }
 }

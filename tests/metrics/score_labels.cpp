@@ -35,9 +35,9 @@ json as_json(const metrics::Results& results) {
            {"per_class", json::array()}};
   for (const auto& shares : results.confusion_shares) out[shares.name] = shares.values;
   for (const auto& metric : results.metrics) out["metrics"][metric.name] = number(metric.value);
-  for (const auto& figures : results.per_class) {
-    json one{{"support", figures.support}, {"predicted", figures.predicted}};
-    for (const auto& figure : figures.figures) one[figure.name] = number(figure.value);
+  for (const auto& values : results.per_class) {
+    json one{{"support", values.support}, {"predicted", values.predicted}};
+    for (const auto& metric : values.values) one[metric.name] = number(metric.value);
     out["per_class"].push_back(std::move(one));
   }
   return out;

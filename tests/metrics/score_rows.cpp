@@ -56,8 +56,8 @@ json classes_json(const metrics::Results& results) {
   json classes{{"support", json::array()}};
   for (const auto& of_class : results.per_class) {
     classes["support"].push_back(of_class.support);
-    for (const auto& figure : of_class.figures) {
-      classes[figure.name].push_back(number(figure.value));
+    for (const auto& metric : of_class.values) {
+      classes[metric.name].push_back(number(metric.value));
     }
   }
   return classes;

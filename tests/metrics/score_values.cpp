@@ -37,9 +37,9 @@ json as_json(const metrics::Results& results) {
            {"per_output", json::array()}};
   for (const auto& metric : results.metrics) out["metrics"][metric.name] = number(metric.value);
   for (const auto& output : results.per_class) {
-    json figures{{"support", output.support}};
-    for (const auto& figure : output.figures) figures[figure.name] = number(figure.value);
-    out["per_output"].push_back(figures);
+    json values{{"support", output.support}};
+    for (const auto& metric : output.values) values[metric.name] = number(metric.value);
+    out["per_output"].push_back(values);
   }
   return out;
 }

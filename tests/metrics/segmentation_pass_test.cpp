@@ -91,7 +91,7 @@ TEST(SegmentationPass, CountsLabelsOfEveryType) {
   check_counts<std::int64_t>(DType::i64);
 }
 
-TEST(SegmentationPass, KeptCountsGiveTheSameFigures) {
+TEST(SegmentationPass, KeptCountsGiveTheSameMetrics) {
   const MetricSet metrics({.task = "segmentation", .num_classes = 2, .ignore_index = 7});
   MaskCounts counts(2);
   std::vector<std::int64_t> labels{1, 1, 7, 0};

@@ -26,7 +26,7 @@ const std::vector<CurveCounts> kOneAbsent{with(1, 3), with(3, 1), with(0, 4)};
 const Values kValues{0.5, 0.75, std::nullopt};
 
 struct Rule {
-  CurveFigure figure;
+  CurveMetric metric;
   Average average;
   Targets targets;
   Definitions definitions;
@@ -35,32 +35,32 @@ struct Rule {
 
 TEST(CurveAverages, OfAClassWithoutPositivesFollowTheDefinitions) {
   const auto expect = [](const Rule& rule) {
-    EXPECT_EQ(average_over_classes(kOneAbsent, kValues, rule.figure, rule.average, rule.targets,
+    EXPECT_EQ(average_over_classes(kOneAbsent, kValues, rule.metric, rule.average, rule.targets,
                                    rule.definitions),
               rule.expected);
   };
   const double weighted = (0.5 + 3 * 0.75) / 4;
   for (const auto targets : {Targets::multiclass, Targets::labels}) {
-    expect({CurveFigure::auroc, Average::macro, targets, Definitions::torchmetrics, 1.25 / 3});
-    expect({CurveFigure::auroc, Average::macro, targets, Definitions::sklearn, std::nullopt});
+    expect({CurveMetric::auroc, Average::macro, targets, Definitions::torchmetrics, 1.25 / 3});
+    expect({CurveMetric::auroc, Average::macro, targets, Definitions::sklearn, std::nullopt});
     for (const auto definitions : {Definitions::torchmetrics, Definitions::sklearn}) {
-      for (const auto figure : {CurveFigure::auroc, CurveFigure::average_precision}) {
-        expect({figure, Average::weighted, targets, definitions, weighted});
+      for (const auto metric : {CurveMetric::auroc, CurveMetric::average_precision}) {
+        expect({metric, Average::weighted, targets, definitions, weighted});
       }
     }
     expect(
-        {CurveFigure::average_precision, Average::macro, targets, Definitions::sklearn, 1.25 / 3});
+        {CurveMetric::average_precision, Average::macro, targets, Definitions::sklearn, 1.25 / 3});
   }
-  expect({CurveFigure::average_precision, Average::macro, Targets::multiclass,
+  expect({CurveMetric::average_precision, Average::macro, Targets::multiclass,
           Definitions::torchmetrics, 0.625});
-  expect({CurveFigure::average_precision, Average::macro, Targets::labels,
+  expect({CurveMetric::average_precision, Average::macro, Targets::labels,
           Definitions::torchmetrics, 1.25 / 3});
 }
 
 TEST(CurveAverages, OfOperatingPointsCountAClassWithoutPositivesAsZero) {
   for (const auto targets : {Targets::multiclass, Targets::labels}) {
     for (const auto definitions : {Definitions::torchmetrics, Definitions::sklearn}) {
-      EXPECT_EQ(average_over_classes(kOneAbsent, kValues, CurveFigure::operating_point,
+      EXPECT_EQ(average_over_classes(kOneAbsent, kValues, CurveMetric::operating_point,
                                      Average::macro, targets, definitions),
                 1.25 / 3);
     }
@@ -71,7 +71,7 @@ TEST(CurveAverages, OfAClassWithoutNegativesFollowTheDefinitions) {
   const std::vector<CurveCounts> curves{with(4, 0), with(1, 3)};
   const Values values{std::nullopt, 0.5};
   const auto of = [&](Average average, Definitions definitions) {
-    return average_over_classes(curves, values, CurveFigure::auroc, average, Targets::labels,
+    return average_over_classes(curves, values, CurveMetric::auroc, average, Targets::labels,
                                 definitions);
   };
   EXPECT_EQ(of(Average::macro, Definitions::torchmetrics), 0.25);
@@ -84,35 +84,35 @@ TEST(CurveAverages, OfOneLabelAreItsValue) {
   const std::vector<CurveCounts> curves{with(0, 4)};
   const Values values{std::nullopt};
   for (const auto average : {Average::macro, Average::weighted}) {
-    const auto of = [&](CurveFigure figure, Definitions definitions) {
-      return average_over_classes(curves, values, figure, average, Targets::labels, definitions);
+    const auto of = [&](CurveMetric metric, Definitions definitions) {
+      return average_over_classes(curves, values, metric, average, Targets::labels, definitions);
     };
-    EXPECT_EQ(of(CurveFigure::auroc, Definitions::torchmetrics), 0.0);
-    EXPECT_EQ(of(CurveFigure::auroc, Definitions::sklearn), std::nullopt);
-    EXPECT_EQ(of(CurveFigure::average_precision, Definitions::torchmetrics), 0.0);
-    EXPECT_EQ(of(CurveFigure::average_precision, Definitions::sklearn), 0.0);
+    EXPECT_EQ(of(CurveMetric::auroc, Definitions::torchmetrics), 0.0);
+    EXPECT_EQ(of(CurveMetric::auroc, Definitions::sklearn), std::nullopt);
+    EXPECT_EQ(of(CurveMetric::average_precision, Definitions::torchmetrics), 0.0);
+    EXPECT_EQ(of(CurveMetric::average_precision, Definitions::sklearn), 0.0);
   }
 }
 
 TEST(CurveAverages, OfNothingAreUndefined) {
   const std::vector<CurveCounts> empty(3);
   const Values values(3);
-  EXPECT_EQ(average_over_classes(empty, values, CurveFigure::auroc, Average::macro,
+  EXPECT_EQ(average_over_classes(empty, values, CurveMetric::auroc, Average::macro,
                                  Targets::multiclass, Definitions::torchmetrics),
             std::nullopt);
   const std::vector<CurveCounts> no_positives(2, with(0, 4));
   const Values two(2);
-  EXPECT_EQ(average_over_classes(no_positives, two, CurveFigure::average_precision, Average::macro,
+  EXPECT_EQ(average_over_classes(no_positives, two, CurveMetric::average_precision, Average::macro,
                                  Targets::multiclass, Definitions::torchmetrics),
             std::nullopt);
-  EXPECT_EQ(average_over_classes(no_positives, two, CurveFigure::auroc, Average::weighted,
+  EXPECT_EQ(average_over_classes(no_positives, two, CurveMetric::auroc, Average::weighted,
                                  Targets::labels, Definitions::sklearn),
             0.0);
 }
 
 TEST(CurveAverages, NeedAFigureOfEachClass) {
-  expect_error(ErrorKind::internal, {"one figure of each class"}, [] {
-    average_over_classes(kOneAbsent, Values(2), CurveFigure::auroc, Average::macro,
+  expect_error(ErrorKind::internal, {"one metric of each class"}, [] {
+    average_over_classes(kOneAbsent, Values(2), CurveMetric::auroc, Average::macro,
                          Targets::multiclass, Definitions::sklearn);
   });
 }
@@ -175,10 +175,10 @@ TEST(CurveMetrics, ThresholdsAreThoseOfClassesAndNotOfAverages) {
                                      slow_counts({0.3F, 0.4F}, {1, 0})};
   const std::vector<std::string> names{"auroc_macro", "precision_at_recall_0.5_macro"};
   for (const auto& average : curve_metrics(two, names, {})) EXPECT_FALSE(average.threshold);
-  std::vector<metrics::ClassFigures> classes(2);
-  add_class_figures(two, names, classes);
+  std::vector<metrics::ClassMetrics> classes(2);
+  add_class_metrics(two, names, classes);
   const auto threshold_of = [&](std::size_t c, std::string_view name) {
-    return std::ranges::find(classes[c].figures, name, &metrics::MetricValue::name)->threshold;
+    return std::ranges::find(classes[c].values, name, &metrics::MetricValue::name)->threshold;
   };
   EXPECT_EQ(threshold_of(0, "precision_at_recall_0.5").value().score, 0.9F);
   EXPECT_EQ(threshold_of(1, "precision_at_recall_0.5").value().score, 0.3F);

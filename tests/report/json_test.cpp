@@ -32,7 +32,7 @@ TEST(ReportJson, HasTheDocumentedKeysInOrder) {
   EXPECT_EQ(keys(json_of(small_report())), expected);
 }
 
-TEST(ReportJson, HoldsTheFigures) {
+TEST(ReportJson, HoldsTheMetrics) {
   Json expected = Json::parse(R"({
     "tally": {"version": "", "revision": "", "report_schema": 1},
     "status": "complete", "task": "multiclass",
@@ -115,7 +115,7 @@ TEST(ReportJson, HoldsIntervalsTiesAndBins) {
   RunReport report = small_report();
   auto& results = report.results;
   results.metrics[0].interval = metrics::Interval{0.5, 0.9, "wilson"};
-  results.per_class[0].figures[1].interval = metrics::Interval{0.25, 1.0, "wilson"};
+  results.per_class[0].values[1].interval = metrics::Interval{0.25, 1.0, "wilson"};
   results.tie_bounds = {{"accuracy", 0.8, 0.7}};
   results.reliability = {{0.0, 0.5, 0, 0, std::nullopt}, {0.5, 1.0, 9, 7, 0.75}};
   results.not_finite = 2;
@@ -143,8 +143,8 @@ TEST(ReportJson, HoldsThresholdsOfOperatingPointsOnly) {
         .name = "recall_at_precision_0.9", .value = value, .threshold = metrics::Threshold{score}};
   };
   results.metrics.push_back(point(0.5, 0.7F));
-  results.per_class[0].figures.push_back(point(0.25, 0.1F));
-  results.per_class[1].figures.push_back(point(0, std::nullopt));
+  results.per_class[0].values.push_back(point(0.25, 0.1F));
+  results.per_class[1].values.push_back(point(0, std::nullopt));
 
   const Json json = json_of(report);
   const Json entry = json["metrics"]["recall_at_precision_0.9"];
@@ -159,7 +159,7 @@ TEST(ReportJson, HoldsThresholdsOfOperatingPointsOnly) {
 TEST(ReportJson, HoldsSubgroupsAndWhereTheyAreWorst) {
   RunReport report = small_report();
   const auto of_group = [](std::int32_t value, double accuracy, double loss) {
-    GroupFigures::Value made{value, {}};
+    GroupMetrics::Value made{value, {}};
     made.results.count = made.results.scored = 5;
     made.results.metrics = {{"accuracy", accuracy}, {"loss", loss}};
     return made;
@@ -223,13 +223,13 @@ TEST(ReportJson, RecipesOfModelAndData) {
     "differences": ["size"]})"));
 }
 
-TEST(ReportJson, EvidenceThatDiffersInOneFigureIsNotExactlyOnce) {
-  for (int figure = 0; figure < 3; ++figure) {
+TEST(ReportJson, EvidenceThatDiffersInOneMetricIsNotExactlyOnce) {
+  for (int metric = 0; metric < 3; ++metric) {
     RunReport report = small_report();
     EXPECT_TRUE(exactly_once(report));
-    if (figure == 0) report.results.count += 1;
-    if (figure == 1) report.results.index_sum += 1;
-    if (figure == 2) report.results.index_mix ^= 1;
+    if (metric == 0) report.results.count += 1;
+    if (metric == 1) report.results.index_sum += 1;
+    if (metric == 2) report.results.index_mix ^= 1;
     EXPECT_FALSE(exactly_once(report));
     EXPECT_EQ(json_of(report)["samples"]["exactly_once"], false);
   }

@@ -16,9 +16,9 @@
 
 namespace tally::report {
 
-inline std::vector<metrics::MetricValue> figures(std::optional<double> precision,
-                                                 std::optional<double> recall,
-                                                 std::optional<double> f1) {
+inline std::vector<metrics::MetricValue> values(std::optional<double> precision,
+                                                std::optional<double> recall,
+                                                std::optional<double> f1) {
   return {{"precision", precision}, {"recall", recall}, {"f1", f1}};
 }
 
@@ -38,9 +38,9 @@ inline RunReport small_report() {
   results.metrics = {{"accuracy", 7.0 / 9.0, metrics::Proportion{7, 9}},
                      {"loss", 0.1},
                      {"precision_macro", std::nullopt}};
-  results.per_class = {{0, 4, 5, 4, figures(0.8, 1.0, 8.0 / 9.0)},
-                       {1, 5, 4, 3, figures(0.75, 0.6, 2.0 / 3.0)},
-                       {2, 0, 0, 0, figures(std::nullopt, std::nullopt, std::nullopt)}};
+  results.per_class = {{0, 4, 5, 4, values(0.8, 1.0, 8.0 / 9.0)},
+                       {1, 5, 4, 3, values(0.75, 0.6, 2.0 / 3.0)},
+                       {2, 0, 0, 0, values(std::nullopt, std::nullopt, std::nullopt)}};
   results.confusion = {4, 0, 0, 1, 3, 1, 0, 0, 0};
   report.expected = {10, 45, 0xfedcba9876543210u};
   report.total_samples = 1234;

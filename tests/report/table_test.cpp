@@ -61,7 +61,7 @@ TEST(Table, ShowsIntervalsGroupsAndWhatWasNotFinite) {
   report.results.metrics[0].interval = metrics::Interval{0.4526, 0.93681, "wilson"};
   report.results.metrics[1].interval = metrics::Interval{0.05, 0.25, "bootstrap"};
   report.results.not_finite = 3;
-  GroupFigures::Value worst{7, {}};
+  GroupMetrics::Value worst{7, {}};
   worst.results.metrics = {{"accuracy", 0.25}};
   report.groups = {{"site", {worst}}};
   const std::string table = to_table(report, "out");

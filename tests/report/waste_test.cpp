@@ -1,4 +1,4 @@
-// Where time went, on made-up figures.
+// Where time went, on made-up metrics.
 #include "report_fixture.hpp"
 
 #include <tally/report/waste.hpp>
@@ -45,9 +45,9 @@ TEST(Waste, OverallRateCountsTheWholeRun) {
 }
 
 RankTimings rank_of(int rank, std::int64_t samples, double loop_s) {
-  RankTimings figures{rank, "node", "cpu", samples};
-  figures.loop.total_s = loop_s;
-  return figures;
+  RankTimings values{rank, "node", "cpu", samples};
+  values.loop.total_s = loop_s;
+  return values;
 }
 
 std::vector<int> slow_ranks(const std::vector<RankTimings>& ranks) {

@@ -31,7 +31,7 @@ TEST(StepOf, FollowsTheNamesThatTrainersGive) {
       {"model.3.pt", 3},
       {"checkpoint_0199.pth.tar", 199},
       {"5", 5},
-      // Figures are no steps.
+      // Metrics are no steps.
       {"epoch=3-val_loss=0.25.ckpt", 3},
       {"train_loss_step=0.25-epoch=4.ckpt", 4},
       {"model-acc0.91.pt", std::nullopt},

@@ -96,14 +96,14 @@ TEST_F(LeaderboardFiles, AreReadAgain) {
   EXPECT_EQ(first.checkpoint.modified_ns, 1700000000000000000);
   EXPECT_EQ(first.time, "2026-11-23T02:00:00Z");
   EXPECT_EQ(first.samples, 10000);
-  ASSERT_NE(figure_of(first, "accuracy"), nullptr);
-  EXPECT_EQ(figure_of(first, "accuracy")->value, 0.98);
-  EXPECT_EQ(figure_of(first, "accuracy")->low, 0.97);
-  EXPECT_EQ(figure_of(first, "accuracy")->high, 0.985);
-  EXPECT_EQ(figure_of(first, "accuracy")->method, "wilson");
-  ASSERT_NE(figure_of(first, "loss"), nullptr);
-  EXPECT_EQ(figure_of(first, "loss")->high, std::nullopt);
-  EXPECT_EQ(figure_of(first, "f1_macro"), nullptr);
+  ASSERT_NE(metric_of(first, "accuracy"), nullptr);
+  EXPECT_EQ(metric_of(first, "accuracy")->value, 0.98);
+  EXPECT_EQ(metric_of(first, "accuracy")->low, 0.97);
+  EXPECT_EQ(metric_of(first, "accuracy")->high, 0.985);
+  EXPECT_EQ(metric_of(first, "accuracy")->method, "wilson");
+  ASSERT_NE(metric_of(first, "loss"), nullptr);
+  EXPECT_EQ(metric_of(first, "loss")->high, std::nullopt);
+  EXPECT_EQ(metric_of(first, "f1_macro"), nullptr);
   EXPECT_EQ(first.state_digest, "ab");
   EXPECT_EQ(first.weights_sha256, "cd");
   EXPECT_EQ(first.seconds, 12.5);
@@ -215,11 +215,11 @@ TEST_F(LeaderboardFiles, KeepEveryBitOfANumberAndNoOtherNumbers) {
   Leaderboard again(folder_);
   for (const Leaderboard* opened : {&board, &again}) {
     const Entry& read = opened->entries().at(0);
-    EXPECT_EQ(figure_of(read, "thin")->value, 0.1 + 0.2);
-    EXPECT_EQ(figure_of(read, "thin")->low, 5e-324);
-    EXPECT_EQ(figure_of(read, "thin")->high, 1.7976931348623157e308);
-    EXPECT_EQ(figure_of(read, "none")->value, std::nullopt);
-    EXPECT_EQ(figure_of(read, "none")->high, std::nullopt);
+    EXPECT_EQ(metric_of(read, "thin")->value, 0.1 + 0.2);
+    EXPECT_EQ(metric_of(read, "thin")->low, 5e-324);
+    EXPECT_EQ(metric_of(read, "thin")->high, 1.7976931348623157e308);
+    EXPECT_EQ(metric_of(read, "none")->value, std::nullopt);
+    EXPECT_EQ(metric_of(read, "none")->high, std::nullopt);
   }
 }
 

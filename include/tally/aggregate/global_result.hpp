@@ -14,9 +14,9 @@
 namespace tally::app {
 
 // What all ranks found together.
-struct RunFigures {
+struct GlobalResult {
   metrics::Results results;
-  std::vector<report::GroupFigures> groups;
+  std::vector<report::GroupMetrics> groups;
   std::vector<report::Curve> curves;
   evaluate::NotFinite not_finite;  // on rank 0
   std::string state_digest;
@@ -25,7 +25,7 @@ struct RunFigures {
 // Collective. Adds up what the ranks counted. Throws comm::AgreedFailure on all ranks: numeric
 // where outputs were not finite and --on-nan does not allow it, internal when the evidence is not
 // that of every sample exactly once.
-RunFigures merge_results(const comm::Communicator& comm, const EvaluationSession& session,
-                         LocalUnits& local);
+GlobalResult merge_results(const comm::Communicator& comm, const EvaluationSession& session,
+                           LocalUnits& local);
 
 }  // namespace tally::app

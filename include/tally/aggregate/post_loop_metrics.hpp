@@ -9,9 +9,9 @@
 
 namespace tally::app {
 
-// Collective. What is computed of kept samples: figures by subgroup, intervals. What it throws must
+// Collective. What is computed of kept samples: metrics by subgroup, intervals. What it throws must
 // end the MPI job.
 void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
-                               LocalUnits& local, RunFigures& figures);
+                               LocalUnits& local, GlobalResult& global);
 
 }  // namespace tally::app

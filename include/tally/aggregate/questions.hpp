@@ -52,7 +52,7 @@ class Questions {
   predictions::PredictionLog texts_;
 };
 
-// Collective. The figures at the best threshold for no answer, where they are wanted, on rank 0;
+// Collective. The metrics at the best threshold for no answer, where they are wanted, on rank 0;
 // what they are made of goes into the digest there.
 void add_best_answers(const comm::Communicator& comm, const EvaluationSession& session,
                       const LocalUnits& local, metrics::Results& results, digest::Sha256& digest);

@@ -47,7 +47,7 @@ struct TaskTraits {
   bool has_classes = true;               // num_classes is at least 1
   bool has_large_confusion = false;      // a matrix of classes x classes; --confusion-max-classes
   bool has_confusion_of_labels = false;  // a matrix of 2 x 2 for each label
-  bool has_class_counts = true;          // figures of classes have predicted and correct samples
+  bool has_class_counts = true;          // metrics of classes have predicted and correct samples
   bool depends_on_output_kind = true;    // logits, log-probabilities or probabilities
   bool reads_bfloat16 = false;           // scores are read as they are, not widened first
   std::array<std::string_view, 2> text_files = {};  // beside predictions.h5; empty: none

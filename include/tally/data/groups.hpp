@@ -9,7 +9,7 @@
 
 namespace tally::data {
 
-// Figures are kept for at most so many values of one group.
+// Metrics are kept for at most so many values of one group.
 inline constexpr std::size_t kMaxGroupValues = 4096;
 
 // The distinct values of rows [first, first + count) of `group` (one of DataSetInfo::groups),

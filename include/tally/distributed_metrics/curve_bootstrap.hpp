@@ -1,4 +1,4 @@
-// Bootstrap replicates of curve figures.
+// Bootstrap replicates of curve metrics.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace tally::distributed_metrics {
 
-// Figures of one replicate. `compute` is a pure function of the counts of all classes and fills
-// `figures` (num_figures entries, none at first). Its curves have the thresholds of the whole set;
+// Metrics of one replicate. `compute` is a pure function of the counts of all classes and fills
+// `metrics` (num_figures entries, none at first). Its curves have the thresholds of the whole set;
 // some may have no positive in a replicate.
 struct ReplicateValues {
-  std::int64_t num_figures = 0;
+  std::int64_t num_values = 0;
   std::function<void(std::span<const ordered_metrics::CurveCounts> curves,
-                     std::span<std::optional<double>> figures)>
+                     std::span<std::optional<double>> values)>
       compute;
 };
 
@@ -35,12 +35,12 @@ struct CurveBootstrap {
   std::int64_t max_batch_bytes = std::int64_t{64} << 20;
 };
 
-// Collective. The figures [replicate][figure], on every rank; the same for any distribution of the
+// Collective. The metrics [replicate][metric], on every rank; the same for any distribution of the
 // rows. Sample i occurs PoissonWeights(seed, replicate).of(i) times in a replicate. The
-// ranks share the computing of figures. Options are the
+// ranks share the computing of metrics. Options are the
 // same on every rank. Fails as count_curves() does, and with what `compute` throws.
 std::vector<std::vector<std::optional<double>>> bootstrap_curves(
     const comm::Communicator& comm, const ordered_metrics::ScoreRows& rows,
-    const CurveBootstrap& options, const ReplicateValues& figures);
+    const CurveBootstrap& options, const ReplicateValues& values);
 
 }  // namespace tally::distributed_metrics

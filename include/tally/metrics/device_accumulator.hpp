@@ -11,7 +11,7 @@
 namespace tally::metrics {
 
 // On the CPU the counts are `state` itself. On a GPU they start at zero in its memory and come to
-// `state` now and then, for running figures, and in the end; nothing there waits for the GPU.
+// `state` now and then, for running metrics, and in the end; nothing there waits for the GPU.
 class DeviceCounts {
  public:
   // `state` is fresh; it and `stream` outlive this object.

@@ -1,4 +1,4 @@
-// How sure a figure is: 95 % intervals.
+// How sure a metric is: 95 % intervals.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Proportion {
 std::optional<Interval> wilson(const Proportion& proportion);
 
 // From the 2.5th to the 97.5th percentile of the replicates' values, linearly interpolated
-// (Hyndman and Fan's type 7, numpy's default). `values` are of those that define the figure; none
+// (Hyndman and Fan's type 7, numpy's default). `values` are of those that define the metric; none
 // if they are fewer than 2, or fewer than 95 % of all: they are not like the rest.
 std::optional<Interval> percentile_interval(std::span<const double> values,
                                             std::int64_t num_replicates);

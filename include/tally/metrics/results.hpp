@@ -1,4 +1,4 @@
-// The figures of a run, ready for a report.
+// The metrics of a run, ready for a report.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ struct MetricValue {
   std::optional<Threshold> threshold = std::nullopt;  // only what is read at one
 };
 
-struct ClassFigures {
+struct ClassMetrics {
   std::int64_t index = 0;
   std::int64_t support = 0;    // samples of this class
   std::int64_t predicted = 0;  // samples predicted as this class
   std::int64_t correct = 0;
   // What is made of them, under names such as "precision", in the order of the report.
-  std::vector<MetricValue> figures;
+  std::vector<MetricValue> values;
 
-  // none also where there is no such figure.
+  // none also where there is no such metric.
   std::optional<double> value(std::string_view name) const;
 };
 
@@ -90,7 +90,7 @@ struct Results {
   std::int64_t labels_scored = 0;
   std::int64_t labels_with_scores = 0;
   std::vector<MetricValue> metrics;
-  std::vector<ClassFigures> per_class;
+  std::vector<ClassMetrics> per_class;
   std::vector<TieBounds> tie_bounds;
   std::vector<ReliabilityBin> reliability;  // empty if not kept
   // [classes, classes], row = true class; of several labels [labels, 2, 2], row = truth; empty if

@@ -1,4 +1,4 @@
-// Averages of curve figures over classes.
+// Averages of curve metrics over classes.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 namespace tally::ordered_metrics {
 
 // An AUROC may be partial; an operating point is precision at a recall, or the reverse.
-enum class CurveFigure { auroc, average_precision, operating_point };
+enum class CurveMetric { auroc, average_precision, operating_point };
 enum class Average { macro, weighted };     // plain mean; weighted by positives
 enum class Targets { multiclass, labels };  // one class a sample; any number of labels, or binary
 
-// `values`: this figure of each of `curves`. What an undefined one means:
+// `values`: this metric of each of `curves`. What an undefined one means:
 //
-//   figure, average            torchmetrics          sklearn
+//   metric, average            torchmetrics          sklearn
 //   AUROC, macro               counts as 0           the average is undefined
 //   AUROC, weighted            counts as 0           no positives: weighs nothing;
 //                                                    no negatives: the average is undefined
@@ -31,7 +31,7 @@ enum class Targets { multiclass, labels };  // one class a sample; any number of
 // other classes as 0; here they are left out, as where all are of class 1.
 std::optional<double> average_over_classes(std::span<const CurveCounts> curves,
                                            std::span<const std::optional<double>> values,
-                                           CurveFigure figure, Average average, Targets targets,
+                                           CurveMetric metric, Average average, Targets targets,
                                            metrics::Definitions definitions);
 
 }  // namespace tally::ordered_metrics

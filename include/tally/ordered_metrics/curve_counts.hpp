@@ -1,4 +1,4 @@
-// Counts from which every figure of a ROC or precision-recall curve follows.
+// Counts from which every metric of a ROC or precision-recall curve follows.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace tally::ordered_metrics {
 
 // One class. Thresholds are the distinct scores of positives, descending; negatives between two of
-// them are one number, because their order changes no figure. Entry i of each vector belongs to
+// them are one number, because their order changes no metric. Entry i of each vector belongs to
 // thresholds[i].
 struct CurveCounts {
   std::vector<float> thresholds;

@@ -36,9 +36,9 @@ std::vector<metrics::MetricValue> replicate_metrics(std::span<const CurveCounts>
                                                     const std::vector<std::string>& names,
                                                     const CurveRules& rules);
 
-// Pure. Adds to the figures of each class "auroc" and "average_precision", and what `names` has
+// Pure. Adds to the metrics of each class "auroc" and "average_precision", and what `names` has
 // averages of: "precision_at_recall_0.9" where they hold "precision_at_recall_0.9_macro".
-void add_class_figures(std::span<const CurveCounts> curves, const std::vector<std::string>& names,
-                       std::vector<metrics::ClassFigures>& classes);
+void add_class_metrics(std::span<const CurveCounts> curves, const std::vector<std::string>& names,
+                       std::vector<metrics::ClassMetrics>& classes);
 
 }  // namespace tally::ordered_metrics

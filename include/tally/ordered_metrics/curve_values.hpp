@@ -1,4 +1,4 @@
-// Figures of one class's curve: pure functions of integer counts. None where a figure is undefined.
+// Metrics of one class's curve: pure functions of integer counts. None where a metric is undefined.
 #pragma once
 
 #include <optional>

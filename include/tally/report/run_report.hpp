@@ -75,8 +75,8 @@ struct WeightsFile {
   const std::string& digest() const { return sha256.empty() ? tensors_sha256 : sha256; }
 };
 
-// The figures of one dataset under /groups.
-struct GroupFigures {
+// The metrics of one dataset under /groups.
+struct GroupMetrics {
   struct Value {
     std::int32_t value = 0;
     metrics::Results results;
@@ -110,7 +110,7 @@ struct RunReport {
   std::string task;
   std::string definitions;  // "torchmetrics": whose, where packages differ
   metrics::Results results;
-  std::vector<GroupFigures> groups;
+  std::vector<GroupMetrics> groups;
   std::vector<Curve> curves;  // one per class; empty where no metric is made of them
   std::vector<std::int64_t> not_finite_indices;  // the first samples of results.not_finite
   Evidence expected;
@@ -161,7 +161,7 @@ std::string to_table(const RunReport& report, const std::filesystem::path& folde
 // file before. Error(output).
 void write_metrics_file(const RunReport& report, const std::filesystem::path& path);
 
-// `tally inspect report.json`: the figures of a report as lines. Error(usage) if it is none.
+// `tally inspect report.json`: the metrics of a report as lines. Error(usage) if it is none.
 std::vector<std::string> describe_report(const std::filesystem::path& path);
 
 // Which files a report names beside it.

@@ -1,5 +1,5 @@
 // Where a run's time went that no model used, who was slow, and what it took: arithmetic over a
-// report's figures.
+// report's metrics.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Question answering: from the best spans of a question, or somebody's text, to its figures and
+// Question answering: from the best spans of a question, or somebody's text, to its metrics and
 // records.
 #pragma once
 

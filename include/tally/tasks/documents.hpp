@@ -1,4 +1,4 @@
-// Language models: from what is kept of a document's windows to its figures and records.
+// Language models: from what is kept of a document's windows to its metrics and records.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ bool is_same_version(const Checkpoint& a, const Checkpoint& b);
 
 // The number in a name that says how far training was: the first one behind "step", else the first
 // one behind "epoch", "iter", "iteration" or "checkpoint", else the last one before the ending.
-// Numbers with a decimal point are figures ("val_loss=0.25"), not steps.
+// Numbers with a decimal point are metrics ("val_loss=0.25"), not steps.
 std::optional<std::int64_t> step_of(std::string_view name);
 
 // The order in which checkpoints are evaluated: by step, those without one after them by the time

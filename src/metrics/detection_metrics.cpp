@@ -1,4 +1,4 @@
-#include "detection_figures.hpp"
+#include "detection_metrics.hpp"
 
 #include <memory>
 
@@ -27,9 +27,9 @@ class Mean {
   std::vector<double> shares_;
 };
 
-class DetectionFigures : public Family {
+class DetectionMetrics : public Family {
  public:
-  explicit DetectionFigures(std::int64_t num_classes) : num_classes_(num_classes) {}
+  explicit DetectionMetrics(std::int64_t num_classes) : num_classes_(num_classes) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     found_ =
@@ -111,7 +111,7 @@ FamilyEntry detection_family() {
                       {"ar_large", "ar100 of objects with an area from 96 x 96 on"}},
           .kept = Kept::always,
           .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
-            return std::make_unique<DetectionFigures>(options.num_classes);
+            return std::make_unique<DetectionMetrics>(options.num_classes);
           }};
 }
 

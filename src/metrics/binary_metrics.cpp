@@ -5,11 +5,11 @@
 namespace tally::metrics {
 namespace {
 
-class BinaryFigures : public Family {
+class BinaryMetrics : public Family {
  public:
-  explicit BinaryFigures(const MetricOptions& options)
+  explicit BinaryMetrics(const MetricOptions& options)
       : threshold_(options.threshold),
-        figures_(label_figures(betas_asked(options.names, {"f<beta>"}))) {}
+        metrics_(label_metrics(betas_asked(options.names, {"f<beta>"}))) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     spans_.declare(1, threshold_, layout, counters);
@@ -20,16 +20,16 @@ class BinaryFigures : public Family {
     const LabelCount negative{positive.scored, positive.scored - positive.support,
                               results.labels_with_scores - positive.predicted, positive.rejected,
                               positive.correct};
-    results.per_class = {class_figures_of(0, negative, figures_),
-                         class_figures_of(1, positive, figures_)};
+    results.per_class = {class_metrics_of(0, negative, metrics_),
+                         class_metrics_of(1, positive, metrics_)};
 
     const Ratio right = accuracy(positive);
     results.metrics.push_back({"accuracy", right.value(),
                                Proportion{static_cast<std::int64_t>(right.part),
                                           static_cast<std::int64_t>(right.whole)}});
     results.metrics.push_back({"balanced_accuracy", mean_recall(positive, negative)});
-    for (const LabelFigure& figure : figures_) {
-      results.metrics.push_back(figure.value_of(positive));
+    for (const LabelMetric& metric : metrics_) {
+      results.metrics.push_back(metric.value_of(positive));
       // 0/0 is 0, as in torchmetrics and scikit-learn, but where there is no sample at all.
       MetricValue& made = results.metrics.back();
       if (positive.scored > 0) made.value = made.value.value_or(0.0);
@@ -49,13 +49,13 @@ class BinaryFigures : public Family {
   }
 
   double threshold_;
-  std::vector<LabelFigure> figures_;
+  std::vector<LabelMetric> metrics_;
   LabelSpans spans_;
 };
 
 }  // namespace
 
-FamilyEntry binary_figures_family() {
+FamilyEntry binary_metrics_family() {
   return {.metrics = {{.name = "accuracy", .definition = "share of right predictions"},
                       {.name = "balanced_accuracy",
                        .definition = "mean recall of the classes with samples"},
@@ -71,7 +71,7 @@ FamilyEntry binary_figures_family() {
                       {.name = "jaccard", .definition = "intersection over union, of class 1"}},
           .kept = Kept::always,
           .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
-            return std::make_unique<BinaryFigures>(options);
+            return std::make_unique<BinaryMetrics>(options);
           }};
 }
 

@@ -1,4 +1,4 @@
-#include "choice_figures.hpp"
+#include "multiple_choice_metrics.hpp"
 
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 namespace tally::metrics {
 namespace {
 
-class ChoiceFigures : public Family {
+class MultipleChoiceMetrics : public Family {
  public:
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     const auto counter = [&](const char* name) { return layout.add_counters(name, 1).offset; };
@@ -36,7 +36,7 @@ FamilyEntry choice_family() {
                       {"accuracy_norm", "the same by log likelihood / characters of the choice"},
                       {"accuracy_bytes", "the same by log likelihood / bytes of the choice"}},
           .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-            return std::make_unique<ChoiceFigures>();
+            return std::make_unique<MultipleChoiceMetrics>();
           }};
 }
 

@@ -1,4 +1,4 @@
-#include "class_figures.hpp"
+#include "per_class_metrics.hpp"
 
 #include <algorithm>
 
@@ -74,37 +74,37 @@ class ClassCounts : public Family {
     results.metrics.push_back({"balanced_accuracy", mean.value()});
   }
 
-  // A figure of each class, and its averages.
+  // A metric of each class, and its averages.
   template <class Score>
-  static void append(const std::string& figure, const Counts& counts, const Score& score,
+  static void append(const std::string& metric, const Counts& counts, const Score& score,
                      Absent absent, Results& results) {
     std::vector<Ratio> ratios;
     for (const ClassCount& count : counts) ratios.push_back(score(count));
     for (std::size_t c = 0; c < counts.size(); ++c) {
-      results.per_class[c].figures.push_back(figure_of(figure, ratios[c]));
+      results.per_class[c].values.push_back(metric_of(metric, ratios[c]));
     }
-    append_averages(figure, counts, ratios, absent, results);
+    append_averages(metric, counts, ratios, absent, results);
   }
 
-  static void append_averages(const std::string& figure, const Counts& counts,
+  static void append_averages(const std::string& metric, const Counts& counts,
                               const std::vector<Ratio>& ratios, Absent absent, Results& results) {
-    results.metrics.push_back({figure + "_macro", macro(counts, ratios, absent)});
-    results.metrics.push_back(micro_of(figure, counts, ratios));
-    results.metrics.push_back({figure + "_weighted", weighted(counts, ratios)});
+    results.metrics.push_back({metric + "_macro", macro(counts, ratios, absent)});
+    results.metrics.push_back(micro_of(metric, counts, ratios));
+    results.metrics.push_back({metric + "_weighted", weighted(counts, ratios)});
   }
 
   // Precision and recall of all classes count each sample once, as a proportion must, and where
   // every sample is predicted as some class any F-beta equals them. Otherwise F-beta, and the other
-  // figures always, count a wrong prediction for two classes or more.
-  static MetricValue micro_of(const std::string& figure, const Counts& counts,
+  // metrics always, count a wrong prediction for two classes or more.
+  static MetricValue micro_of(const std::string& metric, const Counts& counts,
                               const std::vector<Ratio>& ratios) {
-    if (is_f_beta(figure)) {
+    if (is_f_beta(metric)) {
       const ClassCount total = sum_of(counts);
       const Proportion right{total.correct, total.support};
-      if (total.predicted == total.support) return {figure + "_micro", right.value(), right};
+      if (total.predicted == total.support) return {metric + "_micro", right.value(), right};
     }
-    MetricValue made = figure_of(figure + "_micro", micro(ratios));
-    if (figure != "precision" && figure != "recall") made.proportion.reset();
+    MetricValue made = metric_of(metric + "_micro", micro(ratios));
+    if (metric != "precision" && metric != "recall") made.proportion.reset();
     return made;
   }
 
@@ -118,12 +118,12 @@ class ClassCounts : public Family {
     return total;
   }
 
-  static bool is_f_beta(const std::string& figure) { return figure.starts_with('f'); }
+  static bool is_f_beta(const std::string& metric) { return metric.starts_with('f'); }
 
   // A share of samples, but for F-beta, which is none.
-  static MetricValue figure_of(const std::string& figure, const Ratio& ratio) {
-    MetricValue made{figure, ratio.value()};
-    if (!is_f_beta(figure)) {
+  static MetricValue metric_of(const std::string& metric, const Ratio& ratio) {
+    MetricValue made{metric, ratio.value()};
+    if (!is_f_beta(metric)) {
       made.proportion =
           Proportion{static_cast<std::int64_t>(ratio.part), static_cast<std::int64_t>(ratio.whole)};
     }
@@ -162,7 +162,7 @@ class ClassCounts : public Family {
 
 }  // namespace
 
-FamilyEntry class_figures_family() {
+FamilyEntry class_metrics_family() {
   return {
       .metrics =
           {{.name = "balanced_accuracy", .definition = "mean recall of the classes with samples"},

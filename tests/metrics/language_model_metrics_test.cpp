@@ -21,7 +21,7 @@ Results score(const std::vector<LanguageModelRecord>& rows) {
   return metrics.finalize(state);
 }
 
-std::optional<double> figure(const Results& results, std::string_view name) {
+std::optional<double> metric(const Results& results, std::string_view name) {
   const MetricValue* metric = results.find(name);
   EXPECT_NE(metric, nullptr) << name;
   return metric == nullptr ? std::nullopt : metric->value;
@@ -32,74 +32,74 @@ const LanguageModelRecord kShort{
 const LanguageModelRecord kLong{
     .index = 1, .tokens = 12, .right = 3, .in_top5 = 9, .loss = 10, .bytes = 30, .words = 6};
 
-TEST(DocumentFigures, AreOfTheTokensOfAllDocuments) {
+TEST(LanguageModelMetrics, AreOfTheTokensOfAllDocuments) {
   const Results results = score({kShort, kLong});
-  EXPECT_THAT(figure(results, "loss"), Optional(1.0));
-  EXPECT_THAT(figure(results, "perplexity"), Optional(std::exp(1.0)));
-  EXPECT_THAT(figure(results, "bits_per_byte"), Optional(0.4 / std::log(2.0)));
-  EXPECT_THAT(figure(results, "byte_perplexity"), Optional(std::exp(0.4)));
-  EXPECT_THAT(figure(results, "word_perplexity"), Optional(std::exp(2.0)));
-  EXPECT_THAT(figure(results, "accuracy"), Optional(0.25));
-  EXPECT_THAT(figure(results, "accuracy_top5"), Optional(11.0 / 16));
+  EXPECT_THAT(metric(results, "loss"), Optional(1.0));
+  EXPECT_THAT(metric(results, "perplexity"), Optional(std::exp(1.0)));
+  EXPECT_THAT(metric(results, "bits_per_byte"), Optional(0.4 / std::log(2.0)));
+  EXPECT_THAT(metric(results, "byte_perplexity"), Optional(std::exp(0.4)));
+  EXPECT_THAT(metric(results, "word_perplexity"), Optional(std::exp(2.0)));
+  EXPECT_THAT(metric(results, "accuracy"), Optional(0.25));
+  EXPECT_THAT(metric(results, "accuracy_top5"), Optional(11.0 / 16));
   EXPECT_EQ(results.scored, 2);
   EXPECT_TRUE(results.per_class.empty()) << "tokens are no classes";
 }
 
-TEST(DocumentFigures, HaveNoIntervalOfTokensThatDependOnOneAnother) {
+TEST(LanguageModelMetrics, HaveNoIntervalOfTokensThatDependOnOneAnother) {
   for (const MetricValue& metric : score({kShort, kLong}).metrics) {
     EXPECT_FALSE(metric.interval || metric.proportion) << metric.name;
   }
 }
 
-TEST(DocumentFigures, LeaveOutDocumentsWithoutFiniteScoresButInAccuracy) {
+TEST(LanguageModelMetrics, LeaveOutDocumentsWithoutFiniteScoresButInAccuracy) {
   LanguageModelRecord spoilt = kLong;
   spoilt.finite = false;
   spoilt.loss = std::numeric_limits<double>::quiet_NaN();
   const Results results = score({kShort, spoilt});
   EXPECT_EQ(results.without_scores, 1);
-  EXPECT_THAT(figure(results, "loss"), Optional(1.5));
-  EXPECT_THAT(figure(results, "byte_perplexity"), Optional(std::exp(0.6)));
-  EXPECT_THAT(figure(results, "word_perplexity"), Optional(std::exp(3.0)));
-  EXPECT_THAT(figure(results, "accuracy"), Optional(0.25));
+  EXPECT_THAT(metric(results, "loss"), Optional(1.5));
+  EXPECT_THAT(metric(results, "byte_perplexity"), Optional(std::exp(0.6)));
+  EXPECT_THAT(metric(results, "word_perplexity"), Optional(std::exp(3.0)));
+  EXPECT_THAT(metric(results, "accuracy"), Optional(0.25));
 }
 
-TEST(DocumentFigures, TellBytesAndWordsOfWholeDocumentsOnly) {
+TEST(LanguageModelMetrics, TellBytesAndWordsOfWholeDocumentsOnly) {
   LanguageModelRecord cut = kLong;
   cut.whole = false;
   const Results results = score({kShort, cut});
-  EXPECT_THAT(figure(results, "loss"), Optional(1.0));
-  EXPECT_THAT(figure(results, "byte_perplexity"), Optional(std::exp(0.6)));
-  EXPECT_THAT(figure(results, "word_perplexity"), Optional(std::exp(3.0)));
-  EXPECT_EQ(figure(score({cut}), "bits_per_byte"), std::nullopt);
+  EXPECT_THAT(metric(results, "loss"), Optional(1.0));
+  EXPECT_THAT(metric(results, "byte_perplexity"), Optional(std::exp(0.6)));
+  EXPECT_THAT(metric(results, "word_perplexity"), Optional(std::exp(3.0)));
+  EXPECT_EQ(metric(score({cut}), "bits_per_byte"), std::nullopt);
 }
 
-TEST(DocumentFigures, IgnoreDocumentsWithoutTokens) {
+TEST(LanguageModelMetrics, IgnoreDocumentsWithoutTokens) {
   LanguageModelRecord empty = kLong;
   empty.tokens = empty.right = empty.in_top5 = 0;
   empty.loss = 0;
   const Results results = score({kShort, empty});
   EXPECT_EQ(results.ignored, 1);
   EXPECT_EQ(results.scored, 1);
-  EXPECT_THAT(figure(results, "byte_perplexity"), Optional(std::exp(0.6)));
-  EXPECT_THAT(figure(results, "word_perplexity"), Optional(std::exp(3.0)));
+  EXPECT_THAT(metric(results, "byte_perplexity"), Optional(std::exp(0.6)));
+  EXPECT_THAT(metric(results, "word_perplexity"), Optional(std::exp(3.0)));
 }
 
-TEST(DocumentFigures, ThatNoDoubleHoldsAreUndefined) {
+TEST(LanguageModelMetrics, ThatNoDoubleHoldsAreUndefined) {
   LanguageModelRecord hopeless = kShort;
   hopeless.loss = 709 * 4;
-  EXPECT_GT(figure(score({hopeless}), "perplexity").value(), 8e307);
+  EXPECT_GT(metric(score({hopeless}), "perplexity").value(), 8e307);
   hopeless.loss = 710 * 4;
   Results results = score({hopeless});
-  EXPECT_THAT(figure(results, "loss"), Optional(710));
-  EXPECT_EQ(figure(results, "perplexity"), std::nullopt);
-  EXPECT_EQ(figure(results, "word_perplexity"), std::nullopt);
-  EXPECT_TRUE(figure(results, "byte_perplexity"));
+  EXPECT_THAT(metric(results, "loss"), Optional(710));
+  EXPECT_EQ(metric(results, "perplexity"), std::nullopt);
+  EXPECT_EQ(metric(results, "word_perplexity"), std::nullopt);
+  EXPECT_TRUE(metric(results, "byte_perplexity"));
   hopeless.loss = 1.7e308;
   results = score({hopeless, hopeless, hopeless});
-  EXPECT_THAT(figure(results, "loss"), Optional(1.7e308 / 4));
+  EXPECT_THAT(metric(results, "loss"), Optional(1.7e308 / 4));
 }
 
-TEST(DocumentFigures, AreListedForTheHelp) {
+TEST(LanguageModelMetrics, AreListedForTheHelp) {
   std::vector<std::string_view> names;
   for (const MetricDescription& metric : known_metrics("language-model")) {
     names.push_back(metric.name);

@@ -1,4 +1,4 @@
-// Figures as text, for the conclusion and the table.
+// Metrics as text, for the conclusion and the table.
 #pragma once
 
 #include <optional>

@@ -8,11 +8,11 @@
 namespace tally::metrics {
 namespace {
 
-class MultilabelFigures : public Family {
+class MultilabelMetrics : public Family {
  public:
-  explicit MultilabelFigures(MetricOptions options)
+  explicit MultilabelMetrics(MetricOptions options)
       : options_(std::move(options)),
-        figures_(label_figures(
+        metrics_(label_metrics(
             betas_asked(options_.names, {"f<beta>_macro", "f<beta>_micro", "f<beta>_weighted"}))) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
@@ -25,29 +25,29 @@ class MultilabelFigures : public Family {
     results.per_class.clear();
     for (std::size_t i = 0; i < counts.size(); ++i) {
       results.per_class.push_back(
-          class_figures_of(static_cast<std::int64_t>(i), counts[i], figures_));
+          class_metrics_of(static_cast<std::int64_t>(i), counts[i], metrics_));
       all += counts[i];
     }
     const Ratio right = accuracy(all);
     results.metrics.push_back({"accuracy", right.value()});
     results.metrics.push_back({"hamming", Ratio{right.whole - right.part, right.whole}.value()});
-    for (const LabelFigure& figure : figures_) append_averages(figure, counts, all, results);
+    for (const LabelMetric& metric : metrics_) append_averages(metric, counts, all, results);
     append_mcc(all, results);
   }
 
  private:
   // torchmetrics and scikit-learn: no label is left out, 0/0 is 0.
-  static void append_averages(const LabelFigure& figure, const std::vector<LabelCount>& counts,
+  static void append_averages(const LabelMetric& metric, const std::vector<LabelCount>& counts,
                               const LabelCount& all, Results& results) {
     std::vector<ClassCount> supports;
     std::vector<Ratio> ratios;
     for (const LabelCount& count : counts) {
       supports.push_back({count.support, count.predicted, count.correct, count.scored});
-      ratios.push_back(figure.of(count));
+      ratios.push_back(metric.of(count));
     }
     const auto append = [&](Average average, std::optional<double> value) {
       if (all.scored == 0) value.reset();
-      results.metrics.push_back({format("{}_{}", figure.name, name(average)), value});
+      results.metrics.push_back({format("{}_{}", metric.name, name(average)), value});
     };
     append(Average::macro, macro(supports, ratios, Absent::counted));
     append(Average::micro, micro(ratios).value().value_or(0.0));
@@ -56,7 +56,7 @@ class MultilabelFigures : public Family {
 
   // torchmetrics: of the labels' tables added up, as if they were one binary label.
   static void append_mcc(const LabelCount& all, Results& results) {
-    const std::vector<ClassFigures> summed{
+    const std::vector<ClassMetrics> summed{
         {0, all.scored - all.support, results.labels_with_scores - all.predicted, all.rejected, {}},
         {1, all.support, all.predicted, all.correct, {}}};
     results.metrics.push_back(
@@ -64,13 +64,13 @@ class MultilabelFigures : public Family {
   }
 
   MetricOptions options_;
-  std::vector<LabelFigure> figures_;
+  std::vector<LabelMetric> metrics_;
   LabelSpans spans_;
 };
 
 }  // namespace
 
-FamilyEntry multilabel_figures_family() {
+FamilyEntry multilabel_metrics_family() {
   return {
       .metrics =
           {{.name = "accuracy", .definition = "share of labels that are predicted right"},
@@ -111,7 +111,7 @@ FamilyEntry multilabel_figures_family() {
            {.name = "mcc", .definition = "Matthews' correlation coefficient of all labels"}},
       .kept = Kept::always,
       .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
-        return std::make_unique<MultilabelFigures>(options);
+        return std::make_unique<MultilabelMetrics>(options);
       }};
 }
 

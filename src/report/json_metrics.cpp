@@ -1,4 +1,4 @@
-#include "json_figures.hpp"
+#include "json_metrics.hpp"
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/task_traits.hpp>
@@ -16,7 +16,7 @@ Json interval_json(const metrics::Interval& interval) {
   return Json::array({number_or_null(interval.low), number_or_null(interval.high)});
 }
 
-Json worst_json(const RunReport& report, const GroupFigures& group) {
+Json worst_json(const RunReport& report, const GroupMetrics& group) {
   Json worst = Json::object();
   for (const WorstGroup& of_metric : worst_groups(report.task, group)) {
     worst[of_metric.metric] = {{"group", of_metric.group}, {"value", of_metric.value}};
@@ -41,22 +41,22 @@ Json metrics_json(const metrics::Results& results) {
 
 Json per_class_json(const RunReport& report) {
   Json rows = Json::array();
-  for (const auto& figures : report.results.per_class) {
-    const auto index = to_size(figures.index);
+  for (const auto& values : report.results.per_class) {
+    const auto index = to_size(values.index);
     const auto& names = report.class_names;
-    Json row = {{"class", figures.index},
+    Json row = {{"class", values.index},
                 {"name", index < names.size() ? Json(names[index]) : Json()},
-                {"support", figures.support}};
+                {"support", values.support}};
     if (task_traits(report.task).has_class_counts) {
-      row["predicted"] = figures.predicted;
-      row["correct"] = figures.correct;
+      row["predicted"] = values.predicted;
+      row["correct"] = values.correct;
     }
     Json intervals = Json::object();
     Json thresholds = Json::object();
-    for (const auto& figure : figures.figures) {
-      row[figure.name] = number_or_null(figure.value);
-      if (figure.interval) intervals[figure.name] = interval_json(*figure.interval);
-      if (figure.threshold) thresholds[figure.name] = threshold_json(*figure.threshold);
+    for (const auto& metric : values.values) {
+      row[metric.name] = number_or_null(metric.value);
+      if (metric.interval) intervals[metric.name] = interval_json(*metric.interval);
+      if (metric.threshold) thresholds[metric.name] = threshold_json(*metric.threshold);
     }
     row["intervals"] = std::move(intervals);
     if (!thresholds.empty()) row["thresholds"] = std::move(thresholds);
@@ -67,7 +67,7 @@ Json per_class_json(const RunReport& report) {
 
 Json groups_json(const RunReport& report) {
   Json groups = Json::object();
-  for (const GroupFigures& group : report.groups) {
+  for (const GroupMetrics& group : report.groups) {
     Json values = Json::array();
     for (const auto& [value, results] : group.values) {
       values.push_back({{"value", value},

@@ -1,4 +1,4 @@
-#include "document_figures.hpp"
+#include "language_model_metrics.hpp"
 
 #include <cmath>
 #include <memory>
@@ -19,7 +19,7 @@ std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-class DocumentFigures : public Family {
+class LanguageModelMetrics : public Family {
  public:
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     const auto counter = [&](const char* name) { return layout.add_counters(name, 1).offset; };
@@ -86,7 +86,7 @@ FamilyEntry document_family() {
                       {"accuracy", "share of tokens that are the most likely one"},
                       {"accuracy_top5", "share of tokens among the five most likely ones"}},
           .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-            return std::make_unique<DocumentFigures>();
+            return std::make_unique<LanguageModelMetrics>();
           }};
 }
 

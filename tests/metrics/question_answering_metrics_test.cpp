@@ -30,7 +30,7 @@ Results score(const std::vector<QuestionAnsweringRecord>& rows,
   return metrics.finalize(state);
 }
 
-std::optional<double> figure(const Results& results, std::string_view name) {
+std::optional<double> metric(const Results& results, std::string_view name) {
   const MetricValue* metric = results.find(name);
   EXPECT_NE(metric, nullptr) << name;
   return metric == nullptr ? std::nullopt : metric->value;
@@ -42,20 +42,20 @@ const QuestionAnsweringRecord kWrong{.index = 6, .exact = false, .f1 = 0};
 const QuestionAnsweringRecord kNone{.index = 7, .has_answer = false, .exact = true, .f1 = 1};
 const QuestionAnsweringRecord kInvented{.index = 8, .has_answer = false, .exact = false, .f1 = 0};
 
-TEST(AnswerFigures, AreMeansOverQuestionsOfEachKind) {
+TEST(QuestionAnsweringMetrics, AreMeansOverQuestionsOfEachKind) {
   const Results results = score({kExact, kHalf, kWrong, kWrong, kNone, kInvented});
-  EXPECT_EQ(figure(results, "exact_match"), 2.0 / 6);
-  EXPECT_EQ(figure(results, "f1"), 2.5 / 6);
-  EXPECT_EQ(figure(results, "has_answer_exact_match"), 0.25);
-  EXPECT_EQ(figure(results, "has_answer_f1"), 0.375);
-  EXPECT_EQ(figure(results, "no_answer_exact_match"), 0.5);
-  EXPECT_EQ(figure(results, "no_answer_f1"), 0.5);
+  EXPECT_EQ(metric(results, "exact_match"), 2.0 / 6);
+  EXPECT_EQ(metric(results, "f1"), 2.5 / 6);
+  EXPECT_EQ(metric(results, "has_answer_exact_match"), 0.25);
+  EXPECT_EQ(metric(results, "has_answer_f1"), 0.375);
+  EXPECT_EQ(metric(results, "no_answer_exact_match"), 0.5);
+  EXPECT_EQ(metric(results, "no_answer_f1"), 0.5);
   EXPECT_EQ(results.count, 6);
   EXPECT_EQ(results.scored, 6);
   EXPECT_TRUE(results.per_class.empty());
 }
 
-TEST(AnswerFigures, TellKindsApartWhereThereAreTwo) {
+TEST(QuestionAnsweringMetrics, TellKindsApartWhereThereAreTwo) {
   const auto names = [](Questions questions, std::vector<std::string> asked) {
     return MetricSet(options_for(questions, std::move(asked))).options().names;
   };
@@ -75,10 +75,10 @@ TEST(AnswerFigures, TellKindsApartWhereThereAreTwo) {
   }
   const Results results = score({kExact, kWrong}, Questions::with_answers);
   EXPECT_EQ(results.find("has_answer_f1"), nullptr);
-  EXPECT_EQ(figure(results, "exact_match"), 0.5);
+  EXPECT_EQ(metric(results, "exact_match"), 0.5);
 }
 
-TEST(AnswerFigures, AreListedForTheHelp) {
+TEST(QuestionAnsweringMetrics, AreListedForTheHelp) {
   std::vector<std::string_view> names;
   for (const MetricDescription& metric : known_metrics("question-answering")) {
     names.push_back(metric.name);
@@ -96,7 +96,7 @@ TEST(AnswerFigures, AreListedForTheHelp) {
               HasSubstr("Did you mean 'exact_match'?"));
 }
 
-TEST(AnswerFigures, OfSharesHaveAnInterval) {
+TEST(QuestionAnsweringMetrics, OfSharesHaveAnInterval) {
   const Results results = score({kExact, kHalf, kWrong, kNone, kInvented});
   for (const auto& [name, share] :
        std::map<std::string, Proportion>{{"exact_match", {2, 5}},
@@ -115,42 +115,42 @@ TEST(AnswerFigures, OfSharesHaveAnInterval) {
   }
 }
 
-TEST(AnswerFigures, OfNoQuestionAreUndefined) {
+TEST(QuestionAnsweringMetrics, OfNoQuestionAreUndefined) {
   for (const MetricValue& metric : score({}).metrics) {
     EXPECT_EQ(metric.value, std::nullopt) << metric.name;
     EXPECT_FALSE(metric.interval) << metric.name;
   }
   const Results with = score({kExact, kHalf});
-  EXPECT_EQ(figure(with, "no_answer_exact_match"), std::nullopt);
-  EXPECT_EQ(figure(with, "no_answer_f1"), std::nullopt);
-  EXPECT_EQ(figure(with, "f1"), 0.75);
+  EXPECT_EQ(metric(with, "no_answer_exact_match"), std::nullopt);
+  EXPECT_EQ(metric(with, "no_answer_f1"), std::nullopt);
+  EXPECT_EQ(metric(with, "f1"), 0.75);
   const Results without = score({kNone});
-  EXPECT_EQ(figure(without, "has_answer_exact_match"), std::nullopt);
-  EXPECT_EQ(figure(without, "has_answer_f1"), std::nullopt);
-  EXPECT_EQ(figure(without, "exact_match"), 1.0);
+  EXPECT_EQ(metric(without, "has_answer_exact_match"), std::nullopt);
+  EXPECT_EQ(metric(without, "has_answer_f1"), std::nullopt);
+  EXPECT_EQ(metric(without, "exact_match"), 1.0);
 }
 
-TEST(AnswerFigures, CountQuestionsWithoutFiniteScores) {
+TEST(QuestionAnsweringMetrics, CountQuestionsWithoutFiniteScores) {
   QuestionAnsweringRecord spoilt = kWrong;
   spoilt.finite = false;
   const Results results = score({kExact, spoilt});
   EXPECT_EQ(results.count, 2);
   EXPECT_EQ(results.not_finite, 1);
   EXPECT_EQ(results.without_scores, 1);
-  EXPECT_EQ(figure(results, "exact_match"), 0.5);
-  EXPECT_EQ(figure(results, "f1"), 0.5);
+  EXPECT_EQ(metric(results, "exact_match"), 0.5);
+  EXPECT_EQ(metric(results, "f1"), 0.5);
 }
 
 // Ten tenths, added up in doubles, are less than 1; three are more than 0.3.
-TEST(AnswerFigures, AddUpExactly) {
+TEST(QuestionAnsweringMetrics, AddUpExactly) {
   const QuestionAnsweringRecord tenth{.index = 1, .f1 = 0.1};
   for (const std::size_t count : {3U, 10U}) {
-    EXPECT_EQ(figure(score(std::vector<QuestionAnsweringRecord>(count, tenth)), "f1"), 0.1)
+    EXPECT_EQ(metric(score(std::vector<QuestionAnsweringRecord>(count, tenth)), "f1"), 0.1)
         << count;
   }
 }
 
-TEST(AnswerFigures, SamplesHaveEvidenceOfTheirOwn) {
+TEST(QuestionAnsweringMetrics, SamplesHaveEvidenceOfTheirOwn) {
   const MetricSet metrics(options_for(Questions::with_answers));
   exact::State state(metrics.layout());
   const std::vector<SampleRecord> windows{{10, true}, {11, false}, {12, true}};
@@ -167,7 +167,7 @@ TEST(AnswerFigures, SamplesHaveEvidenceOfTheirOwn) {
   EXPECT_EQ(results.samples().index_mix, sample_mix(10) + sample_mix(11) + sample_mix(12));
 }
 
-TEST(AnswerFigures, WhereSamplesAreUnitsTheyAreTheEvidence) {
+TEST(QuestionAnsweringMetrics, WhereSamplesAreUnitsTheyAreTheEvidence) {
   const MetricSet metrics({.task = "regression", .num_classes = 1});
   exact::State state(metrics.layout());
   const Results results = metrics.finalize(state);

@@ -1,4 +1,4 @@
-#include "figures.hpp"
+#include "number_format.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace tally::report {
 namespace {
 
-TEST(Figures, Grouped) {
+TEST(NumberFormat, Grouped) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(1000), "1,000");
@@ -19,7 +19,7 @@ TEST(Figures, Grouped) {
   EXPECT_EQ(grouped(INT64_MIN), "-9,223,372,036,854,775,808");
 }
 
-TEST(Figures, Clock) {
+TEST(NumberFormat, Clock) {
   EXPECT_EQ(clock_text(0), "0:00");
   EXPECT_EQ(clock_text(-3), "0:00");
   EXPECT_EQ(clock_text(0.2), "0:01");
@@ -29,7 +29,7 @@ TEST(Figures, Clock) {
   EXPECT_EQ(clock_text(std::numeric_limits<double>::infinity()), "277777:46:40");
 }
 
-TEST(Figures, Values) {
+TEST(NumberFormat, Values) {
   EXPECT_EQ(value_text(0.032569), "0.032569");
   EXPECT_EQ(value_text(999.9), "999.900000");
   EXPECT_EQ(value_text(12345.678), "12345.7");
@@ -44,7 +44,7 @@ TEST(Figures, Values) {
   EXPECT_EQ(short_digest("01"), "01");
 }
 
-TEST(Figures, Shares) {
+TEST(NumberFormat, Shares) {
   for (const char* name :
        {"accuracy", "accuracy_top5", "precision_macro", "recall_micro", "f1", "f1_weighted"}) {
     EXPECT_TRUE(is_share(name)) << name;

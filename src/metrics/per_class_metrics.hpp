@@ -20,6 +20,6 @@ struct ClassCounters {
   }
 };
 
-FamilyEntry class_figures_family();
+FamilyEntry class_metrics_family();
 
 }  // namespace tally::metrics

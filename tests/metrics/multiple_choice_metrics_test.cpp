@@ -23,7 +23,7 @@ const MultipleChoiceRecord kRight{.index = 1, .right = true, .right_by_character
 const MultipleChoiceRecord kByLength{.index = 2, .right_by_character = true};
 const MultipleChoiceRecord kWrong{.index = 3};
 
-TEST(ChoiceFigures, AreSharesOfQuestions) {
+TEST(MultipleChoiceMetrics, AreSharesOfQuestions) {
   const Results results = score({kAllRight, kRight, kByLength, kWrong});
   EXPECT_THAT(results.find("accuracy")->value, Optional(0.5));
   EXPECT_THAT(results.find("accuracy_norm")->value, Optional(0.75));
@@ -33,7 +33,7 @@ TEST(ChoiceFigures, AreSharesOfQuestions) {
   EXPECT_TRUE(results.per_class.empty());
 }
 
-TEST(ChoiceFigures, IgnoreQuestionsThatAreCut) {
+TEST(MultipleChoiceMetrics, IgnoreQuestionsThatAreCut) {
   MultipleChoiceRecord cut = kAllRight;
   cut.ignored = true;
   const Results results = score({kRight, kWrong, cut});
@@ -42,7 +42,7 @@ TEST(ChoiceFigures, IgnoreQuestionsThatAreCut) {
   EXPECT_THAT(results.find("accuracy")->value, Optional(0.5));
 }
 
-TEST(ChoiceFigures, CountQuestionsWithoutFiniteScoresAsWrong) {
+TEST(MultipleChoiceMetrics, CountQuestionsWithoutFiniteScoresAsWrong) {
   MultipleChoiceRecord spoilt = kWrong;
   spoilt.finite = false;
   const Results results = score({kAllRight, spoilt});
@@ -50,7 +50,7 @@ TEST(ChoiceFigures, CountQuestionsWithoutFiniteScoresAsWrong) {
   EXPECT_THAT(results.find("accuracy_bytes")->value, Optional(0.5));
 }
 
-TEST(ChoiceFigures, OfNoQuestionAreUndefined) {
+TEST(MultipleChoiceMetrics, OfNoQuestionAreUndefined) {
   for (const MetricValue& metric : score({}).metrics) {
     EXPECT_EQ(metric.value, std::nullopt) << metric.name;
     EXPECT_FALSE(metric.proportion || metric.interval) << metric.name;

@@ -1,4 +1,4 @@
-#include "mask_figures.hpp"
+#include "segmentation_metrics.hpp"
 
 #include <tally/base/checked_cast.hpp>
 
@@ -12,9 +12,9 @@ using Counts = std::vector<ClassCount>;
 
 Ratio dice(const ClassCount& count) { return f_beta(count, 1); }
 
-std::vector<Ratio> ratios_of(const Counts& counts, Ratio (*figure)(const ClassCount&)) {
+std::vector<Ratio> ratios_of(const Counts& counts, Ratio (*metric)(const ClassCount&)) {
   std::vector<Ratio> ratios;
-  for (const ClassCount& count : counts) ratios.push_back(figure(count));
+  for (const ClassCount& count : counts) ratios.push_back(metric(count));
   return ratios;
 }
 
@@ -31,9 +31,9 @@ std::optional<double> mean_accuracy(const Counts& counts) {
 
 // Pixels of an image depend on one another: no share of them is a share of independent samples, and
 // none has Wilson's interval.
-class MaskFigures : public Family {
+class SegmentationMetrics : public Family {
  public:
-  explicit MaskFigures(MetricOptions options) : options_(std::move(options)) {}
+  explicit SegmentationMetrics(MetricOptions options) : options_(std::move(options)) {}
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     const std::int64_t classes = options_.num_classes;
@@ -106,7 +106,7 @@ FamilyEntry mask_family() {
                       {"dice_weighted", "mean of the classes' dice, by support"}},
           .kept = Kept::always,
           .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
-            return std::make_unique<MaskFigures>(options);
+            return std::make_unique<SegmentationMetrics>(options);
           }};
 }
 

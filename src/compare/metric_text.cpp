@@ -1,4 +1,4 @@
-#include "figures.hpp"
+#include "metric_text.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "figures.hpp"
+#include "number_format.hpp"
 
 #include <algorithm>
 #include <array>

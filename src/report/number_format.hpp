@@ -1,4 +1,4 @@
-// How figures are written for people: grouped digits, durations, shares.
+// How metrics are written for people: grouped digits, durations, shares.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "answer_figures.hpp"
+#include "question_answering_metrics.hpp"
 
 #include <memory>
 #include <string>
@@ -36,7 +36,7 @@ void append(const std::string& prefix, const Sums& sums, std::vector<MetricValue
   metrics.push_back(std::move(f1));
 }
 
-class AnswerFigures : public Family {
+class QuestionAnsweringMetrics : public Family {
  public:
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     counters.answers = {declare_kind("answers.with", layout),
@@ -91,7 +91,7 @@ FamilyEntry answer_family() {
                   {"no_answer_f1", "the same"}},
       .kept = Kept::on_request,
       .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-        return std::make_unique<AnswerFigures>();
+        return std::make_unique<QuestionAnsweringMetrics>();
       },
       .obstacle = needs_no_answer};
 }

@@ -1,4 +1,4 @@
-// The figures of report.json: metrics, classes, subgroups.
+// The metrics of report.json: metrics, classes, subgroups.
 #pragma once
 
 #include <tally/report/run_report.hpp>

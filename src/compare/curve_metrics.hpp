@@ -13,10 +13,10 @@
 
 namespace tally::compare {
 
-class OrderedFigures {
+class CurveMetrics {
  public:
-  explicit OrderedFigures(std::vector<std::string> names) : names_(std::move(names)) {}
-  virtual ~OrderedFigures() = default;
+  explicit CurveMetrics(std::vector<std::string> names) : names_(std::move(names)) {}
+  virtual ~CurveMetrics() = default;
 
   const std::vector<std::string>& names() const { return names_; }
   // One value a name. One weight a sample: the values of a replicate; no weights: of the run.
@@ -28,13 +28,13 @@ class OrderedFigures {
 
 // Those of `names` that are made of curves. Reads the rows before it returns; null if there are no
 // such names.
-std::unique_ptr<OrderedFigures> curve_figures(const std::vector<std::string>& names,
-                                              const ordered_metrics::ScoreRows& rows,
-                                              ordered_metrics::ScoreKeys keys,
-                                              const ordered_metrics::CurveRules& rules);
+std::unique_ptr<CurveMetrics> curve_values(const std::vector<std::string>& names,
+                                           const ordered_metrics::ScoreRows& rows,
+                                           ordered_metrics::ScoreKeys keys,
+                                           const ordered_metrics::CurveRules& rules);
 
 // Spearman's correlation, if it is one of `names`; else null.
-std::unique_ptr<OrderedFigures> rank_timings(const std::vector<std::string>& names,
-                                             const ordered_metrics::PairRows& rows);
+std::unique_ptr<CurveMetrics> rank_timings(const std::vector<std::string>& names,
+                                           const ordered_metrics::PairRows& rows);
 
 }  // namespace tally::compare

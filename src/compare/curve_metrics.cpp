@@ -1,4 +1,4 @@
-#include "ordered_figures.hpp"
+#include "curve_metrics.hpp"
 
 #include <tally/metrics/names.hpp>
 #include <tally/ordered_metrics/local_curves.hpp>
@@ -15,11 +15,11 @@ std::vector<std::optional<double>> values_of(const std::vector<metrics::MetricVa
   return values;
 }
 
-class OfCurves : public OrderedFigures {
+class OfCurves : public CurveMetrics {
  public:
   OfCurves(std::vector<std::string> names, const ordered_metrics::ScoreRows& rows,
            ordered_metrics::ScoreKeys keys, const ordered_metrics::CurveRules& rules)
-      : OrderedFigures(std::move(names)), curves_(rows, keys), rules_(rules) {
+      : CurveMetrics(std::move(names)), curves_(rows, keys), rules_(rules) {
     curves_.count({}, whole_);
   }
 
@@ -36,10 +36,10 @@ class OfCurves : public OrderedFigures {
   mutable std::vector<ordered_metrics::CurveCounts> counts_;  // their room is used again and again
 };
 
-class OfRanks : public OrderedFigures {
+class OfRanks : public CurveMetrics {
  public:
   explicit OfRanks(const ordered_metrics::PairRows& rows)
-      : OrderedFigures({kSpearman}), ranks_(rows) {}
+      : CurveMetrics({kSpearman}), ranks_(rows) {}
 
   std::vector<std::optional<double>> values(metrics::RowWeights weights) const override {
     return {ordered_metrics::mean_spearman(ranks_.sum(weights))};
@@ -51,17 +51,17 @@ class OfRanks : public OrderedFigures {
 
 }  // namespace
 
-std::unique_ptr<OrderedFigures> curve_figures(const std::vector<std::string>& names,
-                                              const ordered_metrics::ScoreRows& rows,
-                                              ordered_metrics::ScoreKeys keys,
-                                              const ordered_metrics::CurveRules& rules) {
+std::unique_ptr<CurveMetrics> curve_values(const std::vector<std::string>& names,
+                                           const ordered_metrics::ScoreRows& rows,
+                                           ordered_metrics::ScoreKeys keys,
+                                           const ordered_metrics::CurveRules& rules) {
   std::vector<std::string> of_curves = ordered_metrics::curve_metric_names(names);
   if (of_curves.empty()) return nullptr;
   return std::make_unique<OfCurves>(std::move(of_curves), rows, keys, rules);
 }
 
-std::unique_ptr<OrderedFigures> rank_timings(const std::vector<std::string>& names,
-                                             const ordered_metrics::PairRows& rows) {
+std::unique_ptr<CurveMetrics> rank_timings(const std::vector<std::string>& names,
+                                           const ordered_metrics::PairRows& rows) {
   if (!metrics::contains(names, kSpearman)) return nullptr;
   return std::make_unique<OfRanks>(rows);
 }

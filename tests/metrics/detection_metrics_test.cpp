@@ -21,7 +21,7 @@ std::uint64_t right_at(int area, int thresholds) {
   return set;
 }
 
-TEST(DetectionFigures, RecallIsTheShareFoundWithSoManyDetections) {
+TEST(DetectionMetrics, RecallIsTheShareFoundWithSoManyDetections) {
   const MetricSet metrics(options());
   exact::State state(metrics.layout());
   const std::vector<ObjectRow> objects{{0, 0b0011}, {0, 0b0101}, {1, 0b0011}, {2, 0}};
@@ -51,7 +51,7 @@ TEST(DetectionFigures, RecallIsTheShareFoundWithSoManyDetections) {
   EXPECT_FALSE(classes[2].value("ar100"));
 }
 
-TEST(DetectionFigures, AnySplitIsTheSameBits) {
+TEST(DetectionMetrics, AnySplitIsTheSameBits) {
   std::mt19937_64 random(3);
   std::vector<DetectionRecord> rows(200);
   for (DetectionRecord& row : rows) {
@@ -68,7 +68,7 @@ TEST(DetectionFigures, AnySplitIsTheSameBits) {
   EXPECT_TRUE(std::ranges::equal(first.bytes(), whole.bytes()));
 }
 
-TEST(DetectionFigures, PrecisionNeedsTheOrderOfAllAndComesFirst) {
+TEST(DetectionMetrics, PrecisionNeedsTheOrderOfAllAndComesFirst) {
   const auto known = known_metrics("detection");
   std::vector<std::string_view> names;
   for (const auto& metric : known) names.push_back(metric.name);
