@@ -79,7 +79,7 @@ void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession
                          metrics::Results& results) {
   const auto names = names_of(session);
   if (names.empty()) return;
-  const distributed_metrics::ReplicateValues values{
+  const distributed_metrics::ReplicateValues replicate_values{
       std::ssize(names), [&](std::span<const ordered_metrics::CurveCounts> curves,
                              std::span<std::optional<double>> values) {
         const auto made =
@@ -91,8 +91,8 @@ void add_curve_intervals(const comm::Communicator& comm, const EvaluationSession
       .num_replicates = session.config.results.bootstrap_replicas,
       .keys = keys_of(session)};
   Replicates replicates;
-  for (const auto& of_replicate :
-       distributed_metrics::bootstrap_curves(comm, rows_of(session, local), options, values)) {
+  for (const auto& of_replicate : distributed_metrics::bootstrap_curves(
+           comm, rows_of(session, local), options, replicate_values)) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (of_replicate[i]) replicates[names[i]].push_back(*of_replicate[i]);
     }

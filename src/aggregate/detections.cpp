@@ -209,9 +209,8 @@ distributed_metrics::DetectionRows rows_of(const LocalUnits& local) {
 }
 
 // Before the metrics that are counted: as COCO lists them.
-void put_first(std::vector<metrics::MetricValue> values,
-               std::vector<metrics::MetricValue>& values) {
-  values.insert(values.begin(), values.begin(), values.end());
+void put_first(std::vector<metrics::MetricValue> values, std::vector<metrics::MetricValue>& all) {
+  all.insert(all.begin(), values.begin(), values.end());
 }
 
 }  // namespace

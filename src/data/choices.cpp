@@ -4,7 +4,7 @@
 #include <tally/data/read_column.hpp>
 
 #include "dataset_error.hpp"
-#include "offsets.hpp"
+#include "schema/offsets.hpp"
 
 namespace tally::data {
 

@@ -6,12 +6,12 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "columns.hpp"
 #include "data_set_body.hpp"
 #include "dataset_error.hpp"
-#include "labels.hpp"
-#include "schema.hpp"
-#include "structure_digest.hpp"
+#include "schema/columns.hpp"
+#include "schema/labels.hpp"
+#include "schema/schema.hpp"
+#include "schema/structure_digest.hpp"
 
 namespace tally::data {
 

@@ -8,7 +8,7 @@
 #include <tally/data/data_set.hpp>
 #include <tally/hdf5/reader.hpp>
 
-#include "column_reader.hpp"
+#include "reading/column_reader.hpp"
 
 namespace tally::data {
 

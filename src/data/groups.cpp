@@ -6,8 +6,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "labels.hpp"
-#include "pieces.hpp"
+#include "reading/pieces.hpp"
+#include "schema/labels.hpp"
 
 namespace tally::data {
 

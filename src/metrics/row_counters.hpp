@@ -8,22 +8,22 @@
 #include <tally/metrics/question_answering_record.hpp>
 #include <tally/metrics/segmentation_record.hpp>
 
-#include "agreement.hpp"
-#include "calibration.hpp"
-#include "confusion.hpp"
 #include "counters.hpp"
-#include "detection_metrics.hpp"
-#include "language_model_metrics.hpp"
-#include "loss.hpp"
-#include "multilabel_counts.hpp"
-#include "multilabel_samples.hpp"
-#include "multiple_choice_metrics.hpp"
-#include "per_class_metrics.hpp"
-#include "question_answering_metrics.hpp"
-#include "regression.hpp"
-#include "sample_accounting.hpp"
-#include "segmentation_metrics.hpp"
-#include "top_k.hpp"
+#include "families/agreement.hpp"
+#include "families/calibration.hpp"
+#include "families/confusion.hpp"
+#include "families/detection_metrics.hpp"
+#include "families/language_model_metrics.hpp"
+#include "families/loss.hpp"
+#include "families/multilabel_counts.hpp"
+#include "families/multilabel_samples.hpp"
+#include "families/multiple_choice_metrics.hpp"
+#include "families/per_class_metrics.hpp"
+#include "families/question_answering_metrics.hpp"
+#include "families/regression.hpp"
+#include "families/sample_accounting.hpp"
+#include "families/segmentation_metrics.hpp"
+#include "families/top_k.hpp"
 
 namespace tally::metrics {
 

@@ -3,8 +3,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "cuda_graph_capture.hpp"
-#include "cuda_graph_network.hpp"
+#include "cuda_graph/cuda_graph_capture.hpp"
+#include "cuda_graph/cuda_graph_network.hpp"
 
 namespace tally::model {
 

@@ -7,9 +7,9 @@
 #include <tally/model/loaded_model.hpp>
 
 #include "network.hpp"
+#include "state_dict/weight_loader.hpp"
 #include "stream_scope.hpp"
 #include "torch_predictor.hpp"
-#include "weight_loader.hpp"
 
 namespace tally::model {
 

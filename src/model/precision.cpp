@@ -10,7 +10,7 @@
 #include <tally/base/host.hpp>
 #include <tally/base/log.hpp>
 
-#include "target_cpu.hpp"
+#include "aoti/target_cpu.hpp"
 
 namespace tally::model {
 namespace {

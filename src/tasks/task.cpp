@@ -6,14 +6,14 @@
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "detection.hpp"
-#include "labelwise.hpp"
-#include "language_model.hpp"
-#include "multiclass.hpp"
-#include "predict.hpp"
-#include "question_answering.hpp"
-#include "regression.hpp"
-#include "segmentation.hpp"
+#include "detection/detection.hpp"
+#include "language_model/language_model.hpp"
+#include "multiclass/multiclass.hpp"
+#include "multilabel/labelwise.hpp"
+#include "predict/predict.hpp"
+#include "question_answering/question_answering.hpp"
+#include "regression/regression.hpp"
+#include "segmentation/segmentation.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -23,7 +23,7 @@ std::optional<double> mirrored(std::optional<double> number, Mode mode) {
 }
 
 std::optional<Score> score_of(const Entry& entry, const StopSettings& settings) {
-  const MetricValue* metric = metric_of(entry, settings.monitor);
+  const Estimate* metric = metric_of(entry, settings.monitor);
   if (!metric) return std::nullopt;
   const auto value = mirrored(metric->value, settings.mode);
   if (!value) return std::nullopt;

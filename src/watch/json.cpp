@@ -38,7 +38,7 @@ Json step_json(const Checkpoint& checkpoint) {
   return checkpoint.step ? Json(*checkpoint.step) : Json();
 }
 
-Json metric_json(const MetricValue& metric) {
+Json metric_json(const Estimate& metric) {
   Json json = {{"value", number_or_null(metric.value)},
                {"low", number_or_null(metric.low)},
                {"high", number_or_null(metric.high)}};
@@ -46,7 +46,7 @@ Json metric_json(const MetricValue& metric) {
   return json;
 }
 
-MetricValue metric_of(const Json& json) {
+Estimate metric_of(const Json& json) {
   return {number_or_none(json.at("value")), number_or_none(json.at("low")),
           number_or_none(json.at("high")), json.value("method", std::string())};
 }
@@ -64,8 +64,8 @@ void read_evaluation(const Json& json, Entry& entry) {
 
 Json standing_json(const Entry* entry, const std::string& monitor) {
   if (!entry) return {};
-  const MetricValue* found = watch::metric_of(*entry, monitor);
-  const MetricValue metric = found ? *found : MetricValue();
+  const Estimate* found = watch::metric_of(*entry, monitor);
+  const Estimate metric = found ? *found : Estimate();
   return {{"step", step_json(entry->checkpoint)},    {"name", entry->checkpoint.name},
           {"path", entry->checkpoint.path.string()}, {"value", number_or_null(metric.value)},
           {"low", number_or_null(metric.low)},       {"high", number_or_null(metric.high)}};

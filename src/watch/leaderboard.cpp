@@ -90,7 +90,7 @@ std::vector<std::string> columns_of(const Entry& entry) {
 
 }  // namespace
 
-const MetricValue* metric_of(const Entry& entry, std::string_view metric) {
+const Estimate* metric_of(const Entry& entry, std::string_view metric) {
   const auto named = [&](const auto& pair) { return pair.first == metric; };
   const auto found = std::ranges::find_if(entry.metrics, named);
   return found == entry.metrics.end() ? nullptr : &found->second;

@@ -41,9 +41,9 @@ std::string header_of(const std::vector<std::string>& metrics) {
 std::string row_of(const Entry& entry, const std::vector<std::string>& metrics) {
   std::vector<std::string> cells = {cell(entry.checkpoint.step), cell(entry.checkpoint.name)};
   for (const std::string& metric : metrics) {
-    const MetricValue* found = metric_of(entry, metric);
-    const MetricValue metric = found ? *found : MetricValue();
-    for (const auto& number : {metric.value, metric.low, metric.high}) {
+    const Estimate* found = metric_of(entry, metric);
+    const Estimate estimate = found ? *found : Estimate();
+    for (const auto& number : {estimate.value, estimate.low, estimate.high}) {
       cells.push_back(cell(number));
     }
   }

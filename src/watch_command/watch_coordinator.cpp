@@ -65,11 +65,11 @@ watch::Entry entry_of(const report::RunReport& report, const watch::Checkpoint& 
   entry.time = utc_now_iso();
   entry.samples = report.results.samples().count;
   for (const auto& metric : report.results.metrics) {
-    watch::MetricValue metric{metric.value, std::nullopt, std::nullopt, {}};
-    if (metric.interval) {
-      metric = {metric.value, metric.interval->low, metric.interval->high, metric.interval->method};
+    watch::Estimate estimate{metric.value, std::nullopt, std::nullopt, {}};
+    if (const auto& interval = metric.interval) {
+      estimate = {metric.value, interval->low, interval->high, interval->method};
     }
-    entry.metrics.emplace_back(metric.name, metric);
+    entry.metrics.emplace_back(metric.name, estimate);
   }
   entry.state_digest = report.state_digest;
   entry.weights_sha256 = report.weights->tensors_sha256;

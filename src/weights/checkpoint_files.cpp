@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "deepspeed_files.hpp"
-#include "distributed.hpp"
+#include "dcp/distributed.hpp"
+#include "deepspeed/deepspeed_files.hpp"
 #include "layout.hpp"
-#include "shards.hpp"
+#include "safetensors/shards.hpp"
 
 namespace tally::weights {
 namespace {

@@ -8,8 +8,8 @@
 #include <tally/weights/archive.hpp>
 #include <tally/weights/format_error.hpp>
 
-#include "legacy_checkpoint.hpp"
-#include "safetensors.hpp"
+#include "safetensors/safetensors.hpp"
+#include "torch_save/legacy_checkpoint.hpp"
 
 namespace tally::weights {
 namespace {

@@ -10,13 +10,13 @@
 #include <tally/weights/format_error.hpp>
 
 #include "checkpoint_error.hpp"
-#include "deepspeed.hpp"
-#include "distributed.hpp"
+#include "dcp/distributed.hpp"
+#include "deepspeed/deepspeed.hpp"
 #include "layout.hpp"
-#include "legacy_checkpoint.hpp"
-#include "safetensors.hpp"
-#include "shards.hpp"
-#include "zip_checkpoint.hpp"
+#include "safetensors/safetensors.hpp"
+#include "safetensors/shards.hpp"
+#include "torch_save/legacy_checkpoint.hpp"
+#include "torch_save/zip_checkpoint.hpp"
 
 namespace tally::weights {
 namespace {

@@ -1,4 +1,4 @@
-#include "block_cache.hpp"
+#include "reading/block_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Chunks that somebody damaged, by accident or not: refused, or still what was written.
-#include "chunk_decoder.hpp"
+#include "reading/chunk_decoder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "chunked_rows.hpp"
+#include "reading/chunked_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -148,7 +148,7 @@ json weights_of(std::uint64_t seed, std::int64_t replicate, std::int64_t num_row
 
 json curve_bootstrap(const comm::Communicator& comm, const ScoreRows& rows, ScoreKeys keys,
                      const json& one) {
-  const ReplicateValues values{2 * rows.num_classes, [](std::span<const CurveCounts> curves,
+  const ReplicateValues wanted{2 * rows.num_classes, [](std::span<const CurveCounts> curves,
                                                         std::span<std::optional<double>> found) {
                                  for (std::size_t c = 0; c < curves.size(); ++c) {
                                    found[2 * c] = auroc(curves[c]);
@@ -157,7 +157,7 @@ json curve_bootstrap(const comm::Communicator& comm, const ScoreRows& rows, Scor
                                }};
   const CurveBootstrap options{one["seed"], one["replicates"], keys, one["max_place_bytes"]};
   json out = json::array();
-  for (const auto& found : bootstrap_curves(comm, rows, options, values)) {
+  for (const auto& found : bootstrap_curves(comm, rows, options, wanted)) {
     json values = json::array();
     for (const auto& metric : found) values.push_back(number(metric));
     const auto replicate = static_cast<std::int64_t>(out.size());

@@ -9,7 +9,7 @@
 #include <tally/exact/state.hpp>
 
 #include "gpu.hpp"
-#include "score_rows.hpp"
+#include "passes/multiclass_kernel.hpp"
 
 namespace tally::metrics {
 namespace {

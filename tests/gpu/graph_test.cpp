@@ -6,8 +6,8 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
+#include "cuda_graph/cuda_graph_capture.hpp"
 #include "gpu.hpp"
-#include "graph_recorder.hpp"
 #include "stream_scope.hpp"
 #include "torch_device.hpp"
 #include "torch_library.hpp"

@@ -1,5 +1,5 @@
 // The kernel that fills squares of pixels, against a plain loop.
-#include "pixel_squares_on_gpu.hpp"
+#include "kernels/pixel_squares_on_gpu.hpp"
 
 #include <gtest/gtest.h>
 

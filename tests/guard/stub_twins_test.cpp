@@ -12,8 +12,8 @@
 #include <tally/device/timeline.hpp>
 
 #include "../../src/comm/nccl_calls.hpp"
-#include "../../src/metrics/label_rows.hpp"
-#include "../../src/metrics/score_rows.hpp"
+#include "../../src/metrics/passes/multilabel_kernel.hpp"
+#include "../../src/metrics/passes/multiclass_kernel.hpp"
 #include "../../src/preprocess/convert.hpp"
 
 namespace tally {

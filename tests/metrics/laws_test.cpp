@@ -203,8 +203,8 @@ TEST_P(Laws, AskedForAloneItIsAloneAndTheSame) {
   for (std::size_t c = 0; c < alone.per_class.size(); ++c) {
     const auto& values = alone.per_class[c].values;
     EXPECT_TRUE(task != "regression" || values.size() == 1) << values.size();
-    for (const MetricValue& metric : values) {
-      EXPECT_EQ(metric.value, results.per_class[c].value(metric.name)) << metric.name;
+    for (const MetricValue& of_class : values) {
+      EXPECT_EQ(of_class.value, results.per_class[c].value(of_class.name)) << of_class.name;
     }
   }
 }

@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 
 #include "labels.hpp"
-#include "multilabel_examine.hpp"
+#include "passes/multilabel_examine.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -1,4 +1,4 @@
-#include "softmax_cpu.hpp"
+#include "passes/softmax_cpu.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "deterministic_math.hpp"
+#include "passes/deterministic_math.hpp"
 
 namespace tally::metrics {
 namespace {

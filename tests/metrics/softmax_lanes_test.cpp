@@ -8,8 +8,8 @@
 
 #include <tally/base/checked_cast.hpp>
 
-#include "softmax_cpu.hpp"
-#include "softmax_lanes.hpp"
+#include "passes/softmax_cpu.hpp"
+#include "passes/softmax_lanes.hpp"
 
 namespace tally::metrics {
 namespace {

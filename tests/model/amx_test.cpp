@@ -8,9 +8,9 @@
 
 #include <tally/model/amx.hpp>
 
-#include "amx_decision.hpp"
-#include "amx_instructions.hpp"
-#include "child_process.hpp"
+#include "amx/amx_decision.hpp"
+#include "amx/amx_instructions.hpp"
+#include "amx/child_process.hpp"
 
 namespace tally::model {
 namespace {

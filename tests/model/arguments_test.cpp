@@ -1,5 +1,5 @@
 // How forward() is given its inputs, and what is taken of what it returns.
-#include "arguments.hpp"
+#include "torchscript/arguments.hpp"
 
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
 // Batch normalisations as arithmetic and in weights, beside what they were before.
-#include "batch_norms.hpp"
+#include "onednn/batch_norms.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 
-#include "jit_graph_utils.hpp"
 #include "rewritten_net.hpp"
+#include "torchscript/jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

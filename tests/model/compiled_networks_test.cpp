@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/winograd.hpp"
 #include "model_fixture.hpp"
-#include "winograd.hpp"
 
 namespace tally::model {
 namespace {

@@ -16,9 +16,9 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "profiled_graph.hpp"
-#include "winograd.hpp"
-#include "winograd_pass.hpp"
+#include "kernels/winograd.hpp"
+#include "kernels/winograd_pass.hpp"
+#include "onednn/profiled_graph.hpp"
 
 namespace tally::model {
 

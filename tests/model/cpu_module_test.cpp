@@ -12,8 +12,8 @@
 
 #include "calls.hpp"
 #include "convolution_fixture.hpp"
-#include "cpu_module.hpp"
 #include "script_net.hpp"
+#include "torchscript/cpu_module.hpp"
 
 namespace tally::model {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <tally/base/error.hpp>
 
-#include "cuda_graph_capture.hpp"
+#include "cuda_graph/cuda_graph_capture.hpp"
 
 namespace tally::model {
 namespace {

@@ -12,7 +12,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
-#include "cuda_graph_network.hpp"
+#include "cuda_graph/cuda_graph_network.hpp"
 
 namespace tally::model {
 namespace {

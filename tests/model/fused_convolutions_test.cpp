@@ -1,6 +1,6 @@
 // Convolutions that take over what follows them. On the CPU the operator computes what the chain
 // did, so that its place in the graph shows in equal bits.
-#include "fused_convolutions.hpp"
+#include "torchscript/fused_convolutions.hpp"
 
 #include <array>
 #include <string>
@@ -16,11 +16,11 @@
 #include <gmock/gmock.h>
 #include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
 
-#include "gpu_graph.hpp"
-#include "gpu_module.hpp"
-#include "jit_graph_utils.hpp"
-#include "profiled_graph.hpp"
+#include "onednn/profiled_graph.hpp"
 #include "script_net.hpp"
+#include "torchscript/gpu_graph.hpp"
+#include "torchscript/gpu_module.hpp"
+#include "torchscript/jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

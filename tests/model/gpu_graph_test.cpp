@@ -1,5 +1,5 @@
 // What is changed in a frozen graph for a GPU, on a machine without one: the device is "meta".
-#include "gpu_graph.hpp"
+#include "torchscript/gpu_graph.hpp"
 
 #include <algorithm>
 #include <string>
@@ -14,8 +14,8 @@
 #include <torch/csrc/jit/passes/freeze_module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "jit_graph_utils.hpp"
 #include "script_net.hpp"
+#include "torchscript/jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

@@ -2,7 +2,7 @@
 // without a GPU; and its calls fail by returning.
 #include <gtest/gtest.h>
 
-#include "cuda_graph_capture.hpp"
+#include "cuda_graph/cuda_graph_capture.hpp"
 #include "torch_library.hpp"
 
 namespace tally::model {

@@ -1,5 +1,5 @@
 // What the names of oneDNN's instruction sets allow our own kernels.
-#include "isa_cap.hpp"
+#include "kernels/isa_cap.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "child_process.hpp"
+#include "amx/child_process.hpp"
 
 namespace tally::model {
 namespace {

@@ -1,5 +1,5 @@
 // Linear layers by oneDNN beside LibTorch's own.
-#include "linear_layers.hpp"
+#include "onednn/linear_layers.hpp"
 
 #include <limits>
 #include <utility>
@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "calls.hpp"
-#include "profiled_graph.hpp"
+#include "onednn/profiled_graph.hpp"
 #include "script_net.hpp"
 
 namespace tally::model {

@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 #include <torch/headeronly/version.h>
 
-#include "jit_graph_utils.hpp"
+#include "onednn/onednn_rewrites.hpp"
+#include "onednn/profiled_graph.hpp"
 #include "onednn_graph_fixture.hpp"
-#include "onednn_rewrites.hpp"
-#include "profiled_graph.hpp"
+#include "torchscript/jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

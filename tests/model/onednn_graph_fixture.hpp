@@ -16,10 +16,10 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 
-#include "cpu_module.hpp"
-#include "onednn_fuser.hpp"
+#include "aoti/target_cpu.hpp"
+#include "onednn/onednn_fuser.hpp"
 #include "script_net.hpp"
-#include "target_cpu.hpp"
+#include "torchscript/cpu_module.hpp"
 
 namespace tally::model {
 

@@ -14,13 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "between_layers.hpp"
-#include "cpu_module.hpp"
-#include "jit_graph_utils.hpp"
+#include "onednn/onednn_rewrites.hpp"
+#include "onednn/profiled_graph.hpp"
 #include "onednn_graph_fixture.hpp"
-#include "onednn_rewrites.hpp"
-#include "profiled_graph.hpp"
 #include "script_net.hpp"
-#include "value_bounds.hpp"
+#include "torchscript/cpu_module.hpp"
+#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/value_bounds.hpp"
 
 namespace tally::model {
 namespace {

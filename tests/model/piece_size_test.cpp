@@ -1,5 +1,5 @@
 // How many samples are run at a time.
-#include "piece_size.hpp"
+#include "onednn/piece_size.hpp"
 
 #include <ATen/ops/randn.h>
 #include <c10/core/InferenceMode.h>
@@ -7,7 +7,7 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/passes/freeze_module.h>
 
-#include "profiled_graph.hpp"
+#include "onednn/profiled_graph.hpp"
 
 namespace tally::model {
 namespace {

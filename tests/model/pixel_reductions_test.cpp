@@ -7,9 +7,9 @@
 #include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>
 
-#include "jit_graph_utils.hpp"
-#include "pixel_reductions.hpp"
+#include "onednn/pixel_reductions.hpp"
 #include "rewritten_net.hpp"
+#include "torchscript/jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

@@ -1,5 +1,5 @@
 // Pools of compiled TorchScript against LibTorch's own max_pool2d.
-#include "pool_without_indices.hpp"
+#include "kernels/pool_without_indices.hpp"
 
 #include <cmath>
 #include <limits>

@@ -6,8 +6,8 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
+#include "onednn/profiled_graph.hpp"
 #include "onednn_graph_fixture.hpp"
-#include "profiled_graph.hpp"
 #include "script_net.hpp"
 
 namespace tally::model {

@@ -9,7 +9,7 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/passes/freeze_module.h>
 
-#include "profiled_graph.hpp"
+#include "onednn/profiled_graph.hpp"
 
 namespace tally::model {
 

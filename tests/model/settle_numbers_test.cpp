@@ -1,5 +1,5 @@
 // Products with numbers, beside what they were before.
-#include "settle_numbers.hpp"
+#include "onednn/settle_numbers.hpp"
 
 #include <limits>
 #include <string>
@@ -7,8 +7,8 @@
 #include <ATen/ops/isnan.h>
 #include <gtest/gtest.h>
 
-#include "jit_graph_utils.hpp"
 #include "rewritten_net.hpp"
+#include "torchscript/jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

@@ -1,5 +1,5 @@
 // Products and sums with small tensors, beside what they were before.
-#include "small_factors.hpp"
+#include "onednn/small_factors.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -12,9 +12,9 @@
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
-#include "jit_graph_utils.hpp"
-#include "profiled_graph.hpp"
+#include "onednn/profiled_graph.hpp"
 #include "rewritten_net.hpp"
+#include "torchscript/jit_graph_utils.hpp"
 
 namespace tally::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "state_dict_keys.hpp"
+#include "state_dict/state_dict_keys.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which operators of a network are found to belong to training, and what is done about them.
-#include "training_mode.hpp"
+#include "torchscript/training_mode.hpp"
 
 #include <fstream>
 #include <sstream>

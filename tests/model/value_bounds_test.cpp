@@ -12,11 +12,11 @@
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
-#include "profiled_graph.hpp"
+#include "kernels/winograd.hpp"
+#include "kernels/winograd_pass.hpp"
+#include "onednn/profiled_graph.hpp"
 #include "script_net.hpp"
-#include "value_bounds.hpp"
-#include "winograd.hpp"
-#include "winograd_pass.hpp"
+#include "torchscript/value_bounds.hpp"
 
 namespace tally::model {
 namespace {

@@ -36,7 +36,7 @@ def test_the_table_is_read_as_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("test", "path", "is_about"),
     [
-        ("end_to_end.test_packages", "src/model/package_master.cpp", True),
+        ("end_to_end.test_packages", "src/model/aoti/package.cpp", True),
         ("end_to_end.test_watch", "src/watch/leaderboard.cpp", True),
         ("end_to_end.test_watch", "tests/end_to_end/test_watch.py", True),
         ("end_to_end.test_watch", "tests/end_to_end/test_weights.py", False),

@@ -38,7 +38,7 @@ def in_file(file: str, *edits: tuple[str, ...]) -> list[Edit]:
 
 EDITS = [
     *in_file(
-        "src/metrics/multiclass_kernel.cu",
+        "src/metrics/passes/multiclass_kernel.cu",
         ("if (i >= rows.num_rows) return;", "if (i > rows.num_rows) return;"),
         ("other < kLanes; ++other", "other < kLanes - 1; ++other"),
         ("__shfl_sync(mask, word, other, kLanes)", "__shfl_sync(mask, word, other ^ 1, kLanes)"),
@@ -53,32 +53,32 @@ EDITS = [
         ("const std::int64_t place = i % tokens.num_places;", "const std::int64_t place = i / tokens.num_sequences;"),
     ),
     *in_file(
-        "src/metrics/multilabel_kernel.cu",
+        "src/metrics/passes/multilabel_kernel.cu",
         ("if (i >= rows.num_rows) return;", "if (i > rows.num_rows) return;"),
         ("if (!verdict.fits_kind) atomicMax(&bad.wrong_kind, mark);", "if (!verdict.fits_kind) bad.wrong_kind = mark;"),
         ("rows.place.targets + first}", "rows.place.targets + i}"),
     ),
     *in_file(
-        "src/metrics/count_values.cu",
+        "src/metrics/passes/count_values.cu",
         ("output += kLanesPerRow", "output += kLanesPerRow + 1"),
         ("if (lane == 0) values.found.marks[i] = mark;", "values.found.marks[i] = mark;"),
         ("0xffu <<", "0x7fu <<"),
         ("threadIdx.x / kLanesPerRow;", "threadIdx.x % kRowsPerBlock;"),
     ),
     *in_file(
-        "src/metrics/predict_pixels.cu",
+        "src/metrics/passes/predict_pixels.cu",
         ("if (*score > best) {", "if (*score >= best) {"),
         ("for (std::int32_t c = 1;", "for (std::int32_t c = 2;"),
         ("i >= pixels.num_images * pixels.num_pixels", "i > pixels.num_images * pixels.num_pixels"),
     ),
     *in_file(
-        "src/model/max_pool.cu",
+        "src/model/kernels/max_pool.cu",
         ("{first < 0 ? 0 : first, end < length ? end : length}", "{first < 0 ? 0 : first, end < length ? end : length - 1}"),
         ("key > keys.at[k] ? key", "key < keys.at[k] ? key"),
         ("if (number >= num_threads) return;", "if (number > num_threads) return;"),
     ),
     *in_file(
-        "src/model/pixel_squares.cu",
+        "src/model/kernels/pixel_squares.cu",
         ("x < 0 || x >= work.width", "x < 0 || x > work.width"),
         ("if (pixel >= 4) return 0;", "if (pixel > 4) return 0;"),
     ),
@@ -89,27 +89,27 @@ EDITS = [
         ("group < num_groups; group += step", "group < num_groups - 1; group += step"),
     ),
     *in_file(
-        "src/metrics/multiclass_pass.cpp",
+        "src/metrics/passes/multiclass_pass.cpp",
         ("  stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));\n", ""),
         ("  stream.copy_to_device(class_weights_.data(), locked.bytes());\n  stream.synchronize();\n",
          "  stream.copy_to_device(class_weights_.data(), locked.bytes());\n",
          "the memory is freed next, which waits, too"),
     ),
     *in_file(
-        "src/metrics/token_pass.cpp",
+        "src/metrics/passes/token_pass.cpp",
         ("  stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));\n", ""),
         ("first(to_size(bytes))", "first(to_size(bytes) - 8)"),
     ),
     *in_file(
-        "src/metrics/multilabel_pass.cpp",
+        "src/metrics/passes/multilabel_pass.cpp",
         ("  stream.fill_zero(std::as_writable_bytes(std::span(found.bad(), 1)));\n", ""),
     ),
     *in_file(
-        "src/metrics/segmentation_pass.cpp",
+        "src/metrics/passes/segmentation_pass.cpp",
         ("if (predictions_.num_bytes() < bytes) {", "if (predictions_.num_bytes() < bytes / 2) {"),
     ),
     *in_file(
-        "src/metrics/device_accumulator.cpp",
+        "src/metrics/passes/device_accumulator.cpp",
         ("    begin_fetch();  // the stream puts it after a fetch that is under way\n    fetch_done_.wait();\n",
          "    begin_fetch();\n"),
         ("  fetch_done_.record(stream_);\n  is_fetching_", "  is_fetching_"),

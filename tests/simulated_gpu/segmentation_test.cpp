@@ -81,7 +81,7 @@ void collect(InFlightBatch& flight, Outcome& outcome) {
   flight.done.wait();
   CollectedBatch collected;
   flight.scorer->collect(collected);
-  for (const auto* records : {&collected.records, &collected.kept}) {
+  for (const auto* records : {&collected.records, &collected.retained}) {
     for (const auto& column : records->columns) {
       outcome.records.insert(outcome.records.end(), column.begin(), column.end());
     }

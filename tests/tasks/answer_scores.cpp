@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "answer_text.hpp"
+#include "question_answering/answer_text.hpp"
 
 int main() {
   using namespace tally::tasks;

@@ -1,4 +1,4 @@
-#include "answer_text.hpp"
+#include "question_answering/answer_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

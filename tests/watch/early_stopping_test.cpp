@@ -12,9 +12,9 @@
 namespace tally::watch {
 namespace {
 
-std::vector<Entry> made(const std::vector<MetricValue>& values) {
+std::vector<Entry> made(const std::vector<Estimate>& values) {
   std::vector<Entry> entries;
-  for (const MetricValue& metric : values) {
+  for (const Estimate& metric : values) {
     Entry entry;
     entry.checkpoint.step = std::ssize(entries);
     entry.checkpoint.name = "epoch_" + std::to_string(entries.size()) + ".pt";
@@ -27,9 +27,9 @@ std::vector<Entry> made(const std::vector<MetricValue>& values) {
 }
 
 std::vector<Entry> with_values(const std::vector<std::optional<double>>& values) {
-  std::vector<MetricValue> values;
-  for (const auto& value : values) values.push_back({value, {}, {}, {}});
-  return made(values);
+  std::vector<Estimate> estimates;
+  for (const auto& value : values) estimates.push_back({value, {}, {}, {}});
+  return made(estimates);
 }
 
 StopSettings settings(std::int64_t patience) {
@@ -117,7 +117,7 @@ TEST(EarlyStopping, WantsMoreThanTheLeastDifference) {
 }
 
 TEST(EarlyStopping, WantsMoreThanTheInterval) {
-  const MetricValue reference = {0.5, 0.25, 0.75, "wilson"};
+  const Estimate reference = {0.5, 0.25, 0.75, "wilson"};
   const auto second = [&](double value) {
     return made({reference, {value, value - 0.125, value + 0.125, "wilson"}});
   };
@@ -139,7 +139,7 @@ TEST(EarlyStopping, WantsMoreThanTheInterval) {
 TEST(EarlyStopping, WantsBothTheIntervalAndTheDifference) {
   StopSettings both = settings(1);
   both.min_delta = 0.5;
-  const MetricValue reference = {0.5, 0.25, 0.75, "wilson"};
+  const Estimate reference = {0.5, 0.25, 0.75, "wilson"};
   EXPECT_EQ(without_gain(made({reference, {0.875, {}, {}, {}}}), both), 1);
   EXPECT_EQ(without_gain(made({reference, {1.125, {}, {}, {}}}), both), 0);
   EXPECT_EQ(judge(made({reference, reference}), both).reason,

@@ -1,4 +1,4 @@
-#include "chunk_cover.hpp"
+#include "dcp/chunk_cover.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

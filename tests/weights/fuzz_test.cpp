@@ -6,7 +6,7 @@
 
 #include "checkpoint_fixture.hpp"
 #include "mutator.hpp"
-#include "pickle_reader.hpp"
+#include "pickle/pickle_reader.hpp"
 
 namespace tally::weights {
 namespace {

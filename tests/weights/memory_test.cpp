@@ -4,7 +4,7 @@
 
 #include "checkpoint_fixture.hpp"
 #include "peak_memory.hpp"
-#include "pickle_reader.hpp"
+#include "pickle/pickle_reader.hpp"
 
 namespace tally::weights {
 namespace {

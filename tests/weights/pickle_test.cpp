@@ -1,5 +1,5 @@
 // Pickles that nobody means well with, and the corners of those that are well meant.
-#include "pickle_reader.hpp"
+#include "pickle/pickle_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "safetensors.hpp"
+#include "safetensors/safetensors.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <tally/base/byte_text.hpp>
 
 #include "checkpoint_fixture.hpp"
-#include "shards.hpp"
+#include "safetensors/shards.hpp"
 
 namespace tally::weights {
 namespace {

@@ -16,7 +16,7 @@
 namespace tally::watch {
 
 // None stands for undefined, as do NaN and the infinities, which JSON has no number for.
-struct MetricValue {
+struct Estimate {
   std::optional<double> value;
   std::optional<double> low, high;  // of its interval
   std::string method;               // of the interval; empty without one
@@ -31,7 +31,7 @@ struct Entry {
 
   // Where it was evaluated:
   std::int64_t samples = 0;
-  std::vector<std::pair<std::string, MetricValue>> metrics;  // in the order of the report
+  std::vector<std::pair<std::string, Estimate>> metrics;  // in the order of the report
   std::string state_digest;
   std::string weights_sha256;
   double seconds = 0;
@@ -42,7 +42,7 @@ struct Entry {
 };
 
 // None where it was not computed.
-const MetricValue* metric_of(const Entry& entry, std::string_view metric);
+const Estimate* metric_of(const Entry& entry, std::string_view metric);
 
 class Leaderboard {
  public:

@@ -1,0 +1,242 @@
+#include <tally/data/batch_reader.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/trace/span.hpp>
+
+#include "dataset_error.hpp"
+#include "reading/slot_layout.hpp"
+#include "schema/labels.hpp"
+
+namespace tally::data {
+
+// A ring of slots between the threads and one reader (next()). Batch i of the slice lies in slot i
+// modulo the number of slots; each thread takes the next i that none has.
+struct BatchReader::Body {
+  Body(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
+       std::vector<std::span<std::byte>> memory, ReadAhead the_ahead);
+
+  void check() const;
+  void run(const std::stop_token& stop, int thread);
+  std::optional<std::int64_t> take_free(const std::stop_token& stop);
+  bool fill(Batch& batch, std::span<std::byte> memory, const std::stop_token& stop);
+  void check_in_sequences(const SlotField& field, const Batch& batch,
+                          std::span<const std::byte> memory) const;
+  void check_behind_sequences(const SlotField& field, const Batch& batch,
+                              std::span<const std::byte> memory) const;
+  void read_field(const SlotField& field, plan::SampleRange samples, std::span<std::byte> memory);
+  const Batch* next();
+
+  DataSet& data_set;
+  const plan::BatchGrid grid;
+  const plan::BatchRange slice;
+  const SlotLayout layout;
+  const std::vector<std::span<std::byte>> slots;
+  const ReadAhead ahead;
+  std::vector<Batch> batches;  // one per slot
+
+  mutable std::mutex mutex;  // of everything up to `threads`
+  std::condition_variable_any slot_freed;
+  std::condition_variable batch_ready;
+  std::vector<std::int64_t> filled;  // per slot, the batch of the slice that is complete; -1: none
+  std::int64_t num_begun = 0;
+  std::int64_t num_taken = 0;
+  std::int64_t num_freed = 0;
+  std::int64_t first_failed;  // slice.count while none is
+  std::exception_ptr failure;
+  double read_s = 0.0;
+  double wait_s = 0.0;
+
+  std::vector<std::jthread> threads;  // last: joined before what they use is gone
+};
+
+BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
+                        std::vector<std::span<std::byte>> memory, ReadAhead the_ahead)
+    : data_set(set),
+      grid(the_grid),
+      slice(the_slice),
+      layout(make_slot_layout(set.info(), the_grid.batch_size())),
+      slots(std::move(memory)),
+      ahead(the_ahead),
+      filled(slots.size(), -1),
+      first_failed(the_slice.count) {
+  check();
+  for (const auto& slot : slots) {
+    batches.push_back({.index = 0,
+                       .samples = {},
+                       .inputs = slot_views(layout.inputs, slot.data(), grid.batch_size()),
+                       .targets = slot_views(layout.targets, slot.data(), grid.batch_size()),
+                       .memory = slot.first(to_size(layout.bytes))});
+    const auto lengths = slot_views(layout.lengths, slot.data(), grid.batch_size());
+    if (!lengths.empty()) batches.back().lengths = lengths.front();
+  }
+  data_set.expect(grid.samples_of(slice), ahead.threads);
+  for (int thread = 0; thread < std::min<std::int64_t>(ahead.threads, slice.count); ++thread) {
+    threads.emplace_back([this, thread](const std::stop_token& stop) { run(stop, thread); });
+  }
+}
+
+void BatchReader::Body::check() const {
+  const bool large_enough = std::ranges::all_of(
+      slots, [&](const auto& slot) { return std::cmp_greater_equal(slot.size(), layout.bytes); });
+  if (ahead.held < 1 || ahead.threads < 1 || std::ssize(slots) <= ahead.held || !large_enough) {
+    throw Error(ErrorKind::internal,
+                format("a batch reader of which {} batches are held needs more slots, of {} bytes, "
+                       "and a thread",
+                       ahead.held, layout.bytes));
+  }
+  if (slice.first < 0 || slice.count < 0 || slice.end() > grid.num_batches() ||
+      grid.num_samples() > data_set.info().num_samples) {
+    throw Error(ErrorKind::internal,
+                format("batches {} + {} are not in the data set", slice.first, slice.count));
+  }
+}
+
+void BatchReader::Body::run(const std::stop_token& stop, int thread) {
+  trace::set_track(trace::kReaderTrack + thread);
+  while (const auto i = take_free(stop)) {
+    const std::size_t slot = to_size(*i) % slots.size();
+    Batch& batch = batches[slot];
+    std::exception_ptr problem;
+    double took_s = 0.0;
+    try {
+      batch.index = slice.first + *i;
+      batch.samples = grid.samples_of(batch.index);
+      const trace::Span span(trace::Kind::data, "read", {batch.index, batch.samples.count},
+                             &took_s);
+      if (!fill(batch, slots[slot], stop)) return;
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    read_s += took_s;
+    if (!problem) {
+      filled[slot] = *i;
+    } else if (*i < first_failed) {
+      first_failed = *i;
+      failure = problem;
+      slot_freed.notify_all();  // nothing more is begun
+    }
+    batch_ready.notify_one();
+  }
+}
+
+// The next batch of the slice, once its slot is free; none when all are begun, one has failed (all
+// before it are begun) or the threads are asked to stop.
+std::optional<std::int64_t> BatchReader::Body::take_free(const std::stop_token& stop) {
+  trace::Span span(trace::Kind::data, "wait_for_slot");
+  std::unique_lock lock(mutex);
+  const auto is_over = [&] { return num_begun == slice.count || first_failed < slice.count; };
+  slot_freed.wait(lock, stop,
+                  [&] { return is_over() || num_begun - num_freed < std::ssize(slots); });
+  if (stop.stop_requested() || is_over()) return std::nullopt;
+  if (num_begun + 1 == slice.count) slot_freed.notify_all();
+  span.set_batch({slice.first + num_begun});
+  return num_begun++;
+}
+
+// False when asked to stop.
+bool BatchReader::Body::fill(Batch& batch, std::span<std::byte> memory,
+                             const std::stop_token& stop) {
+  for (const auto* fields : {&layout.inputs, &layout.targets, &layout.lengths}) {
+    for (const SlotField& field : *fields) {
+      if (stop.stop_requested()) return false;
+      read_field(field, batch.samples, memory);
+    }
+  }
+  for (const SlotField& field : layout.targets) {
+    if (field.column->is_in_sequence) check_in_sequences(field, batch, memory);
+    if (field.column->padding && batch.lengths) check_behind_sequences(field, batch, memory);
+  }
+  return true;
+}
+
+// Behind a sequence's end there is padding, of which models say nothing.
+void BatchReader::Body::check_in_sequences(const SlotField& field, const Batch& batch,
+                                           std::span<const std::byte> memory) const {
+  const auto* const places = reinterpret_cast<const std::int32_t*>(memory.data() + field.offset);
+  const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
+  for (std::int64_t i = 0; i < batch.samples.count; ++i) {
+    if (places[i] <= lengths[i]) continue;
+    throw_dataset_error(
+        data_set.info().path, format("{}[{}]", field.column->path, batch.samples.first + i),
+        format("= {}, but the sample's length is {} (read)", places[i], lengths[i]));
+  }
+}
+
+// Nor is there anything to be scored.
+void BatchReader::Body::check_behind_sequences(const SlotField& field, const Batch& batch,
+                                               std::span<const std::byte> memory) const {
+  const ColumnInfo& column = *field.column;
+  const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
+  const std::int64_t places = column.row_shape.front();
+  for (std::int64_t i = 0; i < batch.samples.count; ++i) {
+    const auto behind = memory.subspan(
+        to_size(field.offset + i * column.row_bytes() + lengths[i] * size_bytes(column.dtype)),
+        to_size((places - lengths[i]) * size_bytes(column.dtype)));
+    with_label_type(column.dtype, [&](auto type) {
+      for_each_value<decltype(type)>(behind, [&](std::size_t place, std::int64_t value) {
+        if (value == *column.padding) return;
+        throw_dataset_error(
+            data_set.info().path,
+            format("{}[{}, {}]", column.path, batch.samples.first + i,
+                   lengths[i] + static_cast<std::int64_t>(place)),
+            format("= {}, but the sample's length is {} (read)", value, lengths[i]));
+      });
+    });
+  }
+}
+
+void BatchReader::Body::read_field(const SlotField& field, plan::SampleRange samples,
+                                   std::span<std::byte> memory) {
+  const auto tensor = memory.subspan(to_size(field.offset), to_size(field.bytes));
+  const auto used = to_size(samples.count * field.column->row_bytes());
+  data_set.read_rows(*field.column, samples.first, samples.count, tensor.first(used));
+  std::ranges::fill(tensor.subspan(used), std::byte{0});  // the slot may hold an older batch
+}
+
+const Batch* BatchReader::Body::next() {
+  std::unique_lock lock(mutex);
+  if (num_taken - num_freed == ahead.held) {
+    ++num_freed;
+    slot_freed.notify_one();
+  }
+  if (num_taken == slice.count) return nullptr;
+  const std::size_t slot = to_size(num_taken) % slots.size();
+  const Stopwatch watch;
+  batch_ready.wait(lock, [&] { return filled[slot] == num_taken || first_failed <= num_taken; });
+  wait_s += watch.elapsed_s();
+  if (first_failed <= num_taken) std::rethrow_exception(failure);
+  ++num_taken;
+  return &batches[slot];
+}
+
+BatchReader::BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,
+                         std::vector<std::span<std::byte>> slots, ReadAhead ahead)
+    : body_(std::make_unique<Body>(data_set, grid, slice, std::move(slots), ahead)) {}
+BatchReader::~BatchReader() = default;
+
+const Batch* BatchReader::next() { return body_->next(); }
+
+double BatchReader::read_s() const {
+  const std::lock_guard lock(body_->mutex);
+  return body_->read_s;
+}
+
+double BatchReader::wait_s() const {
+  const std::lock_guard lock(body_->mutex);
+  return body_->wait_s;
+}
+
+}  // namespace tally::data

@@ -1,0 +1,51 @@
+#include "reading/block_cache.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tally::data {
+
+// A promise in `local` where the caller has to make the block.
+std::shared_future<BlockCache::Block> BlockCache::find_or_begin(std::int64_t number,
+                                                                Promise& local) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(entries_, number, &Entry::number);
+  if (found != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, found);
+    return found->block;
+  }
+  local = std::make_shared<std::promise<Block>>();
+  entries_.push_front({number, local->get_future().share()});
+  while (entries_.size() > most_) entries_.pop_back();
+  return entries_.front().block;
+}
+
+void BlockCache::fulfil(std::int64_t number, std::promise<Block>& local, const Make& make) {
+  try {
+    local.set_value(make());
+  } catch (...) {
+    local.set_exception(std::current_exception());
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.number == number; });
+  }
+}
+
+BlockCache::Block BlockCache::get(std::int64_t number, const Make& make,
+                                  const std::function<void()>& meanwhile) {
+  Promise local;
+  const auto block = find_or_begin(number, local);
+  if (local) {
+    fulfil(number, *local, make);
+  } else if (meanwhile && block.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    meanwhile();
+  }
+  return block.get();
+}
+
+void BlockCache::prepare(std::int64_t number, const Make& make) {
+  Promise local;
+  find_or_begin(number, local);
+  if (local) fulfil(number, *local, make);
+}
+
+}  // namespace tally::data

@@ -1,0 +1,102 @@
+#include <tally/data/length_buckets.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <tally/base/checked_cast.hpp>
+
+#include "reading/slot_layout.hpp"
+
+namespace tally::data {
+namespace {
+
+std::span<const std::int32_t> lengths_of(const Batch& block) {
+  return {block.lengths.value().as<const std::int32_t>(), to_size(block.samples.count)};
+}
+
+// The first `row_bytes` of each of `rows` of a block, one behind the other; zeros fill the batch.
+void gather_rows(const TensorView& block, std::span<const std::int64_t> rows,
+                 std::int64_t row_bytes, std::span<std::byte> out) {
+  const std::int64_t stride = block.strides.front() * size_bytes(block.dtype);
+  std::byte* to = out.data();
+  for (const std::int64_t row : rows) {
+    std::memcpy(to, block.as<const std::byte>() + row * stride, to_size(row_bytes));
+    to += row_bytes;
+  }
+  std::fill(to, out.data() + out.size(), std::byte{0});
+}
+
+// Sequences are cut to `length`.
+TensorView gathered(const TensorView& block, const SlotField& field, std::int64_t length,
+                    std::span<const std::int64_t> rows, std::int64_t batch_size,
+                    std::span<std::byte> slot) {
+  Shape shape{batch_size};
+  const Shape& row = field.column->row_shape;
+  shape.insert(shape.end(), row.begin(), row.end());
+  if (field.column->padding) shape[1] = length;
+  auto view = contiguous_view(slot.data() + field.offset, block.dtype, std::move(shape));
+  const std::int64_t row_bytes = num_elements(view.shape) / batch_size * size_bytes(block.dtype);
+  gather_rows(block, rows, row_bytes,
+              slot.subspan(to_size(field.offset), to_size(batch_size * row_bytes)));
+  return view;
+}
+
+}  // namespace
+
+LengthBuckets::LengthBuckets(BatchReader& blocks, const DataSetInfo& info, std::int64_t batch_size,
+                             std::int64_t batches_per_block,
+                             std::vector<std::span<std::byte>> slots)
+    : blocks_(blocks),
+      info_(info),
+      batch_size_(batch_size),
+      batches_per_block_(batches_per_block),
+      slots_(std::move(slots)),
+      batches_(slots_.size()) {}
+
+void LengthBuckets::open(const Batch& block) {
+  block_ = &block;
+  num_taken_ = 0;
+  by_length_.resize(to_size(block.samples.count));
+  std::iota(by_length_.begin(), by_length_.end(), 0);
+  const auto lengths = lengths_of(block);
+  std::ranges::stable_sort(by_length_, {}, [&](std::int64_t row) { return lengths[to_size(row)]; });
+}
+
+const Batch* LengthBuckets::next() {
+  if (block_ == nullptr || num_taken_ == block_->samples.count) {
+    const Batch* block = blocks_.next();
+    if (block == nullptr) return nullptr;
+    open(*block);
+  }
+  const std::size_t slot = num_given_++ % slots_.size();
+  fill(batches_[slot], slots_[slot]);
+  num_taken_ += batches_[slot].samples.count;
+  batches_[slot].ends_block = num_taken_ == block_->samples.count;
+  return &batches_[slot];
+}
+
+void LengthBuckets::fill(Batch& batch, std::span<std::byte> slot) const {
+  const std::int64_t count = std::min(batch_size_, block_->samples.count - num_taken_);
+  const auto rows = std::span(by_length_).subspan(to_size(num_taken_), to_size(count));
+  const std::int64_t longest = lengths_of(*block_)[to_size(rows.back())];
+  const std::int64_t rounded = (longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
+  const std::int64_t length = std::min(rounded, info_.lengths->range->most);
+
+  batch.index = block_->index * batches_per_block_ + num_taken_ / batch_size_;
+  batch.samples = {block_->samples.first, count};
+  batch.indices.assign(rows.begin(), rows.end());
+  for (std::int64_t& index : batch.indices) index += block_->samples.first;
+  const SlotLayout layout = make_slot_layout(info_, batch_size_);
+  const auto gather = [&](const auto& fields, const auto& from, auto& to) {
+    to.clear();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      to.push_back(gathered(from[i], fields[i], length, rows, batch_size_, slot));
+    }
+  };
+  gather(layout.inputs, block_->inputs, batch.inputs);
+  gather(layout.targets, block_->targets, batch.targets);
+  batch.memory = slot.first(to_size(layout.bytes));
+}
+
+}  // namespace tally::data

@@ -1,0 +1,59 @@
+#include "reading/slot_layout.hpp"
+
+#include <tally/base/format.hpp>
+
+#include "dataset_error.hpp"
+
+namespace tally::data {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+std::int64_t placed(const DataSetInfo& info, const ColumnInfo& column, std::int64_t batch_size,
+                    std::int64_t offset, std::vector<SlotField>& fields) {
+  std::int64_t bytes = 0, end = 0;
+  if (__builtin_mul_overflow(column.row_bytes(), batch_size, &bytes) ||
+      __builtin_add_overflow(offset, bytes, &end) ||
+      __builtin_add_overflow(end, kAlignment - 1, &end)) {
+    throw_dataset_error(info.path, column.path,
+                        format("has rows of {} bytes: a batch of {} does not fit memory",
+                               column.row_bytes(), batch_size),
+                        "Use a smaller --batch-size.");
+  }
+  fields.push_back({&column, offset, bytes});
+  return end / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+SlotLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size) {
+  SlotLayout layout;
+  for (const ColumnInfo& column : info.inputs) {
+    layout.bytes = placed(info, column, batch_size, layout.bytes, layout.inputs);
+  }
+  for (const ColumnInfo& column : info.targets) {
+    layout.bytes = placed(info, column, batch_size, layout.bytes, layout.targets);
+  }
+  if (info.lengths) {
+    layout.bytes = placed(info, *info.lengths, batch_size, layout.bytes, layout.lengths);
+  }
+  return layout;
+}
+
+std::vector<TensorView> slot_views(const std::vector<SlotField>& fields, std::byte* memory,
+                                   std::int64_t batch_size) {
+  std::vector<TensorView> views;
+  for (const SlotField& field : fields) {
+    Shape shape{batch_size};
+    const Shape& row = field.column->row_shape;
+    shape.insert(shape.end(), row.begin(), row.end());
+    views.push_back(contiguous_view(memory + field.offset, field.column->dtype, std::move(shape)));
+  }
+  return views;
+}
+
+std::int64_t slot_bytes(const DataSetInfo& info, std::int64_t batch_size) {
+  return make_slot_layout(info, batch_size).bytes;
+}
+
+}  // namespace tally::data

@@ -1,0 +1,271 @@
+#include "schema/columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+#include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
+
+#include "dataset_error.hpp"
+#include "reading/checksum_table.hpp"
+#include "schema/image_attributes.hpp"
+#include "schema/label_form.hpp"
+#include "schema/ranges.hpp"
+#include "schema/task_rules.hpp"
+
+namespace tally::data {
+namespace {
+
+using hdf5::Element;
+
+constexpr std::array kInputs{Element::u8,  Element::i8,  Element::i16, Element::i32,
+                             Element::i64, Element::f32, Element::f64};
+constexpr std::array kInt32{Element::i32};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_byte(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; }
+
+void check_name(const hdf5::Reader& file, std::string_view group, std::string_view name) {
+  constexpr std::size_t kMost = 64;
+  if (!name.empty() && name.size() <= kMost && is_letter(name.front()) &&
+      std::ranges::all_of(name, is_name_byte)) {
+    return;
+  }
+  throw_dataset_error(file.path(), group,
+                      format("holds '{}', expected names of 1 to {} letters, digits, '_', "
+                             "'.' and '-' that begin with a letter",
+                             shown(name), kMost));
+}
+
+void check_element(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
+                   std::span<const Element> allowed) {
+  if (std::ranges::find(allowed, stored.element) != allowed.end()) return;
+  std::vector<std::string_view> names;
+  for (const Element element : allowed) names.push_back(hdf5::name(element));
+  throw_dataset_error(
+      file.path(), stored.path,
+      format("holds {}, expected {}", hdf5::name(stored.element), fmt::join(names, ", ")));
+}
+
+// [N] exactly.
+void check_one_value_per_row(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
+  if (stored.shape.size() == 1) return;
+  throw_dataset_error(
+      file.path(), stored.path,
+      format("has shape {}, expected [N]: one value per sample", to_string(stored.shape)));
+}
+
+void check_label_shape(const hdf5::Reader& file, const hdf5::DatasetInfo& stored,
+                       const DataSetInfo& info) {
+  if (is_label_shape(info, stored.shape)) return;
+  throw_dataset_error(
+      file.path(), stored.path,
+      format("has shape {}, expected {}", to_string(stored.shape), expected_label_shape(info)));
+}
+
+void check_rows(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
+  if (stored.shape.empty())
+    throw_dataset_error(file.path(), stored.path, "is a scalar, expected [N, …]");
+  if (stored.num_rows() == 0)
+    throw_dataset_error(file.path(), stored.path, "has no rows: there are 0 samples");
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t row_elements = num_elements(stored.row_shape());
+  if (row_elements < 1 || row_elements > kMost) {
+    throw_dataset_error(
+        file.path(), stored.path,
+        format("has shape {}, expected 1 to {} elements per row", to_string(stored.shape), kMost));
+  }
+}
+
+ColumnInfo info_of(const hdf5::Reader& file, const hdf5::DatasetInfo& stored) {
+  ColumnInfo column = column_of(stored);
+  column.rows_per_checksum = rows_per_checksum(file, stored.path, stored.num_rows());
+  return column;
+}
+
+ColumnInfo open_column(const hdf5::Reader& file, const std::string& path, DataSetInfo& info,
+                       std::span<const Element> allowed) {
+  const hdf5::Dataset dataset = file.dataset(path);
+  const hdf5::DatasetInfo& stored = dataset.info();
+  check_element(file, stored, allowed);
+  check_rows(file, stored);
+  if (info.num_samples == 0) info.num_samples = stored.num_rows();
+  if (stored.num_rows() != info.num_samples) {
+    throw_dataset_error(file.path(), path,
+                        format("has {} rows, but {} has {}", stored.num_rows(),
+                               info.inputs.front().path, info.num_samples));
+  }
+  return info_of(file, stored);
+}
+
+std::vector<std::string> columns_in(const hdf5::Reader& file, const std::string& group) {
+  if (!file.exists(group)) return {};
+  std::vector<std::string> paths;
+  for (const std::string& name : file.children(group)) {
+    check_name(file, group, name);
+    paths.push_back(format("{}/{}", group, name));
+  }
+  return paths;
+}
+
+void require(const hdf5::Reader& file, const std::string& path, const DataSetInfo& info) {
+  if (file.exists(path)) return;
+  throw_dataset_error(file.path(), path, format("is missing; the task {} needs it", info.task));
+}
+
+// Rows are sequences of one length, which is that of all such inputs.
+void read_padding(const hdf5::Reader& file, ColumnInfo& input, const DataSetInfo& info) {
+  input.padding = file.int64_attribute(input.path, "padding");
+  if (input.row_shape.empty() || input.image) {
+    throw_dataset_error(file.path(), input.path,
+                        "has the attribute 'padding', but its rows are no sequences");
+  }
+  for (const ColumnInfo& other : info.inputs) {
+    if (!other.padding || other.row_shape.front() == input.row_shape.front()) continue;
+    throw_dataset_error(file.path(), input.path,
+                        format("has sequences of {}, {} has sequences of {}",
+                               input.row_shape.front(), other.path, other.row_shape.front()));
+  }
+}
+
+void read_inputs(const hdf5::Reader& file, DataSetInfo& info) {
+  const auto paths = columns_in(file, "/inputs");
+  if (paths.empty()) {
+    throw_dataset_error(file.path(), "/inputs", "holds no dataset, expected at least one input");
+  }
+  for (const std::string& path : paths) {
+    ColumnInfo column = open_column(file, path, info, kInputs);
+    if (is_image(file, column)) column.image = read_image_attributes(file, column);
+    if (file.has_attribute(path, "padding")) read_padding(file, column, info);
+    info.inputs.push_back(std::move(column));
+  }
+}
+
+void read_label(const hdf5::Reader& file, DataSetInfo& info) {
+  const std::string path = "/targets/label";
+  const TaskRules& rules = rules_of(info);
+  require(file, path, info);
+  // Scored row by row, several rows of one unit would count several times.
+  if (!has_units(rules) && file.exists("/targets/unit")) {
+    throw_dataset_error(file.path(), "/targets/unit",
+                        format("is there, but {} is scored by rows in this version", info.task));
+  }
+  check_label_shape(file, file.dataset(path).info(), info);
+  ColumnInfo label = open_column(file, path, info, label_elements(rules.label));
+  if (rules.label == LabelForm::sequence && info.lengths) label.padding = info.ignore_index;
+  info.targets.push_back(std::move(label));
+}
+
+void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
+  const TaskRules& rules = rules_of(info);
+  if (rules.label != LabelForm::none) read_label(file, info);
+  for (const TargetRule& rule : rules.targets) {
+    const std::string path = format("/targets/{}", rule.name);
+    require(file, path, info);
+    check_one_value_per_row(file, file.dataset(path).info());
+    info.targets.push_back(open_column(file, path, info, {&rule.element, 1}));
+  }
+}
+
+std::int64_t expected_rows(const hdf5::DatasetInfo& stored, const TableRule& rule,
+                           const DataSetInfo& info) {
+  if (rule.like.empty()) return stored.num_rows();
+  if (rule.like == kSamples) return info.num_samples + rule.more;
+  if (rule.like == kClasses) return info.num_classes + rule.more;
+  return info.table(rule.like).num_rows + rule.more;
+}
+
+void check_table(const hdf5::Reader& file, const hdf5::DatasetInfo& stored, const TableRule& rule,
+                 const DataSetInfo& info) {
+  const std::int64_t rows = expected_rows(stored, rule, info);
+  const Shape expected = rule.row_values == 0 ? Shape{rows} : Shape{rows, rule.row_values};
+  if (stored.shape == expected) return;
+  throw_dataset_error(
+      file.path(), stored.path,
+      format("has shape {}, expected {}", to_string(stored.shape), to_string(expected)));
+}
+
+void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
+  const TaskRules& rules = rules_of(info);
+  for (const TableRule& rule : rules.tables) {
+    const std::string path(rule.path);
+    require(file, path, info);
+    const hdf5::Dataset dataset = file.dataset(path);
+    check_element(file, dataset.info(), {&rule.element, 1});
+    check_table(file, dataset.info(), rule, info);
+    info.tables.push_back(info_of(file, dataset.info()));
+    info.tables.back().signs.assign(rule.signs.begin(), rule.signs.end());
+  }
+  if (!has_units(rules)) return;
+  info.num_units = info.tables.front().num_rows;
+  if (info.num_units > 0) return;
+  throw_dataset_error(file.path(), info.tables.front().path,
+                      format("has no rows: there are 0 {}", task_traits(info.task).many));
+}
+
+void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {
+  const TaskRules& rules = rules_of(info);
+  const auto padded = std::ranges::find_if(
+      info.inputs, [](const ColumnInfo& input) { return input.padding.has_value(); });
+  const bool is_padded = padded != info.inputs.end();
+  if (rules.needs_lengths || (rules.label == LabelForm::sequence && is_padded)) {
+    require(file, "/lengths", info);
+  }
+  if (!file.exists("/lengths")) return;
+  check_one_value_per_row(file, file.dataset("/lengths").info());
+  info.lengths = open_column(file, "/lengths", info, kInt32);
+  if (!is_padded) {
+    throw_dataset_error(file.path(), "/lengths",
+                        "is there, but no input has the attribute 'padding'");
+  }
+  info.lengths->range = {1, padded->row_shape.front()};
+}
+
+void read_groups(const hdf5::Reader& file, DataSetInfo& info) {
+  for (const std::string& path : columns_in(file, "/groups")) {
+    check_one_value_per_row(file, file.dataset(path).info());
+    info.groups.push_back(open_column(file, path, info, kInt32));
+  }
+}
+
+}  // namespace
+
+void read_columns(const hdf5::Reader& file, DataSetInfo& info) {
+  read_inputs(file, info);
+  read_lengths(file, info);
+  read_tables(file, info);
+  read_targets(file, info);
+  read_groups(file, info);
+  set_ranges(info);
+  info.columns_checked = std::ranges::all_of(
+      all_columns(info), [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
+}
+
+ColumnInfo column_of(const hdf5::DatasetInfo& stored) {
+  ColumnInfo column;
+  column.path = stored.path;
+  column.name = stored.path.substr(stored.path.rfind('/') + 1);
+  column.dtype = hdf5::dtype_of(stored.element);
+  column.row_shape = stored.row_shape();
+  column.num_rows = stored.num_rows();
+  return column;
+}
+
+std::vector<const ColumnInfo*> sample_columns(const DataSetInfo& info) {
+  std::vector<const ColumnInfo*> columns;
+  for (const auto* list : {&info.inputs, &info.targets, &info.groups}) {
+    for (const ColumnInfo& column : *list) columns.push_back(&column);
+  }
+  if (info.lengths) columns.push_back(&*info.lengths);
+  return columns;
+}
+
+std::vector<const ColumnInfo*> all_columns(const DataSetInfo& info) {
+  std::vector<const ColumnInfo*> columns = sample_columns(info);
+  for (const ColumnInfo& table : info.tables) columns.push_back(&table);
+  return columns;
+}
+
+}  // namespace tally::data

@@ -1,0 +1,116 @@
+#include "schema/image_attributes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include <tally/base/format.hpp>
+
+#include "dataset_error.hpp"
+
+namespace tally::data {
+namespace {
+
+void check_values(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
+                  const std::vector<double>& values) {
+  const std::int64_t channels = column.row_shape.back();
+  if (std::cmp_not_equal(values.size(), channels)) {
+    throw_dataset_error(file.path(), column.path,
+                        format("attribute '{}' has {} values, expected {} (channels)", name,
+                               values.size(), channels));
+  }
+  const auto bad = std::ranges::find_if_not(values, [](double v) { return std::isfinite(v); });
+  if (bad != values.end()) {
+    throw_dataset_error(file.path(), column.path,
+                        format("attribute '{}' holds {}, expected finite numbers", name, *bad));
+  }
+}
+
+void check_positive(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
+                    const std::vector<double>& values) {
+  for (const double value : values) {
+    if (value > 0.0 && std::isfinite(value)) continue;
+    throw_dataset_error(
+        file.path(), column.path,
+        format("attribute '{}' holds {}, expected finite numbers above 0", name, value));
+  }
+}
+
+std::int64_t channels_named(const hdf5::Reader& file, const ColumnInfo& column,
+                            const std::string& channels) {
+  if (channels == "RGB" || channels == "BGR") return 3;
+  if (channels == "L") return 1;
+  throw_dataset_error(
+      file.path(), column.path,
+      format("attribute 'channels' is '{}', expected 'RGB', 'BGR' or 'L'", shown(channels)));
+}
+
+void check_shape(const hdf5::Reader& file, const ColumnInfo& column, const std::string& channels) {
+  if (column.dtype != DType::u8) {
+    throw_dataset_error(file.path(), column.path,
+                        format("is an image of {}, expected uint8", tally::name(column.dtype)));
+  }
+  const std::int64_t expected = channels_named(file, column, channels);
+  if (column.row_shape.size() != 3 || column.row_shape.back() != expected) {
+    throw_dataset_error(file.path(), column.path,
+                        format("has rows of shape {}, expected [H, W, {}] ({})",
+                               to_string(column.row_shape), expected, channels));
+  }
+}
+
+std::optional<ImageSize> read_size(const hdf5::Reader& file, const ColumnInfo& column,
+                                   std::string_view name) {
+  if (!file.has_attribute(column.path, name)) return std::nullopt;
+  const auto sides = file.int64s_attribute(column.path, name);
+  const auto is_side = [](std::int64_t side) { return side > 0 && side <= kLargestImageSide; };
+  if (sides.size() == 2 && std::ranges::all_of(sides, is_side))
+    return ImageSize{sides[0], sides[1]};
+  throw_dataset_error(
+      file.path(), column.path,
+      format("attribute '{}' holds {}, expected height and width of an image", name,
+             to_string(std::span(sides).first(std::min<std::size_t>(sides.size(), 4)))));
+}
+
+// Empty where it does not say it.
+std::string read_word(const hdf5::Reader& file, const ColumnInfo& column, std::string_view name,
+                      std::span<const std::string_view> words) {
+  if (!file.has_attribute(column.path, name)) return {};
+  auto word = file.string_attribute(column.path, name);
+  if (std::ranges::find(words, word) != words.end()) return word;
+  throw_dataset_error(file.path(), column.path,
+                      format("attribute '{}' is '{}', expected one of {}", name, shown(word),
+                             fmt::join(words, ", ")));
+}
+
+}  // namespace
+
+bool is_image(const hdf5::Reader& file, const ColumnInfo& column) {
+  if (column.path == "/inputs/image" && column.dtype == DType::u8) return true;
+  return file.has_attribute(column.path, "layout");
+}
+
+ImageAttributes read_image_attributes(const hdf5::Reader& file, const ColumnInfo& column) {
+  ImageAttributes image;
+  image.layout = file.string_attribute(column.path, "layout");
+  if (image.layout != "HWC") {
+    throw_dataset_error(file.path(), column.path,
+                        format("attribute 'layout' is '{}', expected 'HWC'", shown(image.layout)));
+  }
+  image.channels = file.string_attribute(column.path, "channels");
+  check_shape(file, column, image.channels);
+  image.scale = file.double_attribute(column.path, "scale");
+  check_positive(file, column, "scale", {image.scale});
+  image.mean = file.doubles_attribute(column.path, "mean");
+  check_values(file, column, "mean", image.mean);
+  image.std = file.doubles_attribute(column.path, "std");
+  check_values(file, column, "std", image.std);
+  check_positive(file, column, "std", image.std);
+  image.geometry.resize = read_size(file, column, "resize");
+  image.geometry.crop = read_size(file, column, "crop");
+  image.geometry.crop_mode = read_word(file, column, "crop_mode", kCropModes);
+  image.geometry.interpolation = read_word(file, column, "interpolation", kInterpolations);
+  return image;
+}
+
+}  // namespace tally::data

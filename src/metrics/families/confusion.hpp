@@ -1,0 +1,47 @@
+// Confusion matrix: who is taken for whom. Of labels that are judged one by one, one of two classes
+// for each label.
+#pragma once
+
+#include <tally/metrics/segmentation_record.hpp>
+
+#include "counters.hpp"
+#include "families/multilabel_counts.hpp"
+#include "family.hpp"
+
+namespace tally::metrics {
+
+struct ConfusionCounters {
+  std::int64_t matrix = kNotKept;  // [true class, prediction]; of labels [label, truth, prediction]
+  std::int64_t num_classes = 0;
+
+  template <class Add>
+  constexpr void count_row(const MulticlassRecord& row, const Add& add) const {
+    if (matrix == kNotKept || !row.finite) return;
+    add(matrix + row.label * num_classes + row.prediction, 1);
+  }
+
+  template <class Add>
+  constexpr void count_pixels(const SegmentationRecord& row, const Add& add) const {
+    if (matrix == kNotKept) return;
+    for (std::int64_t i = 0; i < row.num_pixels; ++i) {
+      if (row.labels[i] < 0 || row.predictions[i] < 0) continue;
+      add(matrix + row.labels[i] * num_classes + row.predictions[i], 1);
+    }
+  }
+
+  // Of finite scores.
+  template <class Add>
+  constexpr void count_sample(const LabelSample& sample, const LabelCounters& labels,
+                              const Add& add) const {
+    if (matrix == kNotKept) return;
+    for (std::int64_t i = 0; i < sample.num_labels; ++i) {
+      if (sample.targets[i] == kNotScored) continue;
+      const int cell = (sample.targets[i] == 1 ? 2 : 0) + labels.predicts(sample.probabilities[i]);
+      add(matrix + 4 * i + cell, 1);
+    }
+  }
+};
+
+FamilyEntry confusion_family();
+
+}  // namespace tally::metrics

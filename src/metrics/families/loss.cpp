@@ -1,0 +1,119 @@
+#include "families/loss.hpp"
+
+#include <tally/metrics/names.hpp>
+
+#include "row_counters.hpp"
+
+namespace tally::metrics {
+namespace {
+
+constexpr auto kKind = exact::SumKind::float64;
+
+// What a loss is the mean of.
+enum class MeanOver { samples, labels };
+
+class Losses : public Family {
+ public:
+  Losses(MetricOptions options, MeanOver over) : options_(std::move(options)), over_(over) {}
+
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    declare_sum("brier", "brier.sum", layout, brier_, counters.losses.brier);
+    declare_sum("hinge", "hinge.sum", layout, hinge_, counters.losses.hinge);
+    declare_sum("loss", "loss.sum", layout, loss_, counters.losses.loss);
+    if (!options_.class_weights.empty() && loss_.length > 0) {
+      weighted_ = layout.add_counters("loss.samples", options_.num_classes);
+      counters.losses.samples = weighted_.offset;
+    }
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    if (loss_.length > 0) results.metrics.push_back({"loss", mean_loss(state, results)});
+    if (brier_.length > 0) results.metrics.push_back({"brier", mean(state, brier_, results)});
+    if (hinge_.length > 0) results.metrics.push_back({"hinge", mean(state, hinge_, results)});
+  }
+
+ private:
+  void declare_sum(std::string_view metric, std::string_view span, exact::StateLayout& layout,
+                   exact::StateSpan& sum, std::int64_t& offset) const {
+    if (!contains(options_.names, metric)) return;
+    sum = layout.add_sum(span, kKind);
+    offset = sum.offset;
+  }
+
+  std::optional<double> mean(const exact::State& state, const exact::StateSpan& sum,
+                             const Results& results) const {
+    const std::int64_t count =
+        over_ == MeanOver::samples ? results.finite() : results.labels_with_scores;
+    if (count == 0) return std::nullopt;
+    return exact::mean(state.of(sum), kKind, count);
+  }
+
+  // With class weights: the sum of the samples' weights divides, as in torch.
+  std::optional<double> mean_loss(const exact::State& state, const Results& results) const {
+    if (weighted_.length == 0) return mean(state, loss_, results);
+    double weights = 0;
+    const auto samples = state.of(weighted_);
+    for (std::size_t c = 0; c < samples.size(); ++c) {
+      weights += options_.class_weights[c] * static_cast<double>(samples[c]);
+    }
+    if (weights == 0) return std::nullopt;
+    return exact::value(state.of(loss_), kKind) / weights;
+  }
+
+  MetricOptions options_;
+  MeanOver over_;
+  exact::StateSpan loss_, brier_, hinge_, weighted_;
+};
+
+template <MeanOver over>
+FamilyEntry family_of(std::vector<MetricDescription> metrics) {
+  return {.metrics = std::move(metrics),
+          .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+            return std::make_unique<Losses>(options, over);
+          }};
+}
+
+}  // namespace
+
+HingeOn hinge_on(const MetricOptions& options) {
+  if (!contains(options.names, "hinge")) return HingeOn::nothing;
+  return options.definitions == Definitions::sklearn ? HingeOn::scores : HingeOn::probabilities;
+}
+
+FamilyEntry loss_family() {
+  return family_of<MeanOver::samples>(
+      {{.name = "loss",
+        .definition = "mean cross entropy of the scored samples, natural logarithm",
+        .less_is_better = true},
+       {.name = "brier",
+        .definition = "mean over samples of the sum over classes of (p - truth)^2",
+        .less_is_better = true},
+       {.name = "hinge",
+        .definition = "mean of max(0, 1 - margin over the best other class)",
+        .standard = false,
+        .less_is_better = true}});
+}
+
+FamilyEntry binary_loss_family() {
+  return family_of<MeanOver::labels>(
+      {{.name = "loss",
+        .definition = "mean binary cross entropy, natural logarithm",
+        .less_is_better = true},
+       {.name = "brier", .definition = "mean of (probability - truth)^2", .less_is_better = true},
+       {.name = "hinge",
+        .definition = "mean of max(0, 1 - margin)",
+        .standard = false,
+        .less_is_better = true}});
+}
+
+FamilyEntry multilabel_loss_family() {
+  return family_of<MeanOver::labels>(
+      {{.name = "loss",
+        .definition = "mean binary cross entropy of all labels, natural logarithm",
+        .less_is_better = true},
+       {.name = "brier",
+        .definition = "mean of (probability - truth)^2 over all labels",
+        .less_is_better = true}});
+}
+
+}  // namespace tally::metrics

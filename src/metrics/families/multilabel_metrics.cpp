@@ -1,0 +1,118 @@
+#include <tally/base/format.hpp>
+
+#include "families/agreement.hpp"
+#include "families/multilabel_counts.hpp"
+#include "families/multilabel_scores.hpp"
+#include "row_counters.hpp"
+
+namespace tally::metrics {
+namespace {
+
+class MultilabelMetrics : public Family {
+ public:
+  explicit MultilabelMetrics(MetricOptions options)
+      : options_(std::move(options)),
+        metrics_(label_metrics(
+            betas_asked(options_.names, {"f<beta>_macro", "f<beta>_micro", "f<beta>_weighted"}))) {}
+
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    spans_.declare(options_.num_classes, options_.threshold, layout, counters);
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    const std::vector<LabelCount> counts = spans_.read(state, results);
+    LabelCount all;
+    results.per_class.clear();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      results.per_class.push_back(
+          class_metrics_of(static_cast<std::int64_t>(i), counts[i], metrics_));
+      all += counts[i];
+    }
+    const Ratio right = accuracy(all);
+    results.metrics.push_back({"accuracy", right.value()});
+    results.metrics.push_back({"hamming", Ratio{right.whole - right.part, right.whole}.value()});
+    for (const LabelMetric& metric : metrics_) append_averages(metric, counts, all, results);
+    append_mcc(all, results);
+  }
+
+ private:
+  // torchmetrics and scikit-learn: no label is left out, 0/0 is 0.
+  static void append_averages(const LabelMetric& metric, const std::vector<LabelCount>& counts,
+                              const LabelCount& all, Results& results) {
+    std::vector<ClassCount> supports;
+    std::vector<Ratio> ratios;
+    for (const LabelCount& count : counts) {
+      supports.push_back({count.support, count.predicted, count.correct, count.scored});
+      ratios.push_back(metric.of(count));
+    }
+    const auto append = [&](Average average, std::optional<double> value) {
+      if (all.scored == 0) value.reset();
+      results.metrics.push_back({format("{}_{}", metric.name, name(average)), value});
+    };
+    append(Average::macro, macro(supports, ratios, Absent::counted));
+    append(Average::micro, micro(ratios).value().value_or(0.0));
+    append(Average::weighted, weighted(supports, ratios).value_or(0.0));
+  }
+
+  // torchmetrics: of the labels' tables added up, as if they were one binary label.
+  static void append_mcc(const LabelCount& all, Results& results) {
+    const std::vector<ClassMetrics> summed{
+        {0, all.scored - all.support, results.labels_with_scores - all.predicted, all.rejected, {}},
+        {1, all.support, all.predicted, all.correct, {}}};
+    results.metrics.push_back(
+        {"mcc", matthews(summed, all.scored, all.scored - results.labels_with_scores)});
+  }
+
+  MetricOptions options_;
+  std::vector<LabelMetric> metrics_;
+  LabelSpans spans_;
+};
+
+}  // namespace
+
+FamilyEntry multilabel_metrics_family() {
+  return {
+      .metrics =
+          {{.name = "accuracy", .definition = "share of labels that are predicted right"},
+           {.name = "hamming",
+            .definition = "share of labels that are predicted wrong",
+            .less_is_better = true},
+           {.name = "precision_macro", .definition = "mean of the labels' precision"},
+           {.name = "precision_micro", .definition = "precision of the summed counts"},
+           {.name = "precision_weighted",
+            .definition = "mean of the labels' precision, by support"},
+           {.name = "recall_macro", .definition = "mean of the labels' recall"},
+           {.name = "recall_micro", .definition = "recall of the summed counts"},
+           {.name = "recall_weighted", .definition = "mean of the labels' recall, by support"},
+           {.name = "f1_macro", .definition = "mean of the labels' F1"},
+           {.name = "f1_micro", .definition = "F1 of the summed counts"},
+           {.name = "f1_weighted", .definition = "mean of the labels' F1, by support"},
+           {.name = "f<beta>_macro", .definition = "mean of the labels' F-beta", .standard = false},
+           {.name = "f<beta>_micro",
+            .definition = "F-beta of the summed counts",
+            .standard = false},
+           {.name = "f<beta>_weighted",
+            .definition = "mean of the labels' F-beta, by support",
+            .standard = false},
+           {.name = "specificity_macro", .definition = "mean of the labels' specificity"},
+           {.name = "specificity_micro",
+            .definition = "specificity of the summed counts",
+            .standard = false},
+           {.name = "specificity_weighted",
+            .definition = "mean of the labels' specificity, by support",
+            .standard = false},
+           {.name = "jaccard_macro", .definition = "mean of the labels' intersection over union"},
+           {.name = "jaccard_micro",
+            .definition = "intersection over union of the summed counts",
+            .standard = false},
+           {.name = "jaccard_weighted",
+            .definition = "mean of the labels' intersection over union, by support",
+            .standard = false},
+           {.name = "mcc", .definition = "Matthews' correlation coefficient of all labels"}},
+      .kept = Kept::always,
+      .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+        return std::make_unique<MultilabelMetrics>(options);
+      }};
+}
+
+}  // namespace tally::metrics

@@ -1,0 +1,208 @@
+#include "families/per_class_metrics.hpp"
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/format.hpp>
+#include <tally/metrics/names.hpp>
+
+#include "families/class_scores.hpp"
+#include "row_counters.hpp"
+
+namespace tally::metrics {
+namespace {
+
+class ClassCounts : public Family {
+ public:
+  explicit ClassCounts(MetricOptions options)
+      : options_(std::move(options)),
+        betas_(
+            betas_asked(options_.names, {"f<beta>_macro", "f<beta>_micro", "f<beta>_weighted"})) {}
+
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    const std::int64_t classes = options_.num_classes;
+    correct_ = layout.add_counters("classes.correct", classes);
+    predicted_ = layout.add_counters("classes.predicted", classes);
+    support_ = layout.add_counters("classes.support", classes);
+    counters.classes = {support_.offset, predicted_.offset, correct_.offset};
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    const auto counts = counts_of(state, results.scored);
+    start_classes(counts, results);
+    append_balanced_accuracy(counts, results);
+    append("precision", counts, precision, Absent::left_out, results);
+    append("recall", counts, recall, Absent::left_out, results);
+    append_f_beta(1, counts, results);
+    for (const double beta : betas_) append_f_beta(beta, counts, results);
+    append("specificity", counts, specificity, Absent::left_out, results);
+    append_jaccard(counts, results);
+  }
+
+ private:
+  using Counts = std::vector<ClassCount>;
+
+  Counts counts_of(const exact::State& state, std::int64_t all) const {
+    Counts counts;
+    for (std::size_t c = 0; c < to_size(options_.num_classes); ++c) {
+      counts.push_back(
+          {state.of(support_)[c], state.of(predicted_)[c], state.of(correct_)[c], all});
+    }
+    return counts;
+  }
+
+  static void start_classes(const Counts& counts, Results& results) {
+    results.per_class.clear();
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      results.per_class.push_back({static_cast<std::int64_t>(c),
+                                   counts[c].support,
+                                   counts[c].predicted,
+                                   counts[c].correct,
+                                   {}});
+    }
+  }
+
+  // scikit-learn's balanced_accuracy_score: classes without support are left out, even if they are
+  // predicted.
+  static void append_balanced_accuracy(const Counts& counts, Results& results) {
+    Ratio mean;
+    for (const ClassCount& count : counts) {
+      if (count.support == 0) continue;
+      mean.part += recall(count).value().value_or(0.0);
+      mean.whole += 1;
+    }
+    results.metrics.push_back({"balanced_accuracy", mean.value()});
+  }
+
+  // A metric of each class, and its averages.
+  template <class Score>
+  static void append(const std::string& metric, const Counts& counts, const Score& score,
+                     Absent absent, Results& results) {
+    std::vector<Ratio> ratios;
+    for (const ClassCount& count : counts) ratios.push_back(score(count));
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      results.per_class[c].values.push_back(metric_of(metric, ratios[c]));
+    }
+    append_averages(metric, counts, ratios, absent, results);
+  }
+
+  static void append_averages(const std::string& metric, const Counts& counts,
+                              const std::vector<Ratio>& ratios, Absent absent, Results& results) {
+    results.metrics.push_back({metric + "_macro", macro(counts, ratios, absent)});
+    results.metrics.push_back(micro_of(metric, counts, ratios));
+    results.metrics.push_back({metric + "_weighted", weighted(counts, ratios)});
+  }
+
+  // Precision and recall of all classes count each sample once, as a proportion must, and where
+  // every sample is predicted as some class any F-beta equals them. Otherwise F-beta, and the other
+  // metrics always, count a wrong prediction for two classes or more.
+  static MetricValue micro_of(const std::string& metric, const Counts& counts,
+                              const std::vector<Ratio>& ratios) {
+    if (is_f_beta(metric)) {
+      const ClassCount total = sum_of(counts);
+      const Proportion right{total.correct, total.support};
+      if (total.predicted == total.support) return {metric + "_micro", right.value(), right};
+    }
+    MetricValue made = metric_of(metric + "_micro", micro(ratios));
+    if (metric != "precision" && metric != "recall") made.proportion.reset();
+    return made;
+  }
+
+  static ClassCount sum_of(const Counts& counts) {
+    ClassCount total;
+    for (const ClassCount& count : counts) {
+      total.support += count.support;
+      total.predicted += count.predicted;
+      total.correct += count.correct;
+    }
+    return total;
+  }
+
+  static bool is_f_beta(const std::string& metric) { return metric.starts_with('f'); }
+
+  // A share of samples, but for F-beta, which is none.
+  static MetricValue metric_of(const std::string& metric, const Ratio& ratio) {
+    MetricValue made{metric, ratio.value()};
+    if (!is_f_beta(metric)) {
+      made.proportion =
+          Proportion{static_cast<std::int64_t>(ratio.part), static_cast<std::int64_t>(ratio.whole)};
+    }
+    return made;
+  }
+
+  static void append_f_beta(double beta, const Counts& counts, Results& results) {
+    append(
+        filled("f<beta>", beta), counts,
+        [beta](const ClassCount& count) { return f_beta(count, beta); }, Absent::left_out, results);
+  }
+
+  // torchmetrics leaves a class that is the ignored index out of the averages.
+  void append_jaccard(const Counts& counts, Results& results) const {
+    append("jaccard", counts, jaccard, Absent::left_out, results);
+    const auto ignored = options_.ignore_index.value_or(-1);
+    if (options_.definitions != Definitions::torchmetrics || ignored < 0 ||
+        ignored >= options_.num_classes) {
+      return;
+    }
+    Counts others = counts;
+    std::vector<Ratio> ratios;
+    others.erase(others.begin() + ignored);
+    for (const ClassCount& count : others) ratios.push_back(jaccard(count));
+    const auto replace = [&](MetricValue made) {
+      *std::ranges::find(results.metrics, made.name, &MetricValue::name) = std::move(made);
+    };
+    replace({"jaccard_macro", macro(others, ratios, Absent::left_out)});
+    replace(micro_of("jaccard", others, ratios));
+  }
+
+  MetricOptions options_;
+  std::vector<double> betas_;
+  exact::StateSpan correct_, predicted_, support_;
+};
+
+}  // namespace
+
+FamilyEntry class_metrics_family() {
+  return {
+      .metrics =
+          {{.name = "balanced_accuracy", .definition = "mean recall of the classes with samples"},
+           {.name = "precision_macro", .definition = "mean of the classes' precision"},
+           {.name = "precision_micro", .definition = "right predictions over all predictions"},
+           {.name = "precision_weighted",
+            .definition = "mean of the classes' precision, by support"},
+           {.name = "recall_macro", .definition = "mean of the classes' recall"},
+           {.name = "recall_micro", .definition = "right predictions over all labels"},
+           {.name = "recall_weighted", .definition = "mean of the classes' recall, by support"},
+           {.name = "f1_macro", .definition = "mean of the classes' F1"},
+           {.name = "f1_micro", .definition = "F1 of the summed counts"},
+           {.name = "f1_weighted", .definition = "mean of the classes' F1, by support"},
+           {.name = "f<beta>_macro",
+            .definition = "mean of the classes' F-beta",
+            .standard = false},
+           {.name = "f<beta>_micro",
+            .definition = "F-beta of the summed counts",
+            .standard = false},
+           {.name = "f<beta>_weighted",
+            .definition = "mean of the classes' F-beta, by support",
+            .standard = false},
+           {.name = "specificity_macro", .definition = "mean of the classes' specificity"},
+           {.name = "specificity_micro",
+            .definition = "specificity of the summed counts",
+            .standard = false},
+           {.name = "specificity_weighted",
+            .definition = "mean of the classes' specificity, by support",
+            .standard = false},
+           {.name = "jaccard_macro", .definition = "mean of the classes' intersection over union"},
+           {.name = "jaccard_micro",
+            .definition = "intersection over union of the summed counts",
+            .standard = false},
+           {.name = "jaccard_weighted",
+            .definition = "mean of the classes' intersection over union, by support",
+            .standard = false}},
+      .kept = Kept::always,
+      .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+        return std::make_unique<ClassCounts>(options);
+      }};
+}
+
+}  // namespace tally::metrics

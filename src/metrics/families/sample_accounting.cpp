@@ -1,0 +1,102 @@
+#include "families/sample_accounting.hpp"
+
+#include <tally/base/task_traits.hpp>
+
+#include "row_counters.hpp"
+
+namespace tally::metrics {
+namespace {
+
+constexpr int kPieceBits = CoverageCounters::kPieceBits;
+constexpr std::int64_t kNumPieces = CoverageCounters::kNumPieces;
+
+// Modulo 2^64.
+std::uint64_t join_pieces(std::span<const std::int64_t> counters) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = counters.size(); i-- > 0;) {
+    sum = (sum << kPieceBits) + static_cast<std::uint64_t>(counters[i]);
+  }
+  return sum;
+}
+
+// Spans of one set of counters, under names of their own.
+struct CoverageSpans {
+  exact::StateSpan count, ignored, index_mix, index_sum, not_finite, tied, without_scores;
+
+  CoverageSpans(exact::StateLayout& layout, const std::string& name)
+      : count(layout.add_counters(name + ".count", 1)),
+        ignored(layout.add_counters(name + ".ignored", 1)),
+        index_mix(layout.add_counters(name + ".index_mix", kNumPieces)),
+        index_sum(layout.add_counters(name + ".index_sum", kNumPieces)),
+        not_finite(layout.add_counters(name + ".not_finite", 1)),
+        tied(layout.add_counters(name + ".tied", 1)),
+        without_scores(layout.add_counters(name + ".without_scores", 1)) {}
+
+  CoverageCounters counters() const {
+    return {count.offset,      ignored.offset, index_mix.offset,     index_sum.offset,
+            not_finite.offset, tied.offset,    without_scores.offset};
+  }
+
+  IndexEvidence seen(const exact::State& state) const {
+    return {state.of(count)[0], join_pieces(state.of(index_sum)), join_pieces(state.of(index_mix))};
+  }
+};
+
+class Coverage : public Family {
+ public:
+  explicit Coverage(bool is_scored) : is_scored_(is_scored) {}
+
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    counters.coverage = spans_.emplace(layout, "coverage").counters();
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    const IndexEvidence seen = spans_->seen(state);
+    results.count = seen.count;
+    results.index_sum = seen.index_sum;
+    results.index_mix = seen.index_mix;
+    results.ignored = state.of(spans_->ignored)[0];
+    results.scored = is_scored_ ? results.count - results.ignored : 0;
+    results.tied = state.of(spans_->tied)[0];
+    results.not_finite = state.of(spans_->not_finite)[0];
+    results.without_scores = is_scored_ ? state.of(spans_->without_scores)[0] : 0;
+  }
+
+ private:
+  bool is_scored_ = true;
+  std::optional<CoverageSpans> spans_;
+};
+
+class SampleCoverage : public Family {
+ public:
+  void declare(exact::StateLayout& layout, RowCounters& counters) override {
+    counters.samples = spans_.emplace(layout, "samples").counters();
+  }
+
+  void finalize(const exact::State& state, Results& results) const override {
+    results.seen_samples = spans_->seen(state);
+  }
+
+ private:
+  std::optional<CoverageSpans> spans_;
+};
+
+}  // namespace
+
+FamilyEntry coverage_family() {
+  return {.metrics = {},
+          .kept = Kept::always,
+          .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
+            return std::make_unique<Coverage>(task_traits(options.task).is_scored);
+          }};
+}
+
+FamilyEntry sample_coverage_family() {
+  return {.metrics = {},
+          .kept = Kept::always,
+          .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
+            return std::make_unique<SampleCoverage>();
+          }};
+}
+
+}  // namespace tally::metrics

@@ -1,0 +1,11 @@
+#include <tally/base/error.hpp>
+
+#include "passes/count_values.hpp"
+
+namespace tally::metrics {
+
+void launch_count_values(const ValuesToCount&, void*) {
+  throw Error(ErrorKind::internal, "this tally was built without CUDA");
+}
+
+}  // namespace tally::metrics

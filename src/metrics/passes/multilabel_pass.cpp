@@ -1,0 +1,162 @@
+#include <tally/metrics/multilabel_pass.hpp>
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/metrics/names.hpp>
+
+#include "families/loss.hpp"
+#include "passes/multilabel_kernel.hpp"
+
+namespace tally::metrics {
+namespace {
+
+// Whether a tensor has `num_columns` numbers in each of at least num_rows rows, one after another.
+bool has_rows(const TensorView& tensor, std::int64_t num_rows, std::int64_t num_columns) {
+  if (tensor.shape.empty() || tensor.shape[0] < num_rows) return false;
+  if (tensor.shape.size() == 1) return num_columns == 1;
+  return tensor.shape.size() == 2 && tensor.shape[1] == num_columns &&
+         (tensor.strides[1] == 1 || num_columns == 1);
+}
+
+[[noreturn]] void throw_internal_error(const TensorView& scores, const TensorView& targets,
+                                       std::int64_t num_rows) {
+  throw Error(ErrorKind::internal,
+              format("the pass over the labels of {} rows was given scores {} {} on {} and targets "
+                     "{} {} on {}",
+                     num_rows, name(scores.dtype), to_string(scores.shape), name(scores.device),
+                     name(targets.dtype), to_string(targets.shape), name(targets.device)));
+}
+
+LabelBatch batch_of(const TensorView& scores, const TensorView& targets, std::int64_t num_rows,
+                    DeviceKind device) {
+  const bool one_label = targets.dtype == DType::i64 && has_rows(targets, num_rows, 1);
+  const bool many = targets.dtype == DType::u8 && targets.shape.size() == 2 &&
+                    targets.shape[1] >= 1 && has_rows(targets, num_rows, targets.shape[1]);
+  LabelBatch batch;
+  if (one_label || many) batch.num_labels = one_label ? 1 : targets.shape[1];
+  batch.num_scores = one_label && has_rows(scores, num_rows, 2) ? 2 : batch.num_labels;
+  const bool scores_fit =
+      scores.dtype == DType::f32 && has_rows(scores, num_rows, batch.num_scores);
+  const bool placed = scores.device == device && targets.device == device;
+  if (batch.num_labels == 0 || !scores_fit || !placed)
+    throw_internal_error(scores, targets, num_rows);
+  batch.scores = scores.as<const float>();
+  batch.score_stride = scores.strides[0];
+  batch.target_stride = targets.strides[0];
+  if (one_label) batch.labels = targets.as<const std::int64_t>();
+  if (many) batch.set = targets.as<const std::uint8_t>();
+  return batch;
+}
+
+[[noreturn]] void refuse_target(std::int64_t row) {
+  throw Error(ErrorKind::internal, format("row {} of a batch has a target that is none", row));
+}
+
+void examine(const LabelBatch& batch, std::int64_t first_index, const LabelRules& rules,
+             LabelFacts& facts) {
+  for (std::size_t i = 0; i < facts.rows.size(); ++i) {
+    MultilabelRecord& row = facts.rows[i];
+    row = {};
+    row.index = static_cast<std::uint64_t>(first_index) + i;
+    const std::size_t first = i * to_size(batch.num_labels);
+    const LabelPlace place{facts.probabilities.data() + first, facts.targets.data() + first};
+    const auto number = static_cast<std::int64_t>(i);
+    const LabelVerdict verdict = examine_sample(batch.row(number), rules, row, place);
+    if (!verdict.good_targets) refuse_target(number);
+    if (!verdict.fits_kind) {
+      facts.wrong_kind_row = number;
+      return;
+    }
+  }
+}
+
+// Room for so many rows.
+void resize(std::int64_t num_rows, std::int64_t num_labels, LabelFacts& facts) {
+  facts.rows.resize(to_size(num_rows));
+  facts.probabilities.resize(to_size(num_rows * num_labels));
+  facts.targets.resize(to_size(num_rows * num_labels));
+  facts.wrong_kind_row.reset();
+}
+
+}  // namespace
+
+LabelRules label_rules(const MetricOptions& options, OutputKind kind) {
+  LabelRules rules{.kind = kind,
+                   .has_ignore_index = options.ignore_index.has_value(),
+                   .ignore_index = options.ignore_index.value_or(0),
+                   .hinge = hinge_on(options),
+                   .threshold = static_cast<float>(options.threshold)};
+  for (const char* name : {"coverage_error", "ranking_loss", "label_ranking_average_precision"}) {
+    if (contains(options.names, name)) rules.ranking = LabelRanking::wanted;
+  }
+  return rules;
+}
+
+void examine_labels(const TensorView& scores, const TensorView& targets, std::int64_t first_index,
+                    std::int64_t num_rows, const LabelRules& rules, LabelFacts& facts) {
+  const LabelBatch batch = batch_of(scores, targets, num_rows, DeviceKind::cpu);
+  resize(num_rows, batch.num_labels, facts);
+  examine(batch, first_index, rules, facts);
+}
+
+BatchLabels::BatchLabels(std::int64_t max_rows, std::int64_t num_labels,
+                         const device::Device& device)
+    : max_rows_(max_rows), num_labels_(num_labels) {
+  if (device.kind == DeviceKind::cpu) return;
+  const std::int64_t num_bytes = LabelBlock(nullptr, max_rows, num_labels).num_bytes();
+  on_device_ = device::DeviceBuffer(num_bytes, device);
+  on_host_ = device::HostBuffer(num_bytes, device);
+}
+
+const LabelFacts& BatchLabels::facts() {
+  if (on_host_.data() == nullptr) return facts_;
+  const LabelBlock found(on_host_.data(), max_rows_, num_labels_);
+  if (found.bad()->label != 0) {
+    refuse_target(checked_cast<std::int64_t>(row_of_mark(found.bad()->label)));
+  }
+  resize(num_rows_, num_labels_, facts_);
+  std::copy_n(found.rows(), facts_.rows.size(), facts_.rows.begin());
+  std::copy_n(found.probabilities(), facts_.probabilities.size(), facts_.probabilities.begin());
+  std::copy_n(found.targets(), facts_.targets.size(), facts_.targets.begin());
+  if (found.bad()->wrong_kind != 0) {
+    facts_.wrong_kind_row = checked_cast<std::int64_t>(row_of_mark(found.bad()->wrong_kind));
+  }
+  return facts_;
+}
+
+MultilabelPass::MultilabelPass(const MetricSet& metrics, OutputKind kind)
+    : metrics_(metrics), rules_(label_rules(metrics.options(), kind)) {}
+
+void MultilabelPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
+                             const TensorView& scores, const TensorView& targets,
+                             DeviceCounts& counts, BatchLabels& facts) const {
+  const device::Stream& stream = counts.stream();
+  const LabelBatch batch = batch_of(scores, targets, num_rows, stream.device().kind);
+  if (num_rows > facts.max_rows_ || batch.num_labels != facts.num_labels_) {
+    throw_internal_error(scores, targets, num_rows);
+  }
+  facts.num_rows_ = num_rows;
+  if (stream.device().kind == DeviceKind::cpu) {
+    examine_labels(scores, targets, first_index, num_rows, rules_, facts.facts_);
+    if (!facts.facts_.wrong_kind_row) metrics_.update(facts.facts_.view(), counts.state());
+    return;
+  }
+  const LabelBlock found(facts.on_device_.data(), facts.max_rows_, facts.num_labels_);
+  stream.fill_zero(std::as_writable_bytes(std::span(found.bad(), 1)));
+  launch_label_rows({.batch = batch,
+                     .num_rows = num_rows,
+                     .first_index = first_index,
+                     .rules = rules_,
+                     .counters = metrics_.counters(),
+                     .counts = counts.values(),
+                     .bad = found.bad(),
+                     .rows = found.rows(),
+                     .place = {found.probabilities(), found.targets()}},
+                    stream.handle());
+  stream.copy_to_host(facts.on_host_.data(), facts.on_device_.bytes());
+}
+
+}  // namespace tally::metrics

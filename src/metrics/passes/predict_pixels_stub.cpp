@@ -1,0 +1,11 @@
+#include <tally/base/error.hpp>
+
+#include "passes/predict_pixels.hpp"
+
+namespace tally::metrics {
+
+void launch_predict_pixels(const PixelsToPredict&, void*) {
+  throw Error(ErrorKind::internal, "this tally was built without CUDA");
+}
+
+}  // namespace tally::metrics

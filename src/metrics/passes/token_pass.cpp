@@ -1,0 +1,132 @@
+#include <tally/metrics/token_pass.hpp>
+
+#include <algorithm>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/metrics/row_statistics.hpp>
+
+#include "passes/multiclass_kernel.hpp"
+#include "passes/row_examine.hpp"
+#include "passes/softmax_lanes.hpp"
+
+namespace tally::metrics {
+namespace {
+
+void check_form(const TensorView& scores, const TensorView& labels, std::int64_t num_sequences,
+                DeviceKind device) {
+  const bool scores_fit =
+      (scores.dtype == DType::f32 || scores.dtype == DType::bf16) && scores.shape.size() == 3 &&
+      scores.shape[0] >= num_sequences && scores.shape[1] >= 1 && scores.shape[2] >= 1 &&
+      scores.shape[2] <= std::numeric_limits<std::int32_t>::max() &&
+      (scores.strides[2] == 1 || scores.shape[2] == 1) && scores.device == device;
+  const bool labels_fit =
+      scores_fit && (labels.dtype == DType::i32 || labels.dtype == DType::i64) &&
+      labels.shape.size() == 2 && labels.shape[0] >= num_sequences &&
+      labels.shape[1] == scores.shape[1] && labels.strides == contiguous_strides(labels.shape) &&
+      labels.device == device;
+  if (scores_fit && labels_fit) return;
+  throw Error(ErrorKind::internal,
+              format("the pass over {} sequences on {} was given scores {} {} on {} and labels {} "
+                     "{} on {}",
+                     num_sequences, name(device), name(scores.dtype), to_string(scores.shape),
+                     name(scores.device), name(labels.dtype), to_string(labels.shape),
+                     name(labels.device)));
+}
+
+std::int64_t label_at(const TensorView& labels, std::int64_t i) {
+  return labels.dtype == DType::i32 ? labels.as<const std::int32_t>()[i]
+                                    : labels.as<const std::int64_t>()[i];
+}
+
+std::optional<std::int64_t> sequence_of(unsigned long long mark) {
+  if (mark == 0) return std::nullopt;
+  return checked_cast<std::int64_t>(row_of_mark(mark));
+}
+
+// widened: memory of the caller for those of bfloat16.
+std::span<const float> scores_at(const TensorView& scores, std::int64_t sequence,
+                                 std::int64_t place, std::vector<float>& widened) {
+  const auto first = sequence * scores.strides[0] + place * scores.strides[1];
+  const auto size = to_size(scores.shape[2]);
+  if (scores.dtype == DType::f32) return {scores.as<const float>() + first, size};
+  widened.resize(size);
+  std::transform(scores.as<const BFloat16>() + first, scores.as<const BFloat16>() + first + size,
+                 widened.begin(), [](BFloat16 score) { return to_float(score); });
+  return widened;
+}
+
+}  // namespace
+
+std::span<const TokenRecord> TokenFacts::sequence(std::int64_t i) const {
+  return std::span(rows).subspan(to_size(i * num_places), to_size(num_places));
+}
+
+void examine_tokens(const TensorView& scores, const TensorView& labels, std::int64_t num_sequences,
+                    const TokenRules& rules, TokenFacts& facts) {
+  check_form(scores, labels, num_sequences, DeviceKind::cpu);
+  facts.num_places = scores.shape[1];
+  facts.wrong_kind_sequence.reset();
+  facts.rows.assign(to_size(num_sequences * facts.num_places), {});
+  const ScoreRules row_rules{.kind = rules.kind};
+  std::vector<float> widened;
+  for (std::int64_t i = 0; i < std::ssize(facts.rows); ++i) {
+    MulticlassRecord row;
+    row.label = label_at(labels, i);
+    if (row.label == rules.ignore_index) continue;
+    const std::int64_t sequence = i / facts.num_places;
+    const auto of_place = scores_at(scores, sequence, i % facts.num_places, widened);
+    if (!examine_row(of_place, row_rules, row)) {
+      facts.wrong_kind_sequence = sequence;
+      return;
+    }
+    facts.rows[to_size(i)] = token_row(row);
+  }
+}
+
+const TokenFacts& BatchTokens::facts() {
+  if (on_host_.data() == nullptr) return facts_;
+  const TokenBlock& found = *on_host_.as<const TokenBlock>();
+  if (const auto row = sequence_of(found.bad.label)) {
+    throw Error(ErrorKind::internal,
+                format("sequence {} of a batch has a label that is no token", *row));
+  }
+  facts_.rows.assign(found.rows, found.rows + facts_.rows.size());
+  facts_.wrong_kind_sequence = sequence_of(found.bad.wrong_kind);
+  return facts_;
+}
+
+void TokenPass::enqueue(std::int64_t num_sequences, const TensorView& scores,
+                        const TensorView& labels, const device::Stream& stream,
+                        BatchTokens& facts) const {
+  if (stream.device().kind == DeviceKind::cpu) {
+    return examine_tokens(scores, labels, num_sequences, rules_, facts.facts_);
+  }
+  check_form(scores, labels, num_sequences, stream.device().kind);
+  facts.facts_.num_places = scores.shape[1];
+  facts.facts_.rows.resize(to_size(num_sequences * scores.shape[1]));
+  const std::int64_t bytes = TokenBlock::num_bytes(std::ssize(facts.facts_.rows));
+  if (facts.on_device_.num_bytes() < bytes) {
+    facts.on_device_ = device::DeviceBuffer(bytes, facts.device_);
+    facts.on_host_ = device::HostBuffer(bytes, facts.device_);
+  }
+  auto* const found = facts.on_device_.as<TokenBlock>();
+  stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));
+  launch_score_tokens({.scores = scores.data,
+                       .has_bfloat16 = scores.dtype == DType::bf16,
+                       .sequence_stride = scores.strides[0],
+                       .place_stride = scores.strides[1],
+                       .num_sequences = num_sequences,
+                       .num_places = scores.shape[1],
+                       .num_tokens = scores.shape[2],
+                       .labels = labels.data,
+                       .has_wide_labels = labels.dtype == DType::i64,
+                       .rules = rules_,
+                       .found = found},
+                      stream.handle());
+  stream.copy_to_host(facts.on_host_.data(), facts.on_device_.bytes().first(to_size(bytes)));
+}
+
+}  // namespace tally::metrics

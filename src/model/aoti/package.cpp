@@ -1,0 +1,155 @@
+#include "aoti/package.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/byte_text.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/digest/digest.hpp>
+#include <tally/weights/archive.hpp>
+#include <tally/weights/byte_source.hpp>
+#include <tally/weights/file_kind.hpp>
+#include <tally/weights/format_error.hpp>
+
+#include "model_error.hpp"
+
+namespace tally::model {
+namespace {
+
+using nlohmann::json;
+using weights::Archive;
+using weights::FormatError;
+
+constexpr std::string_view kModels = "data/aotinductor/";
+constexpr std::string_view kExportAgain =
+    "Export the model again with data_tools/export_model.py --format pt2.";
+
+// "data/aotinductor/model/x.so" is of the model "model".
+std::string_view model_of(std::string_view entry) {
+  entry.remove_prefix(kModels.size());
+  return entry.substr(0, entry.find('/'));
+}
+
+void check_name(const std::string& entry) {
+  const bool climbs = ("/" + entry + "/").find("/../") != std::string::npos;
+  if (climbs || entry.starts_with('/') || entry.find('\\') != std::string::npos) {
+    throw FormatError(format("its entry '{}' leads out of it", entry));
+  }
+}
+
+// Beside the library lie its sources and its metadata. Anything else (kernels, weights, operations
+// that only an interpreter runs) the library would look for by paths that there are not.
+void check_kind(const std::string& entry) {
+  if (entry.ends_with(".so") || entry.ends_with(".cpp") || entry.ends_with("_metadata.json")) {
+    return;
+  }
+  throw FormatError(format("its library needs the entry '{}' beside it", entry));
+}
+
+std::string library_entry(const Archive& archive) {
+  std::set<std::string_view> models;
+  std::vector<std::string> libraries;
+  for (const auto& entry : archive.entries()) {
+    check_name(entry);
+    if (!entry.starts_with(kModels)) continue;
+    models.insert(model_of(entry));
+    check_kind(entry);
+    if (entry.ends_with(".so")) libraries.push_back(entry);
+  }
+  if (models.size() > 1) throw FormatError(format("it holds {} models", models.size()));
+  if (libraries.empty()) throw FormatError("it holds no compiled code");
+  if (libraries.size() > 1) throw FormatError(format("it holds {} libraries", libraries.size()));
+  return libraries.front();
+}
+
+json metadata_of(const Archive& archive, const std::string& library) {
+  const auto stem = library.substr(0, library.size() - std::string_view(".so").size());
+  const auto text = archive.content(stem + "_metadata.json");
+  auto found = json::parse(as_text(text), nullptr,
+                           /*allow_exceptions=*/false);
+  const auto is_text = [](const json& value) { return value.is_string(); };
+  if (!found.is_object() || !std::all_of(found.begin(), found.end(), is_text)) {
+    throw FormatError("its metadata is no JSON object of texts");
+  }
+  return found;
+}
+
+Package read(const NamedBytes& file) {
+  const weights::MemorySource bytes(file.bytes);
+  const Archive archive(bytes);
+  Package package;
+  package.name = file.name;
+  const auto library = library_entry(archive);
+  for (const auto& entry : archive.entries()) {
+    package.entries.push_back({entry, checked_cast<std::int64_t>(archive.place(entry).num_bytes)});
+  }
+  const auto place = archive.place(library);
+  package.code = file.bytes.subspan(place.offset, place.num_bytes);
+  const auto metadata = metadata_of(archive, library);
+  const auto value = [&](const char* key) { return metadata.value(key, std::string()); };
+  package.device = value("AOTI_DEVICE_KEY");
+  package.platform = value("AOTI_PLATFORM");
+  package.machine = value("AOTI_MACHINE");
+  package.instruction_set = value("AOTI_CPU_ISA");
+  package.compute_capability = value("AOTI_COMPUTE_CAPABILITY");
+  if (metadata.contains("tally")) {
+    package.card = parse_card(value("tally"), format("model '{}'", file.name));
+  }
+  return package;
+}
+
+// Compiled code takes what it is given for the type that it was compiled for.
+void require_floating_type(const Package& package, const ModelCard& card) {
+  const DType compiled = card.package->precision == "bf16"   ? DType::bf16
+                         : card.package->precision == "fp16" ? DType::f16
+                                                             : DType::f32;
+  for (const auto& input : card.inputs) {
+    const bool is_floating = input.dtype == DType::f16 || input.dtype == DType::bf16 ||
+                             input.dtype == DType::f32 || input.dtype == DType::f64;
+    if (!is_floating || input.dtype == compiled) continue;
+    throw Error(ErrorKind::model,
+                format("'{}' says of its input '{}' that it is {}, but it was compiled in {}",
+                       package.name, input.name, name(input.dtype), card.package->precision),
+                kExportAgain);
+  }
+}
+
+}  // namespace
+
+Package open_package(const NamedBytes& file) {
+  const auto kind = weights::probe(file.bytes);
+  if (kind != weights::FileKind::aoti_package) throw model_refusal(file, kind);
+  refuse_damage(file);
+  try {
+    return read(file);
+  } catch (const FormatError& error) {
+    throw Error(ErrorKind::model,
+                format("'{}' is no .pt2 package that can be run ({})", file.name, error.what()),
+                kExportAgain);
+  }
+}
+
+const ModelCard& checked_card(const Package& package) {
+  if (!package.card || !package.card->package) {
+    throw Error(ErrorKind::model,
+                format("'{}' is a .pt2 package without a card of tally's: what it takes cannot be "
+                       "checked, and a compiled model does not check it either",
+                       package.name),
+                kExportAgain);
+  }
+  if (digest::sha256_hex(package.code) != package.card->package->library_sha256) {
+    throw Error(ErrorKind::model,
+                format("'{}' is damaged: its compiled library is not the one that its card was "
+                       "written for (sha256)",
+                       package.name),
+                "Copy or download the file again, or export it again.");
+  }
+  require_floating_type(package, *package.card);
+  return *package.card;
+}
+
+}  // namespace tally::model

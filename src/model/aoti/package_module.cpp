@@ -1,0 +1,85 @@
+#include "aoti/package_module.hpp"
+
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/inductor/aoti_runner/model_container_runner.h>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "aoti/memfd.hpp"
+#include "torch_errors.hpp"
+#include "torch_library.hpp"
+
+namespace tally::model {
+namespace {
+
+using Runner = torch::inductor::AOTIModelContainerRunner;
+
+void check_gpu(const Package& package, const device::Device& device) {
+  if (package.compute_capability == device.compute_capability) return;
+  throw Error(
+      ErrorKind::model,
+      format("model '{}' was compiled for GPUs of compute capability {}, this one ({}) has "
+             "{}",
+             package.name, package.compute_capability, device.model, device.compute_capability),
+      "Export it on a machine with this kind of GPU.");
+}
+
+std::unique_ptr<Runner> make_runner(const Package& package, const device::Device& device) {
+  const bool on_cuda = device.kind == DeviceKind::cuda;
+  const auto file = make_memory_file(package.code);
+  const auto& makers = torch::inductor::getAOTIModelRunnerRegistry();
+  // Single-threaded: the other form takes turns on a lock, and on CUDA the host would wait for the
+  // last run.
+  return makers.at(package.device)(fresh_path_of(file), /*num_models=*/1,
+                                   on_cuda ? format("cuda:{}", device.index) : "cpu",
+                                   /*bin_dir=*/"", /*run_single_threaded=*/true);
+}
+
+}  // namespace
+
+struct PackageModule::Impl {
+  std::unique_ptr<Runner> runner;
+};
+
+PackageModule::PackageModule(const Package& package, const device::Device& device)
+    : name_(package.name), num_outputs_(package.card->outputs.size()) {
+  if (device.kind == DeviceKind::cuda) {
+    load_cuda_support(device);
+    check_gpu(package, device);
+  } else {
+    load_package_support();
+  }
+  try {
+    const c10::InferenceMode guard;
+    impl_ = std::make_unique<Impl>(Impl{make_runner(package, device)});
+  } catch (...) {
+    throw torch_error(format("model '{}' cannot be loaded", name_),
+                      "Export it again with data_tools/export_model.py --format pt2.");
+  }
+}
+
+PackageModule::~PackageModule() = default;
+
+Tensors PackageModule::run(Tensors inputs) {
+  try {
+    const c10::InferenceMode guard;
+    auto outputs = impl_->runner->boxed_run(std::move(inputs));
+    if (outputs.size() == num_outputs_) return outputs;
+    throw Error(ErrorKind::model, format("model '{}' returned {} tensors, its card names {}", name_,
+                                         outputs.size(), num_outputs_));
+  } catch (...) {
+    throw torch_error(format("model '{}' failed", name_),
+                      "Check that the data set's inputs are what the model takes.");
+  }
+}
+
+std::vector<NamedTensor> PackageModule::constants() const {
+  std::vector<NamedTensor> found;
+  for (const auto& [full_name, tensor] : impl_->runner->extract_constants_map(false)) {
+    found.push_back({full_name, tensor});
+  }
+  return found;
+}
+
+}  // namespace tally::model

@@ -1,0 +1,11 @@
+#include <tally/base/error.hpp>
+
+#include "kernels/max_pool_on_gpu.hpp"
+
+namespace tally::model {
+
+void launch_max_pool(const ImagesToPool&, void*) {
+  throw Error(ErrorKind::internal, "this tally was built without CUDA");
+}
+
+}  // namespace tally::model

@@ -1,0 +1,11 @@
+#include <tally/base/error.hpp>
+
+#include "kernels/pixel_squares_on_gpu.hpp"
+
+namespace tally::model {
+
+void launch_pixel_squares(const SquaresToFill&, void*) {
+  throw Error(ErrorKind::internal, "this tally was built without CUDA");
+}
+
+}  // namespace tally::model

@@ -1,0 +1,13 @@
+#include <stdexcept>
+
+#include "onednn/onednn_fuser.hpp"
+
+namespace tally::model {
+
+bool has_onednn_fuser() { return false; }
+
+void fuse_by_onednn(std::shared_ptr<torch::jit::Graph>& /*graph*/) {
+  throw std::logic_error("LibTorch's oneDNN fuser is for x86-64");
+}
+
+}  // namespace tally::model

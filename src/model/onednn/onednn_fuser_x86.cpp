@@ -1,0 +1,13 @@
+#include <torch/csrc/jit/codegen/onednn/interface.h>
+
+#include "onednn/onednn_fuser.hpp"
+
+namespace tally::model {
+
+bool has_onednn_fuser() { return true; }
+
+void fuse_by_onednn(std::shared_ptr<torch::jit::Graph>& graph) {
+  torch::jit::fuser::onednn::fuseGraph(graph);
+}
+
+}  // namespace tally::model

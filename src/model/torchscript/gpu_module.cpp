@@ -1,0 +1,131 @@
+#include "torchscript/gpu_module.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include <ATen/ops/empty_like.h>
+
+#include <tally/base/format.hpp>
+
+#include "close_enough.hpp"
+#include "kernels/pool_without_indices.hpp"
+#include "onednn/profiled_graph.hpp"
+#include "probe_inputs.hpp"
+#include "torch_errors.hpp"
+#include "torchscript/fused_convolutions.hpp"
+#include "torchscript/gpu_graph.hpp"
+#include "torchscript/jit_graph_utils.hpp"
+
+namespace tally::model {
+namespace {
+
+constexpr const char* kConvolutions = "convolutions fused by cuDNN";
+constexpr const char* kPools = "pools without indices";
+
+// Enough samples that differ; the host makes them, which takes long for a whole batch.
+constexpr std::int64_t kProbes = 16;
+
+// In the shapes and layouts of `inputs`: probes, one after the other, as often as there is room.
+Tensors repeated_probes(const Tensors& inputs) {
+  Tensors few;
+  for (const auto& input : inputs) few.push_back(input.slice(0, 0, kProbes));
+  few = harmless_probes(few);
+  Tensors all;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    all.push_back(at::empty_like(inputs[i]));
+    for (std::int64_t first = 0; first < inputs[i].size(0); first += kProbes) {
+      const auto part = all[i].slice(0, first, first + kProbes);
+      part.copy_(few[i].slice(0, 0, part.size(0)));
+    }
+  }
+  return all;
+}
+
+// Of a batch's scores those of the first probes, which the others repeat.
+c10::IValue first_of(const c10::IValue& scores) {
+  c10::List<at::Tensor> tensors;
+  for (const auto& tensor : tensors_of(scores)) {
+    tensors.push_back(tensor.dim() == 0 ? tensor : tensor.slice(0, 0, kProbes));
+  }
+  return c10::IValue(tensors);
+}
+
+torch::jit::Code plain_code(const torch::jit::Module& module, c10::Device device) {
+  const auto graph = module.get_method("forward").graph();
+  obey_settings(*graph);
+  move_to_device(*graph, device);
+  return torch::jit::Code(graph->copy(), "forward");
+}
+
+}  // namespace
+
+// None where nothing can be done.
+std::optional<GpuModule::Fused> GpuModule::fuse(const torch::jit::Module& module) {
+  auto graph = module.get_method("forward").graph()->copy();
+  std::vector<std::string> done;
+  if (fuse_convolutions(*graph) > 0) done.emplace_back(kConvolutions);
+  if (pool_without_indices(*graph) > 0) done.emplace_back(kPools);
+  if (done.empty()) return std::nullopt;
+  return Fused{torch::jit::Code(graph, "forward"), format("{}", fmt::join(done, ", "))};
+}
+
+GpuModule::GpuModule(torch::jit::Module frozen, Arguments arguments, std::string name,
+                     c10::Device device, bool may_fuse)
+    : arguments_(std::move(arguments)),
+      name_(std::move(name)),
+      module_(std::move(frozen)),
+      plain_(plain_code(module_, device)),
+      fused_(may_fuse ? fuse(module_) : std::nullopt) {}
+
+GpuModule::~GpuModule() {
+  try {
+    destroy_nodes(*module_.get_method("forward").graph());
+  } catch (...) {  // then they stay
+  }
+}
+
+torch::jit::Stack GpuModule::stack_of(const Tensors& inputs) const {
+  return model::stack_of(module_, arguments_, inputs);
+}
+
+void GpuModule::use_plain() { fused_.reset(); }
+
+c10::IValue GpuModule::warm_up(const Tensors& inputs) {
+  if (fused_ && !is_settled_) {
+    const auto reason = reason_against_fused(inputs);
+    if (!reason.empty()) {
+      notes_.push_back(format("model '{}' runs without {}: {}", name_, fused_->form, reason));
+      fused_.reset();
+    }
+  }
+  is_settled_ = true;
+  return run(inputs);
+}
+
+std::string GpuModule::form() const { return fused_ && is_settled_ ? fused_->form : ""; }
+
+c10::IValue GpuModule::run(const Tensors& inputs) {
+  if (!is_settled_) return warm_up(inputs);
+  return run_code(fused_ ? fused_->code : plain_, stack_of(inputs));
+}
+
+std::string GpuModule::reason_against_fused(const Tensors& inputs) const {
+  try {
+    const auto scores = [&](const torch::jit::Code& code) {
+      // Networks may write over what they are given.
+      return first_of(run_code(code, stack_of(repeated_probes(inputs))));
+    };
+    const auto found = scores(fused_->code);
+    for (const auto& input : inputs) {
+      if (input.is_floating_point()) check_keeps_nan(input.device(), input.scalar_type());
+    }
+    constexpr Tolerance kNone{0, 0, 1};
+    check_close_enough(scores(fused_->code), found, kNone);  // in memory that has held NaN
+    check_close_enough(found, scores(plain_));
+    return {};
+  } catch (const std::exception& error) {
+    return first_meaningful_line(error.what());
+  }
+}
+
+}  // namespace tally::model

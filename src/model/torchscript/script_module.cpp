@@ -1,0 +1,278 @@
+#include "torchscript/script_module.hpp"
+
+#include <functional>
+#include <map>
+
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/passes/freeze_module.h>
+#include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/weights/file_kind.hpp>
+
+#include "aoti/memory_reader.hpp"
+#include "model_error.hpp"
+#include "torch_device.hpp"
+#include "torch_errors.hpp"
+#include "torchscript/cpu_module.hpp"
+#include "torchscript/gpu_module.hpp"
+#include "torchscript/jit_side_effects.hpp"
+
+namespace tally::model {
+namespace {
+
+constexpr const char* kCardEntry = "tally.json";
+
+using Change = std::function<at::Tensor(const at::Tensor&)>;
+
+struct Replaced {
+  at::Tensor original;  // kept alive, so that its address stays its own
+  at::Tensor other;
+};
+using Replacements = std::map<const void*, Replaced>;
+
+// Puts another tensor in the place of each that `change` changes; what several names share they
+// share afterwards too.
+void replace_tensors(torch::jit::Module module, const Change& change, Replacements& done) {
+  const auto replace = [&](const std::string& name, const at::Tensor& tensor) {
+    const auto* key = tensor.unsafeGetTensorImpl();
+    auto found = done.find(key);
+    if (found == done.end()) found = done.emplace(key, Replaced{tensor, change(tensor)}).first;
+    const auto& other = found->second.other;
+    if (!other.is_same(tensor)) module.setattr(name, other);
+  };
+  for (const auto& entry : module.named_parameters(/*recurse=*/false)) {
+    replace(entry.name, entry.value);
+  }
+  for (const auto& entry : module.named_buffers(/*recurse=*/false)) {
+    replace(entry.name, entry.value);
+  }
+  for (const auto& child : module.children()) replace_tensors(child, change, done);
+}
+
+void replace_tensors(const torch::jit::Module& module, const Change& change) {
+  const c10::InferenceMode guard;
+  Replacements done;
+  replace_tensors(module, change, done);
+}
+
+at::Tensor to_channels_last(const at::Tensor& tensor) {
+  return tensor.dim() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
+}
+
+const char* precision_word(c10::ScalarType type) {
+  if (type == at::kBFloat16) return "bf16";
+  return type == at::kHalf ? "fp16" : "fp32";
+}
+
+std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
+  std::vector<std::string> names;
+  for (const auto& spec : specs) names.push_back(spec.name);
+  return names;
+}
+
+}  // namespace
+
+struct ScriptModule::Impl {
+  explicit Impl(torch::jit::Module loaded) : module(std::move(loaded)) {}
+
+  const c10::FunctionSchema& forward() const {
+    return module.get_method("forward").function().getSchema();
+  }
+
+  torch::jit::Module module;
+  Arguments arguments;
+  std::vector<std::string> outputs;  // by the card
+  // Once frozen, on the CPU or a GPU: takes the module's place.
+  std::optional<CpuModule> compiled;
+  std::optional<GpuModule> on_gpu;
+};
+
+ScriptModule::ScriptModule(const NamedBytes& file, const device::Device& device)
+    : name_(file.name), device_(device) {
+  const auto kind = weights::probe(file.bytes);
+  if (kind != weights::FileKind::torchscript) throw model_refusal(file, kind);
+  refuse_damage(file);
+  torch::jit::ExtraFilesMap extra{{kCardEntry, ""}};
+  try {
+    const c10::InferenceMode guard;
+    auto module =
+        torch::jit::load(std::make_shared<MemoryReader>(file.bytes), torch_device(device), extra);
+    module.eval();
+    impl_ = std::make_unique<Impl>(std::move(module));
+    impl_->arguments = Arguments(impl_->forward(), {}, name_);
+  } catch (...) {
+    throw torch_error(format("model '{}' cannot be loaded", file.name),
+                      "Export it again with data_tools/export_model.py.");
+  }
+  const auto& card = extra.at(kCardEntry);
+  if (!card.empty()) card_ = parse_card(card, format("model '{}'", file.name));
+}
+
+ScriptModule::ScriptModule(const ScriptModule& other)
+    : name_(other.name_),
+      device_(other.device_),
+      cast_hint_(other.cast_hint_),
+      card_(other.card_),
+      impl_(std::make_unique<Impl>(other.impl_->module)) {
+  impl_->arguments = other.impl_->arguments;
+  impl_->outputs = other.impl_->outputs;
+}
+
+ScriptModule::~ScriptModule() = default;
+
+std::unique_ptr<ScriptModule> ScriptModule::share() const {
+  return std::unique_ptr<ScriptModule>(new ScriptModule(*this));
+}
+
+std::int64_t ScriptModule::least_rows() const {
+  return impl_->compiled ? impl_->compiled->least_rows() : 1;
+}
+
+std::string ScriptModule::form() const {
+  if (impl_->on_gpu) return impl_->on_gpu->form();
+  return impl_->compiled ? impl_->compiled->form() : "";
+}
+
+std::vector<std::string> ScriptModule::notes() const {
+  if (impl_->on_gpu) return impl_->on_gpu->notes();
+  return impl_->compiled ? impl_->compiled->notes() : std::vector<std::string>();
+}
+
+void ScriptModule::use(const CpuWay& way) {
+  if (impl_->compiled) impl_->compiled->use_kernels(way.kernels);
+  if (impl_->on_gpu && way.kernels == CpuKernels::torch) impl_->on_gpu->use_plain();
+}
+
+std::vector<CpuKernels> ScriptModule::other_kernels() const {
+  return impl_->compiled ? impl_->compiled->other_kernels() : std::vector<CpuKernels>();
+}
+
+std::vector<std::string> ScriptModule::argument_names() const {
+  return model::argument_names(impl_->forward());
+}
+
+std::vector<NamedTensor> ScriptModule::parameters() const {
+  std::vector<NamedTensor> tensors;
+  for (const auto& entry : impl_->module.named_parameters()) {
+    tensors.push_back({entry.name, entry.value});
+  }
+  return tensors;
+}
+
+std::vector<NamedTensor> ScriptModule::buffers() const {
+  std::vector<NamedTensor> tensors;
+  for (const auto& entry : impl_->module.named_buffers()) {
+    tensors.push_back({entry.name, entry.value});
+  }
+  return tensors;
+}
+
+std::optional<c10::ScalarType> ScriptModule::floating_type() const {
+  for (const auto& list : {parameters(), buffers()}) {
+    for (const auto& entry : list) {
+      if (entry.tensor.is_floating_point()) return entry.tensor.scalar_type();
+    }
+  }
+  return std::nullopt;
+}
+
+void ScriptModule::cast(c10::ScalarType type) {
+  replace_tensors(impl_->module, [type](const at::Tensor& tensor) {
+    return tensor.is_floating_point() ? tensor.to(type) : tensor;
+  });
+  cast_hint_ =
+      format("Export it with --precision {}: a trace keeps the types that it was recorded with.",
+             precision_word(type));
+}
+
+void ScriptModule::use_names(const ModelCard& card) {
+  impl_->arguments = Arguments(impl_->forward(), names_of(card.inputs), name_);
+  impl_->outputs = names_of(card.outputs);
+}
+
+void ScriptModule::freeze(TrainingMode mode, CpuKernels kernels) {
+  try {
+    const c10::InferenceMode guard;
+    replace_tensors(impl_->module, to_channels_last);
+    impl_->module = torch::jit::freeze_module(impl_->module);
+    auto graph = impl_->module.get_method("forward").graph();
+    analysis_ = analyse(*graph);
+    const bool is_training = !analysis_.training.empty();
+    if (is_training && mode == TrainingMode::refused) {
+      throw training_mode_refusal(name_, analysis_.training);
+    }
+    // LibTorch's folding does not ask in which mode a batch normalisation is.
+    torch::jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/!is_training);
+    keeps_state_ = is_training || model::keeps_state(*graph);
+    const bool on_cpu = device_.kind == DeviceKind::cpu;
+    if (on_cpu && is_training) return;
+    // Afterwards nothing else holds the weights as they were.
+    auto module = std::exchange(impl_->module, torch::jit::Module("frozen"));
+    if (on_cpu) {
+      impl_->compiled.emplace(std::move(module), impl_->arguments, name_, kernels);
+    } else {
+      impl_->on_gpu.emplace(std::move(module), impl_->arguments, name_, torch_device(device_),
+                            /*may_fuse=*/!keeps_state_);
+    }
+  } catch (...) {
+    throw torch_error(format("model '{}' cannot be prepared", name_),
+                      "Export it again with data_tools/export_model.py.");
+  }
+}
+
+std::vector<TrainingOperator> ScriptModule::training_operators() const {
+  try {
+    const c10::InferenceMode guard;
+    const auto frozen = torch::jit::freeze_module(impl_->module);
+    return analyse(*frozen.get_method("forward").graph()).training;
+  } catch (...) {
+    throw torch_error(format("model '{}' cannot be prepared", name_),
+                      "Export it again with data_tools/export_model.py.");
+  }
+}
+
+Tensors ScriptModule::run(Tensors inputs) {
+  return guarded([&] {
+    if (impl_->compiled) return impl_->compiled->run(inputs);
+    if (impl_->on_gpu) return impl_->on_gpu->run(inputs);
+    return impl_->module.forward(impl_->arguments.of(inputs));
+  });
+}
+
+Tensors ScriptModule::warm_up(Tensors inputs) {
+  if (impl_->on_gpu) return guarded([&] { return impl_->on_gpu->warm_up(inputs); });
+  if (!impl_->compiled) return run(std::move(inputs));
+  return guarded([&] { return impl_->compiled->warm_up(inputs); });
+}
+
+std::optional<TriedSamples> ScriptModule::try_samples(const Tensors& inputs) {
+  if (!impl_->compiled) return std::nullopt;
+  TriedSamples tried;
+  tried.scores = guarded([&] {
+    auto found = impl_->compiled->try_samples(inputs);
+    tried.piece_size = found.piece_size;
+    tried.writes_over_inputs = found.writes_over_inputs;
+    return std::move(found.scores);
+  });
+  return tried;
+}
+
+Tensors ScriptModule::guarded(const std::function<c10::IValue()>& forward) const {
+  try {
+    const c10::InferenceMode guard;
+    // The optimizing executor rewrites the graph after its first run: later batches could then
+    // differ from the first in their last bits. Only here: freezing needs the optimizer.
+    const torch::jit::GraphOptimizerEnabledGuard fixed_graph(false);
+    return tensors_in(forward(), impl_->outputs, name_);
+  } catch (...) {
+    throw torch_error(format("model '{}' failed", name_),
+                      "Check that the data set's inputs are what the model takes.", cast_hint_);
+  }
+}
+
+}  // namespace tally::model

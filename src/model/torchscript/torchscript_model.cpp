@@ -1,0 +1,115 @@
+#include <tally/base/byte_text.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+#include "batch_parallel_network.hpp"
+#include "load_model_kinds.hpp"
+#include "loaded_model_base.hpp"
+#include "model_error.hpp"
+#include "precision.hpp"
+#include "tensors.hpp"
+#include "torch_library.hpp"
+#include "torchscript/script_module.hpp"
+
+namespace tally::model {
+namespace {
+
+// To what weights and inputs are cast. A module without floating-point weights can only be what it
+// is: its constants are part of its program.
+std::optional<c10::ScalarType> cast(ScriptModule& module, const std::optional<ModelCard>& card,
+                                    Precision precision) {
+  auto own = module.floating_type();
+  if (!own && card) own = scalar_type(card->inputs.front().dtype);
+  const auto wanted = floating_type(precision);
+  if (!wanted || wanted == own) return own;
+  if (!module.floating_type()) {
+    throw Error(ErrorKind::model,
+                format("model '{}' holds its weights as constants, --precision {} cannot cast them",
+                       module.name(), name(precision)),
+                "Export it again without freezing.");
+  }
+  module.cast(*wanted);
+  return wanted;
+}
+
+class TorchScriptModel final : public LoadedModelBase {
+ public:
+  TorchScriptModel(const NamedBytes& model, const PredictorOptions& options)
+      : LoadedModelBase(options) {
+    if (options.device.kind == DeviceKind::cuda) load_cuda_support(options.device);
+    set_gpu_arithmetic(options.precision, options.tune, options.device);
+    const auto on_stream = scope();
+    module_ = std::make_unique<ScriptModule>(model, options.device);
+    habits_ = {module_->card(), {}};
+    habits_.argument_names = module_->argument_names();
+    if (!habits_.card && options.card) {
+      habits_.card =
+          parse_card(as_text(options.card->bytes), format("model card '{}'", options.card->name));
+    }
+    // Cast first: weights of another type are then rounded once, to the type that counts.
+    const auto type = cast(*module_, habits_.card, options.precision);
+    // Without a card the inputs have to be what the weights are.
+    if (options.precision != Precision::model || !habits_.card) habits_.floating = type;
+    warn_if_slow(type, options.device);
+    auto note = note_on_float32(type, options.precision, options.device);
+    if (!note.empty()) habits_.notes.push_back(std::move(note));
+    if (habits_.card) module_->use_names(*habits_.card);
+  }
+
+  std::unique_ptr<Predictor> make_predictor() override { return finish(module_->share()); }
+  std::unique_ptr<Predictor> into_predictor() override {
+    forget_loader();
+    return finish(std::move(module_));
+  }
+
+ private:
+  WeightLoader make_loader() const override {
+    auto tensors = module_->parameters();
+    for (auto& entry : module_->buffers()) tensors.push_back(std::move(entry));
+    const auto& card = habits_.card;
+    if (tensors.empty() || (card && !card->weights_swappable)) {
+      throw frozen_weights(module_->name(), "Export it again without freezing.");
+    }
+    return {module_->name(), tensors, card ? card->fixed_buffers : std::vector<std::string>()};
+  }
+
+  // Weights before freezing: frozen ones are constants.
+  std::unique_ptr<Predictor> finish(std::unique_ptr<ScriptModule> module) {
+    const auto on_stream = scope();
+    auto habits = habits_;
+    const bool allows = options().allow_training_mode;
+    module->freeze(allows ? TrainingMode::allowed : TrainingMode::refused, options().cpu_kernels);
+    const auto& [training, determinism] = module->analysis();
+    habits.determinism = determinism;
+    if (!training.empty()) {
+      habits.determinism.is_in_training_mode = true;
+      habits.notes.push_back(training_mode_note(module->name(), training));
+    }
+    const bool is_fixed = habits.card && habits.card->fixed_batch;
+    const bool cuts_batches = options().device.kind == DeviceKind::cpu && !is_fixed;
+    const bool keeps_state = module->keeps_state();
+    if (cuts_batches && keeps_state && options().threads > 1) {
+      habits.notes.push_back(
+          format("model '{}' keeps state or draws numbers: its threads share "
+                 "operations instead of batches",
+                 module->name()));
+    }
+    std::unique_ptr<Network> network = std::move(module);
+    if (cuts_batches && !keeps_state) {
+      network = std::make_unique<BatchParallelNetwork>(std::move(network), options().threads);
+    }
+    return predictor_of(std::move(network), std::move(habits));
+  }
+
+  std::unique_ptr<ScriptModule> module_;
+  InputConventions habits_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoadedModel> load_torchscript(const NamedBytes& model,
+                                              const PredictorOptions& options) {
+  return std::make_unique<TorchScriptModel>(model, options);
+}
+
+}  // namespace tally::model

@@ -1,0 +1,244 @@
+#include "detection/detection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/tasks/detections.hpp>
+
+#include "append.hpp"
+#include "host_tensors.hpp"
+#include "scoring.hpp"
+
+namespace tally::tasks {
+namespace {
+
+using Tensors = std::span<const TensorView>;
+
+struct Rules {
+  explicit Rules(const TaskOptions& given)
+      : options(given), metrics(given.metrics), again(given.metrics) {
+    if (!given.save.empty()) columns = detection_columns();
+  }
+
+  std::int64_t num_classes() const { return options.metrics.num_classes; }
+
+  TaskOptions options;
+  metrics::MetricSet metrics;
+  metrics::MetricSet again;
+  std::vector<predictions::ColumnSpec> columns;
+  std::vector<predictions::ColumnSpec> retained;  // none: images are not counted again
+};
+
+bool is_integer(const TensorView& tensor) {
+  return tensor.dtype == DType::i64 || tensor.dtype == DType::i32;
+}
+
+std::int64_t integer_at(const TensorView& tensor, std::int64_t place) {
+  return tensor.dtype == DType::i64 ? tensor.as<const std::int64_t>()[place]
+                                    : tensor.as<const std::int32_t>()[place];
+}
+
+[[noreturn]] void refuse_outputs(Tensors outputs) {
+  std::vector<std::string> found;
+  for (const TensorView& output : outputs) {
+    found.push_back(format("{} {}", to_string(output.shape), name(output.dtype)));
+  }
+  throw Error(ErrorKind::model,
+              format("the model returned {}, expected boxes [rows, K, 4] float32, scores [rows, K] "
+                     "float32, labels [rows, K] int64 and, if it has them, num_detections [rows] "
+                     "int64",
+                     fmt::join(found, ", ")),
+              "Export it so, or name them in its card: boxes, scores, labels, num_detections "
+              "(docs/model-card.md).");
+}
+
+// The model's outputs, found by their names or their order.
+struct Outputs {
+  TensorView boxes;                          // [rows, most, 4]
+  TensorView scores;                         // [rows, most]
+  TensorView labels;                         // [rows, most]
+  std::optional<TensorView> num_detections;  // [rows] or [rows, 1]
+
+  std::int64_t most() const { return scores.shape[1]; }
+};
+
+constexpr std::array<std::string_view, 4> kNames{"boxes", "scores", "labels", "num_detections"};
+
+// For each of kNames its place among the outputs, or their number if it is not there.
+std::array<std::size_t, 4> places_of(std::size_t num_outputs,
+                                     const std::vector<std::string>& names) {
+  std::array<std::size_t, 4> places{0, 1, 2, 3};
+  const auto is_named = [&](std::string_view name) { return std::ranges::count(names, name) > 0; };
+  if (!std::ranges::any_of(kNames, is_named)) return places;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i] = std::min(to_size(std::ranges::find(names, kNames[i]) - names.begin()), num_outputs);
+  }
+  return places;
+}
+
+bool fit_together(const Outputs& found) {
+  const Shape& scores = found.scores.shape;
+  const bool are_scores = found.scores.dtype == DType::f32 && scores.size() == 2;
+  if (!are_scores || found.boxes.dtype != DType::f32 || !is_integer(found.labels)) return false;
+  if (found.boxes.shape != Shape{scores[0], scores[1], 4}) return false;
+  if (found.labels.shape != scores) return false;
+  if (!found.num_detections) return true;
+  const Shape& numbers = found.num_detections->shape;
+  return is_integer(*found.num_detections) &&
+         (numbers == Shape{scores[0]} || numbers == Shape{scores[0], 1});
+}
+
+Outputs outputs_in(Tensors outputs, const std::vector<std::string>& names) {
+  const auto places = places_of(outputs.size(), names);
+  if (places[0] >= outputs.size() || places[1] >= outputs.size() || places[2] >= outputs.size()) {
+    refuse_outputs(outputs);
+  }
+  Outputs found{outputs[places[0]], outputs[places[1]], outputs[places[2]], std::nullopt};
+  if (places[3] < outputs.size()) found.num_detections = outputs[places[3]];
+  if (!fit_together(found)) refuse_outputs(outputs);
+  return found;
+}
+
+class DetectionScorer : public BatchScorer {
+ public:
+  DetectionScorer(const Rules& rules, const device::Device& device)
+      : rules_(rules), outputs_(device) {}
+
+  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+    const Outputs found = outputs_in(batch.outputs, rules_.options.output_names);
+    check_num_rows(found.scores.shape[0], batch.num_samples);
+    first_index_ = batch.first_index;
+    num_samples_ = batch.num_samples;
+    counts_ = &counts;
+    outputs_.fetch(batch.outputs, counts.stream());
+  }
+
+  void collect(CollectedBatch& collected) override {
+    collected.not_finite.clear();
+    auto& retained = collected.retained;
+    retained.num_rows = num_samples_;
+    retained.columns.assign(3, {});
+    retained.lengths.assign(3, {});
+    const Outputs outputs = outputs_in(outputs_.views(), rules_.options.output_names);
+    for (std::int64_t row = 0; row < num_samples_; ++row) {
+      const bool finite = take(outputs, row, retained);
+      const metrics::SampleRecord image{static_cast<std::uint64_t>(first_index_ + row), finite};
+      if (!finite) collected.not_finite.push_back(first_index_ + row);
+      rules_.metrics.update(std::span(&image, 1), counts_->on_host());
+    }
+  }
+
+ private:
+  // Those that are none: behind num_detections, or with a label below 0.
+  std::int64_t num_detections(const Outputs& outputs, std::int64_t row) const {
+    if (!outputs.num_detections) return outputs.most();
+    const std::int64_t number = integer_at(*outputs.num_detections, row);
+    if (number >= 0 && number <= outputs.most()) return number;
+    throw Error(ErrorKind::model,
+                format("the model returned num_detections {} for sample {}, expected 0..{}", number,
+                       first_index_ + row, outputs.most()));
+  }
+
+  std::int64_t label_of(const Outputs& outputs, std::int64_t row, std::int64_t place) const {
+    const std::int64_t label = integer_at(outputs.labels, row * outputs.most() + place);
+    if (label < rules_.num_classes()) return label;
+    throw Error(
+        ErrorKind::model,
+        format("the model returned label {} for sample {}, the data set's classes are 0..{}", label,
+               first_index_ + row, rules_.num_classes() - 1),
+        "Export a model whose labels are the places of /classes/id.");
+  }
+
+  // Of an image with NaN or Inf nothing is kept: its objects are not found. false then.
+  bool take(const Outputs& outputs, std::int64_t row, predictions::RecordBatch& retained) {
+    found_.clear();
+    const auto* boxes = outputs.boxes.as<const float>() + row * outputs.most() * 4;
+    const auto* scores = outputs.scores.as<const float>() + row * outputs.most();
+    const auto is_finite = [](float value) { return std::isfinite(value); };
+    bool finite = true;
+    for (std::int64_t i = 0; i < num_detections(outputs, row); ++i) {
+      if (label_of(outputs, row, i) < 0) continue;
+      finite = finite && is_finite(scores[i]) &&
+               std::all_of(boxes + 4 * i, boxes + 4 * i + 4, is_finite);
+      found_.push_back(i);
+    }
+    if (!finite) found_.clear();
+    for (auto& lengths : retained.lengths) lengths.push_back(std::ssize(found_));
+    for (const std::int64_t i : found_) {
+      for (const float x : std::span(boxes + 4 * i, 4))
+        append_value(retained.columns[kRetainedBoxes], x);
+      append_value(retained.columns[kRetainedLabels],
+                   static_cast<std::int32_t>(label_of(outputs, row, i)));
+      append_value(retained.columns[kRetainedScores], scores[i]);
+    }
+    return finite;
+  }
+
+  const Rules& rules_;
+  HostTensors outputs_;
+  std::int64_t first_index_ = 0;
+  std::int64_t num_samples_ = 0;
+  metrics::DeviceCounts* counts_ = nullptr;
+  std::vector<std::int64_t> found_;  // of the row in hand: places
+};
+
+class DetectionOfObjects : public CountingTask<Rules>, public DetectionTask {
+ public:
+  explicit DetectionOfObjects(const TaskOptions& options) : CountingTask(options) {
+    if (options.outputs != metrics::OutputKind::logits) {
+      throw Error(ErrorKind::usage, "scores of detections are ranked as they are",
+                  "Leave out --outputs.");
+    }
+    if (std::ranges::all_of(options.save, [](auto group) { return group == SaveColumns::labels; }))
+      return;
+    throw Error(ErrorKind::usage, "the task detection saves detections only",
+                "Use --save labels, or --save none.");
+  }
+
+  const DetectionTask* detections() const override { return this; }
+  std::vector<predictions::ColumnSpec> sample_columns() const override {
+    return {{"box", DType::f32, {4}, true},
+            {"label", DType::i32, {}, true},
+            {"score", DType::f32, {}, true}};
+  }
+
+  void check_outputs(Tensors outputs) const override {
+    outputs_in(outputs, rules_.options.output_names);
+  }
+
+  std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
+                                           const device::Device& device) const override {
+    return std::make_unique<DetectionScorer>(rules_, device);
+  }
+
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& /*retained*/) const override {
+    throw Error(ErrorKind::internal, "images were to be counted again, of which nothing is kept");
+  }
+
+  void count(std::span<const metrics::SampleRecord> images, exact::State& state) const override {
+    rules_.metrics.update(images, state);
+  }
+  void count(const ImageMatch& match, exact::State& state) const override {
+    rules_.metrics.update(std::span(match.objects), state);
+    rules_.metrics.update(std::span(match.detections), state);
+  }
+  exact::StateSpan objects(const exact::StateLayout& layout) const override {
+    return layout.find("detections.objects");
+  }
+  exact::StateSpan predicted(const exact::StateLayout& layout) const override {
+    return layout.find("detections.predicted");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_detection(const TaskOptions& options) {
+  return std::make_unique<DetectionOfObjects>(options);
+}
+
+}  // namespace tally::tasks

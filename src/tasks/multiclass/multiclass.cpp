@@ -1,0 +1,149 @@
+#include "multiclass/multiclass.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/metrics/multiclass_pass.hpp>
+
+#include "multiclass/class_columns.hpp"
+#include "scoring.hpp"
+
+namespace tally::tasks {
+namespace {
+
+void check_columns(const TaskOptions& options) {
+  if (is_saved(SaveColumns::logits, options) &&
+      options.outputs == metrics::OutputKind::probabilities) {
+    throw Error(ErrorKind::usage, "logits cannot be saved of a model that returns probabilities",
+                "Use --save probabilities.");
+  }
+}
+
+void check_classes(std::span<const std::int64_t> shape, std::int64_t classes) {
+  if (shape.size() == 2 && shape[1] == classes) return;
+  throw Error(ErrorKind::model,
+              format("the model's output is {}, expected [rows, {}] for the data set's {} classes",
+                     to_string(shape), classes, classes),
+              "Check that model and data set belong together.");
+}
+
+// What a task's scorers share.
+struct Rules {
+  explicit Rules(const TaskOptions& given)
+      : options(given),
+        label_position(position_of_label(given)),
+        metrics(given.metrics),
+        again(without_matrix(metrics.options())),
+        columns(class_columns(given.save, given.metrics.num_classes)) {
+    if (given.keep_rows || metrics.needs_order()) {
+      retained = retained_class_columns(given.metrics.num_classes, metrics.needs_order());
+    }
+  }
+
+  // Of a sample, in a column that is made of the scores themselves; 0 without such columns.
+  std::int64_t num_scores() const {
+    const bool saved = std::ranges::any_of(
+        options.save, [](SaveColumns group) { return group != SaveColumns::labels; });
+    return saved || metrics.needs_order() ? options.metrics.num_classes : 0;
+  }
+
+  TaskOptions options;
+  std::size_t label_position = 0;
+  metrics::MetricSet metrics;
+  metrics::MetricSet again;  // for counting kept rows
+  std::vector<ClassColumn> columns;
+  std::vector<ClassColumn> retained;
+};
+
+class MulticlassScorer : public BatchScorer {
+ public:
+  MulticlassScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
+      : rules_(rules),
+        pass_(rules.metrics, rules.options.outputs, device),
+        facts_(max_samples, device),
+        scores_(max_samples, rules.num_scores(), device) {}
+
+  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+    const TensorView& scores = scores_in(batch.outputs);
+    check_classes(scores.shape, rules_.options.metrics.num_classes);
+    check_rows(batch);
+    first_index_ = batch.first_index;
+    const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
+    pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, facts_);
+    scores_.fetch(batch, counts.stream());
+  }
+
+  void collect(CollectedBatch& collected) override {
+    const metrics::RowStatistics& facts = facts_.facts();
+    check_kind(facts.wrong_kind_row, first_index_, rules_.options.outputs);
+    collected.not_finite = not_finite_of(facts.rows);
+    const ClassSource source{scores_.view(), rules_.options.outputs, facts.rows};
+    record(source, std::ssize(facts.rows), rules_.columns, collected.records);
+    record(source, std::ssize(facts.rows), rules_.retained, collected.retained);
+  }
+
+ private:
+  const Rules& rules_;
+  metrics::MulticlassPass pass_;
+  metrics::BatchStatistics facts_;
+  HostScores scores_;
+  std::int64_t first_index_ = 0;
+};
+
+class Multiclass : public CountingTask<Rules> {
+ public:
+  explicit Multiclass(const TaskOptions& options) : CountingTask(options) {
+    check_columns(options);
+  }
+
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    check_classes(scores_in(outputs).shape, rules_.options.metrics.num_classes);
+  }
+
+  std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
+                                           const device::Device& device) const override {
+    return std::make_unique<MulticlassScorer>(rules_, max_samples, device);
+  }
+
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
+    return {rules_.again, rows_of(retained)};
+  }
+
+  std::int64_t num_score_classes() const override { return rules_.options.metrics.num_classes; }
+
+  void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
+                 std::span<std::uint8_t> targets) const override {
+    const auto& bytes = retained.columns.at(1);
+    std::memcpy(scores.data(), bytes.data(), bytes.size());
+    const auto rows = rows_of(retained);
+    const auto classes = to_size(num_score_classes());
+    std::ranges::fill(targets, std::uint8_t{0});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto of_row = targets.subspan(i * classes, classes);
+      if (rows[i].ignored || !rows[i].finite) {
+        std::ranges::fill(of_row, std::uint8_t{2});
+      } else {
+        of_row[to_size(rows[i].label)] = 1;
+      }
+    }
+  }
+
+ private:
+  static std::span<const metrics::MulticlassRecord> rows_of(
+      const predictions::RecordBatch& retained) {
+    return {reinterpret_cast<const metrics::MulticlassRecord*>(retained.columns.at(0).data()),
+            to_size(retained.num_rows)};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_multiclass(const TaskOptions& options) {
+  return std::make_unique<Multiclass>(options);
+}
+
+}  // namespace tally::tasks

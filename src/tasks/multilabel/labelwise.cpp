@@ -1,0 +1,163 @@
+#include "multilabel/labelwise.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
+#include <tally/metrics/multilabel_pass.hpp>
+
+#include "multilabel/label_columns.hpp"
+#include "scoring.hpp"
+
+namespace tally::tasks {
+namespace {
+
+void check_columns(const TaskOptions& options) {
+  if (is_saved(SaveColumns::logits, options) && options.outputs != metrics::OutputKind::logits) {
+    throw Error(ErrorKind::usage,
+                format("logits cannot be saved of a model that returns {}", name(options.outputs)),
+                "Use --save probabilities.");
+  }
+  if (is_saved(SaveColumns::topk, options)) {
+    throw Error(ErrorKind::usage, format("the task {} has no topk to save", options.task),
+                "Use --save probabilities.");
+  }
+}
+
+metrics::MetricOptions metrics_of(const TaskOptions& options) {
+  metrics::MetricOptions made = options.metrics;
+  made.task = options.task;
+  return made;
+}
+
+// What a task's scorers share.
+struct Rules {
+  explicit Rules(const TaskOptions& given)
+      : options(given),
+        is_binary(is_task(given.task, TaskKind::binary)),
+        num_labels(is_binary ? 1 : given.metrics.num_classes),
+        label_position(position_of_label(given)),
+        metrics(metrics_of(given)),
+        again(without_matrix(metrics.options())),
+        columns(is_binary ? binary_columns(given.save)
+                          : multilabel_columns(given.save, num_labels)) {
+    if (given.keep_rows || metrics.needs_order()) retained = retained_label_columns(num_labels);
+  }
+
+  void check_shape(std::span<const std::int64_t> shape) const {
+    const bool fits =
+        is_binary ? shape.size() == 1 || (shape.size() == 2 && (shape[1] == 1 || shape[1] == 2))
+                  : shape.size() == 2 && shape[1] == num_labels;
+    if (fits) return;
+    const std::string expected =
+        is_binary ? "[rows], [rows, 1] or [rows, 2] for the task binary"
+                  : format("[rows, {}] for the data set's {} labels", num_labels, num_labels);
+    throw Error(ErrorKind::model,
+                format("the model's output is {}, expected {}", to_string(shape), expected),
+                "Check that model and data set belong together.");
+  }
+
+  // Of a sample, in a column that is made of the scores themselves; at most, and 0 without one.
+  std::int64_t num_scores() const {
+    if (!is_saved(SaveColumns::logits, options)) return 0;
+    return is_binary ? 2 : num_labels;
+  }
+
+  TaskOptions options;
+  bool is_binary;
+  std::int64_t num_labels;
+  std::size_t label_position;
+  metrics::MetricSet metrics;
+  metrics::MetricSet again;  // for counting kept rows
+  std::vector<LabelColumn> columns;
+  std::vector<LabelColumn> retained;
+};
+
+class LabelScorer : public BatchScorer {
+ public:
+  LabelScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
+      : rules_(rules),
+        pass_(rules.metrics, rules.options.outputs),
+        facts_(max_samples, rules.num_labels, device),
+        scores_(max_samples, rules.num_scores(), device) {}
+
+  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+    const TensorView& scores = scores_in(batch.outputs);
+    rules_.check_shape(scores.shape);
+    check_rows(batch);
+    first_index_ = batch.first_index;
+    const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
+    pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, facts_);
+    scores_.fetch(batch, counts.stream());
+  }
+
+  void collect(CollectedBatch& collected) override {
+    const metrics::LabelFacts& facts = facts_.facts();
+    check_kind(facts.wrong_kind_row, first_index_, rules_.options.outputs);
+    collected.not_finite = not_finite_of(facts.rows);
+    const metrics::MetricOptions& options = rules_.metrics.options();
+    const LabelSource source{scores_.view(), facts.view(), options.ignore_index.value_or(0),
+                             static_cast<float>(options.threshold)};
+    record(source, std::ssize(facts.rows), rules_.columns, collected.records);
+    record(source, std::ssize(facts.rows), rules_.retained, collected.retained);
+  }
+
+ private:
+  const Rules& rules_;
+  metrics::MultilabelPass pass_;
+  metrics::BatchLabels facts_;
+  HostScores scores_;
+  std::int64_t first_index_ = 0;
+};
+
+class Labelwise : public CountingTask<Rules> {
+ public:
+  explicit Labelwise(const TaskOptions& options) : CountingTask(options) { check_columns(options); }
+
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    rules_.check_shape(scores_in(outputs).shape);
+  }
+
+  std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
+                                           const device::Device& device) const override {
+    return std::make_unique<LabelScorer>(rules_, max_samples, device);
+  }
+
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
+    return {rules_.again, retained_records(retained)};
+  }
+
+  std::int64_t num_score_classes() const override { return rules_.num_labels; }
+
+  void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
+                 std::span<std::uint8_t> targets) const override {
+    const metrics::MultilabelRecords rows = retained_records(retained);
+    std::ranges::copy(rows.probabilities, scores.begin());
+    std::ranges::copy(rows.targets, targets.begin());
+    const auto labels = to_size(rules_.num_labels);
+    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+      if (rows.rows[i].finite) continue;
+      std::ranges::fill(targets.subspan(i * labels, labels), metrics::kNotScored);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_binary(const TaskOptions& options) {
+  if (options.metrics.num_classes != 2) {
+    throw Error(ErrorKind::dataset, format("the data set has {} classes, the task binary has 2",
+                                           options.metrics.num_classes));
+  }
+  return std::make_unique<Labelwise>(options);
+}
+
+std::unique_ptr<Task> make_multilabel(const TaskOptions& options) {
+  return std::make_unique<Labelwise>(options);
+}
+
+}  // namespace tally::tasks

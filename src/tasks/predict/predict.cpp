@@ -1,0 +1,212 @@
+#include "predict/predict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+#include "host_tensors.hpp"
+#include "scoring.hpp"
+
+namespace tally::tasks {
+namespace {
+
+using predictions::ColumnSpec;
+
+constexpr std::string_view kIndex = "index";
+
+struct Rules {
+  explicit Rules(const TaskOptions& given)
+      : options(given), metrics(given.metrics), again(given.metrics) {
+    if (!given.save.empty()) columns = {{std::string(kIndex), DType::i64, {}}};
+    if (given.keep_rows) retained = {{"finite", DType::u8, {}}};
+  }
+
+  TaskOptions options;
+  metrics::MetricSet metrics;
+  metrics::MetricSet again;
+  std::vector<ColumnSpec> outputs;  // in the order of the model; empty until they are settled
+  std::vector<ColumnSpec> columns;  // these, if saved, and the index, by name
+  std::vector<ColumnSpec> retained;
+};
+
+// As the card names it, or "output", "output_1", …
+std::string name_of(const std::vector<std::string>& names, std::size_t output) {
+  if (output < names.size()) return names[output];
+  return output == 0 ? "output" : format("output_{}", output);
+}
+
+// It becomes the name of a dataset.
+void check_name(const std::string& name) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  };
+  if (name != kIndex && std::ranges::all_of(name, is_plain)) return;
+  throw Error(ErrorKind::model,
+              format("the model's output '{}' cannot be a column of that name, expected letters, "
+                     "digits, '_' and '-', and not '{}'",
+                     printable(name), kIndex),
+              "Name it otherwise in its card (docs/model-card.md).");
+}
+
+std::vector<ColumnSpec> specs_of_outputs(std::span<const TensorView> outputs,
+                                         const std::vector<std::string>& names) {
+  std::vector<ColumnSpec> specs;
+  for (const TensorView& output : outputs) {
+    const std::string name = name_of(names, specs.size());
+    check_name(name);
+    if (std::ranges::find(specs, name, &ColumnSpec::name) != specs.end()) {
+      throw Error(ErrorKind::model, format("the model has two outputs '{}'", name),
+                  "Name one otherwise in its card (docs/model-card.md).");
+    }
+    specs.push_back({name, output.dtype, {output.shape.begin() + 1, output.shape.end()}});
+    if (specs.back().row_bytes() == 0) {
+      throw Error(ErrorKind::model, format("the model's output '{}' has no values: {}", name,
+                                           to_string(output.shape)));
+    }
+  }
+  return specs;
+}
+
+// Rows of one size make a column.
+void check_same(const std::vector<ColumnSpec>& found, const std::vector<ColumnSpec>& settled) {
+  if (found.size() != settled.size()) {
+    throw Error(ErrorKind::model, format("the model returned {} outputs, and {} before",
+                                         found.size(), settled.size()));
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == settled[i]) continue;
+    throw Error(ErrorKind::model,
+                format("the model returned '{}' as {} {} for each sample, and as {} {} before",
+                       found[i].name, to_string(found[i].row_shape), name(found[i].dtype),
+                       to_string(settled[i].row_shape), name(settled[i].dtype)),
+                "Export a model whose outputs have one shape for all samples.");
+  }
+}
+
+bool is_finite(const TensorView& output, std::int64_t row) {
+  if (output.dtype != DType::f32) return true;
+  const std::int64_t values = num_elements(output.shape) / output.shape[0];
+  const std::span row_values(output.as<const float>() + row * values, to_size(values));
+  return std::ranges::all_of(row_values, [](float value) { return std::isfinite(value); });
+}
+
+class OutputScorer : public BatchScorer {
+ public:
+  OutputScorer(const Rules& rules, const device::Device& device)
+      : rules_(rules), outputs_(device) {}
+
+  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+    check_same(specs_of_outputs(batch.outputs, rules_.options.output_names), rules_.outputs);
+    check_rows(batch);
+    first_index_ = batch.first_index;
+    num_samples_ = batch.num_samples;
+    counts_ = &counts;
+    outputs_.fetch(batch.outputs, counts.stream());
+  }
+
+  void collect(CollectedBatch& collected) override {
+    rows_.clear();
+    collected.not_finite.clear();
+    for (std::int64_t row = 0; row < num_samples_; ++row) {
+      const std::int64_t index = first_index_ + row;
+      const bool finite = std::ranges::all_of(
+          outputs_.views(), [row](const TensorView& output) { return is_finite(output, row); });
+      if (!finite) collected.not_finite.push_back(index);
+      rows_.push_back({static_cast<std::uint64_t>(index), finite});
+    }
+    rules_.metrics.update(rows_, counts_->on_host());
+    record(collected.records);
+    keep(collected.retained);
+  }
+
+ private:
+  void record(predictions::RecordBatch& records) const {
+    records.num_rows = num_samples_;
+    records.columns.resize(rules_.columns.size());
+    for (std::size_t c = 0; c < rules_.columns.size(); ++c) {
+      const ColumnSpec& spec = rules_.columns[c];
+      auto& out = records.columns[c];
+      out.resize(to_size(num_samples_ * spec.row_bytes()));
+      const auto output = std::ranges::find(rules_.outputs, spec.name, &ColumnSpec::name);
+      if (output == rules_.outputs.end()) {
+        fill_index(out);
+      } else if (!out.empty()) {
+        std::memcpy(out.data(), outputs_.views()[to_size(output - rules_.outputs.begin())].data,
+                    out.size());
+      }
+    }
+  }
+
+  void fill_index(std::span<std::byte> out) const {
+    std::ranges::transform(rows_, values_in<std::int64_t>(out).begin(),
+                           [](const auto& row) { return static_cast<std::int64_t>(row.index); });
+  }
+
+  void keep(predictions::RecordBatch& retained) const {
+    retained.num_rows = num_samples_;
+    retained.columns.resize(rules_.retained.size());
+    if (retained.columns.empty()) return;
+    retained.columns[0].resize(rows_.size());
+    std::ranges::transform(rows_, retained.columns[0].begin(),
+                           [](const auto& row) { return std::byte{row.finite}; });
+  }
+
+  const Rules& rules_;
+  HostTensors outputs_;
+  std::int64_t first_index_ = 0;
+  std::int64_t num_samples_ = 0;
+  metrics::DeviceCounts* counts_ = nullptr;
+  std::vector<metrics::SampleRecord> rows_;
+};
+
+class Predict : public CountingTask<Rules> {
+ public:
+  explicit Predict(const TaskOptions& options) : CountingTask(options) {
+    if (std::ranges::all_of(options.save,
+                            [](auto group) { return group == SaveColumns::labels; })) {
+      return;
+    }
+    throw Error(ErrorKind::usage, "the task predict saves all that the model returns",
+                "Use --save labels, or --save none.");
+  }
+
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    specs_of_outputs(outputs, rules_.options.output_names);
+  }
+
+  void settle(std::span<const TensorView> outputs) override {
+    auto found = specs_of_outputs(outputs, rules_.options.output_names);
+    if (!rules_.outputs.empty()) return check_same(found, rules_.outputs);
+    rules_.outputs = std::move(found);
+    if (rules_.columns.empty()) return;
+    rules_.columns.insert(rules_.columns.end(), rules_.outputs.begin(), rules_.outputs.end());
+    std::ranges::sort(rules_.columns, {}, &ColumnSpec::name);
+  }
+
+  std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
+                                           const device::Device& device) const override {
+    return std::make_unique<OutputScorer>(rules_, device);
+  }
+
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
+    std::vector<metrics::SampleRecord> rows;
+    for (const std::byte finite : retained.columns.at(0))
+      rows.push_back({0, finite != std::byte{0}});
+    return {rules_.again, rows};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_predict(const TaskOptions& options) {
+  return std::make_unique<Predict>(options);
+}
+
+}  // namespace tally::tasks

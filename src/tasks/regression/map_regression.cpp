@@ -1,0 +1,170 @@
+#include "regression/map_regression.hpp"
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/metrics/dense_regression_pass.hpp>
+
+#include "per_sample.hpp"
+#include "scoring.hpp"
+
+namespace tally::tasks {
+namespace {
+
+using metrics::DenseRegressionRecord;
+using MapColumn = Column<DenseRegressionRecord>;
+
+template <class T>
+void put(T value, std::span<std::byte> out) {
+  values_in<T>(out)[0] = value;
+}
+
+void fill_index(const DenseRegressionRecord& row, std::span<std::byte> out) {
+  put(static_cast<std::int64_t>(row.index), out);
+}
+
+void fill_loss(const DenseRegressionRecord& row, std::span<std::byte> out) {
+  put(static_cast<float>(row.loss), out);
+}
+
+void fill_pixels(const DenseRegressionRecord& row, std::span<std::byte> out) {
+  put(row.num_pixels, out);
+}
+
+void fill_map(const DenseRegressionRecord& row, std::span<std::byte> out) {
+  std::ranges::copy(row.predictions, values_in<float>(out).begin());
+}
+
+void fill_finite(const DenseRegressionRecord& row, std::span<std::byte> out) {
+  out[0] = std::byte{row.finite};
+}
+
+void fill_sums(const DenseRegressionRecord& row, std::span<std::byte> out) {
+  std::copy_n(row.sums, row.num_sums, values_in<std::int64_t>(out).begin());
+}
+
+struct Rules {
+  explicit Rules(const TaskOptions& given)
+      : options(given),
+        label_position(position_of_label(given)),
+        metrics(given.metrics),
+        again(metrics.options()) {
+    if (!given.save.empty()) columns.push_back({{"index", DType::i64, {}}, fill_index});
+    if (is_saved(SaveColumns::labels, given)) {
+      columns.push_back({{"loss", DType::f32, {}}, fill_loss});
+      columns.push_back({{"pixels", DType::i64, {}}, fill_pixels});
+    }
+    // Its shape is settled by the model's outputs.
+    if (is_saved(SaveColumns::masks, given)) {
+      columns.push_back({{"prediction", DType::f32, {}}, fill_map});
+    }
+    if (!given.keep_rows) return;
+    const std::int64_t num_sums = metrics::MapSums(metrics).num_sums();
+    retained = {{{"finite", DType::u8, {}}, fill_finite},
+                {{"sums", DType::i64, {num_sums}}, fill_sums}};
+  }
+
+  TaskOptions options;
+  std::size_t label_position = 0;
+  metrics::MetricSet metrics;
+  metrics::MetricSet again;  // for counting kept rows
+  std::vector<MapColumn> columns;
+  std::vector<MapColumn> retained;
+};
+
+void check_options(const TaskOptions& options) {
+  if (options.outputs != metrics::OutputKind::logits) {
+    throw Error(ErrorKind::usage,
+                format("a regression's outputs are values, not {}", metrics::name(options.outputs)),
+                "Say --outputs logits where the model card says otherwise.");
+  }
+  const auto is_known = [](SaveColumns group) {
+    return group == SaveColumns::labels || group == SaveColumns::masks;
+  };
+  if (std::ranges::all_of(options.save, is_known)) return;
+  throw Error(ErrorKind::usage, "a regression of pixels saves losses, and maps",
+              "Use --save labels, --save labels,masks, or --save none.");
+}
+
+// Height and width, of [rows, height, width] or [rows, 1, height, width].
+Shape map_shape(const TensorView& values) {
+  const Shape& shape = values.shape;
+  if (shape.size() == 3) return {shape[1], shape[2]};
+  if (shape.size() == 4 && shape[1] == 1) return {shape[2], shape[3]};
+  throw Error(ErrorKind::model,
+              format("the model returned {}, expected [rows, height, width] or [rows, 1, height, "
+                     "width]: a value for each pixel",
+                     to_string(shape)));
+}
+
+std::span<const float> values_of(const TensorView& row) {
+  return {row.as<const float>(), to_size(num_elements(row.shape))};
+}
+
+class MapCounter {
+ public:
+  explicit MapCounter(const Rules& rules) : image_(rules.metrics) {}
+
+  static void check(const TensorView& values, const TensorView& targets) {
+    check_image_size("values", map_shape(scores_in({&values, 1})), targets);
+  }
+
+  // Each pixel adds to the same exact sums: a GPU's threads would wait for one another.
+  static const TensorView& reduced(const TensorView& values, const device::Stream& /*stream*/) {
+    return values;
+  }
+
+  DenseRegressionRecord count(std::uint64_t index, const TensorView& values,
+                              const TensorView& targets) {
+    return image_.count(index, values_of(values), values_of(targets));
+  }
+
+ private:
+  metrics::MapSums image_;
+};
+
+class MapRegression : public CountingTask<Rules> {
+ public:
+  explicit MapRegression(const TaskOptions& options) : CountingTask(options) {
+    check_options(options);
+  }
+
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    map_shape(scores_in(outputs));
+  }
+
+  void settle(std::span<const TensorView> outputs) override {
+    const Shape shape = map_shape(scores_in(outputs));
+    for (MapColumn& column : rules_.columns) {
+      if (column.spec.name == "prediction") column.spec.row_shape = shape;
+    }
+  }
+
+  std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
+                                           const device::Device& device) const override {
+    return std::make_unique<SampleScorer<Rules, MapCounter>>(rules_, device);
+  }
+
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
+    const auto* sums = reinterpret_cast<const std::int64_t*>(retained.columns.at(1).data());
+    const std::size_t each = to_size(rules_.retained.at(1).spec.row_shape.at(0));
+    std::vector<DenseRegressionRecord> rows;
+    for (const std::byte finite : retained.columns.at(0)) {
+      rows.push_back(
+          metrics::retained_dense_regression_record({sums, each}, finite != std::byte{0}));
+      sums += each;
+    }
+    return {rules_.again, rows};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_map_regression(const TaskOptions& options) {
+  return std::make_unique<MapRegression>(options);
+}
+
+}  // namespace tally::tasks

@@ -1,0 +1,209 @@
+#include "regression/regression.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/metrics/regression_pass.hpp>
+
+#include "regression/map_regression.hpp"
+#include "scoring.hpp"
+
+namespace tally::tasks {
+namespace {
+
+using metrics::RegressionRecord;
+using Rows = std::span<const RegressionRecord>;
+using ValueColumn = Column<Rows>;
+
+void check_options(const TaskOptions& options) {
+  if (options.outputs != metrics::OutputKind::logits) {
+    throw Error(ErrorKind::usage,
+                format("a regression's outputs are values, not {}", metrics::name(options.outputs)),
+                "Say --outputs logits where the model card says otherwise.");
+  }
+  const auto is_of_classes = [](SaveColumns group) { return group != SaveColumns::labels; };
+  if (std::ranges::any_of(options.save, is_of_classes)) {
+    throw Error(ErrorKind::usage, "a regression has no classes whose scores could be saved",
+                "Use --save labels.");
+  }
+}
+
+void check_shape(std::span<const std::int64_t> shape, std::int64_t outputs) {
+  const bool one_each = shape.size() == 1 && outputs == 1;
+  if (one_each || (shape.size() == 2 && shape[1] == outputs)) return;
+  throw Error(
+      ErrorKind::model,
+      format("the model's output is {}, expected {}[rows, {}] for the data set's {} outputs",
+             to_string(shape), outputs == 1 ? "[rows] or " : "", outputs, outputs),
+      "Check that model and data set belong together.");
+}
+
+// Columns ----------------------------------------------------------------------------------------
+
+void fill_index(const Rows& rows, std::span<std::byte> out) {
+  std::ranges::transform(
+      rows, values_in<std::int64_t>(out).begin(),
+      [](const RegressionRecord& row) { return static_cast<std::int64_t>(row.index); });
+}
+
+void fill_values(const Rows& rows, const float* RegressionRecord::*values,
+                 std::span<std::byte> out) {
+  auto place = values_in<float>(out).begin();
+  for (const RegressionRecord& row : rows) place = std::copy_n(row.*values, row.num_outputs, place);
+}
+
+void fill_targets(const Rows& rows, std::span<std::byte> out) {
+  fill_values(rows, &RegressionRecord::targets, out);
+}
+
+void fill_predictions(const Rows& rows, std::span<std::byte> out) {
+  fill_values(rows, &RegressionRecord::predictions, out);
+}
+
+// Squared error, mean over the outputs.
+float loss_of(const RegressionRecord& row) {
+  if (!row.finite) return std::numeric_limits<float>::quiet_NaN();
+  double sum = 0;
+  for (std::int64_t i = 0; i < row.num_outputs; ++i) {
+    const double error = double{row.predictions[i]} - double{row.targets[i]};
+    sum += error * error;
+  }
+  return static_cast<float>(sum / static_cast<double>(row.num_outputs));
+}
+
+void fill_loss(const Rows& rows, std::span<std::byte> out) {
+  std::ranges::transform(rows, values_in<float>(out).begin(), loss_of);
+}
+
+std::vector<ValueColumn> saved_columns(const TaskOptions& options) {
+  if (options.save.empty()) return {};
+  const std::int64_t outputs = options.metrics.num_classes;
+  const Shape shape = outputs == 1 ? Shape{} : Shape{outputs};
+  return {{{"index", DType::i64, {}}, fill_index},
+          {{"label", DType::f32, shape}, fill_targets},
+          {{"loss", DType::f32, {}}, fill_loss},
+          {{"prediction", DType::f32, shape}, fill_predictions}};
+}
+
+std::vector<ValueColumn> retained_columns_of(const TaskOptions& options, bool needs_order) {
+  if (!options.keep_rows && !needs_order) return {};
+  const Shape shape{options.metrics.num_classes};
+  return {{{"index", DType::i64, {}}, fill_index},
+          {{"prediction", DType::f32, shape}, fill_predictions},
+          {{"target", DType::f32, shape}, fill_targets}};
+}
+
+// The rows that columns of retained_columns_of() hold; they point into them.
+std::vector<RegressionRecord> kept_rows(const predictions::RecordBatch& retained,
+                                        std::int64_t outputs) {
+  const auto* const indices = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
+  const auto* predictions = reinterpret_cast<const float*>(retained.columns.at(1).data());
+  const auto* targets = reinterpret_cast<const float*>(retained.columns.at(2).data());
+  std::vector<RegressionRecord> rows;
+  rows.reserve(to_size(retained.num_rows));
+  for (std::int64_t i = 0; i < retained.num_rows; ++i) {
+    rows.push_back(metrics::regression_row(static_cast<std::uint64_t>(indices[i]),
+                                           {predictions, to_size(outputs)},
+                                           {targets, to_size(outputs)}));
+    predictions += outputs;
+    targets += outputs;
+  }
+  return rows;
+}
+
+// Scoring ----------------------------------------------------------------------------------------
+
+// What a task's scorers share.
+struct Rules {
+  explicit Rules(const TaskOptions& given)
+      : options(given),
+        label_position(position_of_label(given)),
+        metrics(given.metrics),
+        again(metrics.options()),
+        columns(saved_columns(given)),
+        retained(retained_columns_of(given, metrics.needs_order())) {}
+
+  std::int64_t num_outputs() const { return options.metrics.num_classes; }
+
+  TaskOptions options;
+  std::size_t label_position = 0;
+  metrics::MetricSet metrics;
+  metrics::MetricSet again;  // for counting kept rows
+  std::vector<ValueColumn> columns;
+  std::vector<ValueColumn> retained;
+};
+
+class RegressionScorer : public BatchScorer {
+ public:
+  RegressionScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
+      : rules_(rules), pass_(rules.metrics), batch_(max_samples, rules.num_outputs(), device) {}
+
+  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+    const TensorView& scores = scores_in(batch.outputs);
+    check_shape(scores.shape, rules_.num_outputs());
+    check_rows(batch);
+    pass_.enqueue(batch.first_index, batch.num_samples, scores,
+                  label_of(batch, rules_.options, rules_.label_position), counts, batch_);
+  }
+
+  void collect(CollectedBatch& collected) override {
+    const Rows rows = batch_.rows();
+    collected.not_finite = not_finite_of(rows);
+    record(rows, std::ssize(rows), rules_.columns, collected.records);
+    record(rows, std::ssize(rows), rules_.retained, collected.retained);
+  }
+
+ private:
+  const Rules& rules_;
+  metrics::RegressionPass pass_;
+  metrics::RegressionBatch batch_;
+};
+
+class Regression : public CountingTask<Rules> {
+ public:
+  explicit Regression(const TaskOptions& options) : CountingTask(options) {
+    check_options(options);
+  }
+
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    check_shape(scores_in(outputs).shape, rules_.num_outputs());
+  }
+
+  std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
+                                           const device::Device& device) const override {
+    return std::make_unique<RegressionScorer>(rules_, max_samples, device);
+  }
+
+  metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const override {
+    return {rules_.again, kept_rows(retained, rules_.num_outputs())};
+  }
+
+  std::int64_t num_pair_outputs() const override { return rules_.num_outputs(); }
+
+  void pairs_of(const predictions::RecordBatch& retained, std::span<float> predictions,
+                std::span<float> targets) const override {
+    const auto rows = kept_rows(retained, rules_.num_outputs());
+    fill_predictions(rows, std::as_writable_bytes(predictions));
+    auto place = targets.begin();
+    for (const RegressionRecord& row : rows) {
+      if (row.finite) {
+        place = std::copy_n(row.targets, row.num_outputs, place);
+      } else {
+        place = std::fill_n(place, row.num_outputs, std::numeric_limits<float>::quiet_NaN());
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_regression(const TaskOptions& options) {
+  if (options.metrics.maps) return make_map_regression(options);
+  return std::make_unique<Regression>(options);
+}
+
+}  // namespace tally::tasks

@@ -1,0 +1,159 @@
+#include "dcp/distributed.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <tally/base/format.hpp>
+#include <tally/weights/format_error.hpp>
+
+#include "checkpoint_error.hpp"
+#include "dcp/distributed_metadata.hpp"
+#include "dcp/saved_weights.hpp"
+#include "ends_in_memory.hpp"
+#include "torch_save/zip_checkpoint.hpp"
+
+namespace tally::weights {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMetadata = ".metadata";
+
+// A chunk whose file is still to be looked into.
+struct Wanted {
+  SavedPlace place;
+  std::string name;  // of the tensor
+  Shape sizes;
+  std::int64_t first_element = 0;
+};
+
+std::vector<Wanted> chunks_of(const std::string& name, const SavedTensor& saved,
+                              const std::map<Shape, SavedPlace>& places) {
+  check_cover(saved.shape, saved.chunks);
+  const auto strides = contiguous_strides(saved.shape);
+  std::vector<Wanted> wanted;
+  for (const auto& chunk : saved.chunks) {
+    if (count_elements(chunk.sizes) == 0) continue;
+    const auto place = places.find(chunk.offsets);
+    if (place == places.end()) {
+      throw FormatError(format("its chunk at {} lies nowhere", to_string(chunk.offsets)));
+    }
+    const auto first =
+        std::inner_product(strides.begin(), strides.end(), chunk.offsets.begin(), std::int64_t{0});
+    wanted.push_back({place->second, name, chunk.sizes, first});
+  }
+  return wanted;
+}
+
+// Fills in all but files and parts; returns the chunks, which point into the metadata.
+std::vector<Wanted> select(DistributedMetadata& metadata, std::string_view key,
+                           Checkpoint& checkpoint) {
+  const auto entries = metadata.entries();
+  auto weights = find_saved_weights(metadata.arena(), entries, key);
+  auto places = metadata.places();
+  checkpoint.location = std::move(weights.location);
+  checkpoint.skipped = std::move(weights.skipped);
+  checkpoint.averaged = std::move(weights.averaged);
+  std::vector<Wanted> wanted;
+  for (const auto& [name, entry] : weights.tensors) {
+    try {
+      auto saved = metadata.tensor(*entry);
+      if (!saved.type) {
+        checkpoint.skipped.push_back(format("'{}' ({})", name, saved.dtype));
+        continue;
+      }
+      std::ranges::move(chunks_of(name, saved, places[entry->name]), std::back_inserter(wanted));
+      checkpoint.tensors[name] = {*saved.type, std::move(saved.shape), {}};
+    } catch (const FormatError& error) {
+      throw FormatError(format("tensor '{}': {}", name, error.what()));
+    }
+  }
+  return wanted;
+}
+
+StoredPart find_part(const ByteSource& file, const Wanted& wanted, const StoredTensor& tensor) {
+  const SliceSource slice(file, wanted.place.offset, wanted.place.num_bytes);
+  const EndsInMemory bytes(slice);
+  const ZipCheckpoint saved(bytes);
+  const auto& root = saved.root();
+  if (root.kind != PickleKind::tensor) {
+    throw FormatError(format("where it should lie there is {}", description(root)));
+  }
+  auto found = stored(*root.tensor,
+                      [&](const StorageRecord& storage) { return saved.storage_place(storage); });
+  if (found.type != tensor.type || found.shape != wanted.sizes) {
+    throw FormatError(format("its chunk is {} {}, not {} {}", name(found.type),
+                             to_string(found.shape), name(tensor.type), to_string(wanted.sizes)));
+  }
+  auto part = std::move(found.parts.front());
+  part.offset += wanted.place.offset;
+  part.entry.offset += wanted.place.offset;
+  part.first_element = wanted.first_element;
+  part.element_strides = contiguous_strides(tensor.shape);
+  return part;
+}
+
+void add_parts(const fs::path& folder, std::vector<Wanted> wanted, Checkpoint& checkpoint) {
+  std::ranges::sort(wanted, {}, [](const Wanted& chunk) {
+    return std::tuple(chunk.place.file, chunk.place.offset);
+  });
+  std::unique_ptr<FileSource> file;
+  std::string_view open;
+  for (const auto& chunk : wanted) {
+    const auto path = (folder / chunk.place.file).string();
+    if (!file || open != chunk.place.file) {
+      file = std::make_unique<FileSource>(path);
+      open = chunk.place.file;
+      checkpoint.files.push_back({path, file->size()});
+    }
+    auto& tensor = checkpoint.tensors.at(chunk.name);
+    try {
+      auto part = find_part(*file, chunk, tensor);
+      part.file = checkpoint.files.size() - 1;
+      tensor.parts.push_back(std::move(part));
+    } catch (const FormatError& error) {
+      throw unreadable(path, error, format("tensor '{}': ", chunk.name));
+    }
+  }
+}
+
+}  // namespace
+
+Checkpoint open_distributed(const fs::path& folder, std::string_view key) {
+  const auto path = folder / kMetadata;
+  Checkpoint checkpoint;
+  checkpoint.kind = "a distributed checkpoint";
+  const FileSource file(path);
+  try {
+    DistributedMetadata metadata(file);
+    add_parts(folder, select(metadata, key, checkpoint), checkpoint);
+  } catch (const FormatError& error) {
+    throw unreadable(path.string(), error);
+  }
+  return checkpoint;
+}
+
+std::vector<fs::path> distributed_files(const fs::path& folder) {
+  const auto path = folder / kMetadata;
+  std::vector<fs::path> files{path};
+  const FileSource file(path);
+  try {
+    const DistributedMetadata metadata(file);
+    for (const auto name : metadata.files()) {
+      files.push_back(folder / name);
+      std::error_code ignored;
+      if (!fs::exists(files.back(), ignored)) {
+        throw FormatError(format("its file '{}' is missing", name));
+      }
+    }
+  } catch (const FormatError& error) {
+    throw unreadable(path.string(), error);
+  }
+  return files;
+}
+
+}  // namespace tally::weights

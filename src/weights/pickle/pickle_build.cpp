@@ -1,0 +1,182 @@
+#include "pickle/pickle_build.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <tally/base/format.hpp>
+
+#include <tally/weights/checkpoint.hpp>
+#include <tally/weights/format_error.hpp>
+
+namespace tally::weights {
+namespace {
+
+constexpr std::size_t kMaxDimensions = 64;
+constexpr int kMaxNestedCalls = 4;
+constexpr std::string_view kZeroStage = "deepspeed.runtime.zero.config.ZeroStageEnum";
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+PickleValue& unknown(PickleArena& arena, std::string_view class_name) {
+  auto& value = arena.make(PickleKind::object);
+  value.text = class_name;
+  return value;
+}
+
+// (storage, offset, size, stride, …)
+PickleValue& build_tensor(PickleArena& arena, const PickleValue& arguments) {
+  const auto& items = arguments.items;
+  if (items.size() < 4 || items[0]->kind != PickleKind::storage ||
+      items[1]->kind != PickleKind::integer) {
+    throw FormatError("a malformed tensor");
+  }
+  const auto& storage = *items[0]->storage;
+  if (!storage.type) return unknown(arena, storage.storage_class);
+  auto& record = arena.make_tensor(integers(*items[2]), integers(*items[3]));
+  record.storage = &storage;
+  record.offset = items[1]->integer;
+  const auto reach = extent(record.shape, record.strides);
+  if (record.offset < 0 || record.offset > storage.num_elements ||
+      reach > storage.num_elements - record.offset) {
+    throw FormatError(format("a tensor of shape {} reaches past its storage of {} elements",
+                             fmt::join(record.shape, "x"), storage.num_elements));
+  }
+  auto& value = arena.make(PickleKind::tensor);
+  value.tensor = &record;
+  return value;
+}
+
+PickleValue& build_dict(PickleArena& arena, const PickleValue& arguments) {
+  auto& dict = arena.make(PickleKind::dict);
+  if (arguments.items.size() != 1 || arguments.items[0]->kind != PickleKind::list) return dict;
+  for (const auto* pair : arguments.items[0]->items) {
+    if (pair->items.size() != 2) continue;
+    arena.spend(2 * PickleArena::kEntryBytes);
+    dict.items.insert(dict.items.end(), pair->items.begin(), pair->items.end());
+  }
+  return dict;
+}
+
+PickleValue& build_sequence(PickleArena& arena, PickleKind kind, const PickleValue& arguments) {
+  auto& value = arena.make(kind);
+  if (arguments.items.size() != 1) return value;
+  arena.spend(arguments.items[0]->items.size() * PickleArena::kEntryBytes);
+  value.items = arguments.items[0]->items;
+  return value;
+}
+
+// Some releases of Python pickle the members of an enum by name.
+PickleValue& build_zero_stage(PickleArena& arena, std::string_view member) {
+  constexpr std::array<std::string_view, 4> kMembers{"disabled", "optimizer_states", "gradients",
+                                                     "weights"};
+  const auto found = std::ranges::find(kMembers, member);
+  if (found == kMembers.end()) return unknown(arena, kZeroStage);
+  return arena.constant(PickleKind::integer, static_cast<std::uint8_t>(found - kMembers.begin()));
+}
+
+PickleValue& build(PickleArena& arena, const PickleValue& callable, const PickleValue& arguments,
+                   int depth) {
+  if (callable.kind != PickleKind::global || arguments.kind != PickleKind::tuple) {
+    throw FormatError("a call of something that is no class");
+  }
+  const auto name = callable.text;
+  const auto& items = arguments.items;
+  if (is_one_of(name, {"collections.OrderedDict", "collections.defaultdict", "builtins.dict",
+                       "__builtin__.dict"})) {
+    return build_dict(arena, arguments);
+  }
+  if (is_one_of(name, {"builtins.set", "__builtin__.set", "builtins.frozenset"})) {
+    return build_sequence(arena, PickleKind::set, arguments);
+  }
+  if (name == "torch.Size") return build_sequence(arena, PickleKind::tuple, arguments);
+  if (is_one_of(name, {"torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_tensor"})) {
+    return build_tensor(arena, arguments);
+  }
+  if (is_one_of(name, {"torch._utils._rebuild_parameter",
+                       "torch._utils._rebuild_parameter_with_state"}) &&
+      !items.empty() && items[0]->kind == PickleKind::tensor) {
+    return *items[0];
+  }
+  if (name == kZeroStage && items.size() == 1 && items[0]->kind == PickleKind::integer) {
+    return *items[0];
+  }
+  if (is_one_of(name, {"builtins.getattr", "__builtin__.getattr"}) && items.size() == 2 &&
+      items[0]->text == kZeroStage) {
+    return build_zero_stage(arena, items[1]->text);
+  }
+  // A tensor with attributes of its own: (function, type, arguments, state).
+  if (name == "torch._tensor._rebuild_from_type_v2" && items.size() == 4 &&
+      depth < kMaxNestedCalls) {
+    return build(arena, *items[0], *items[2], depth + 1);
+  }
+  return unknown(arena, name);
+}
+
+}  // namespace
+
+PickleValue& build_call(PickleArena& arena, const PickleValue& callable,
+                        const PickleValue& arguments) {
+  return build(arena, callable, arguments, 0);
+}
+
+std::vector<std::int64_t> integers(const PickleValue& value) {
+  const bool sequence = value.kind == PickleKind::tuple || value.kind == PickleKind::list;
+  if (!sequence || value.items.size() > kMaxDimensions) {
+    throw FormatError("a tensor's shape or strides are not a tuple of integers");
+  }
+  std::vector<std::int64_t> result;
+  result.reserve(value.items.size());
+  for (const auto* item : value.items) {
+    if (item->kind != PickleKind::integer) {
+      throw FormatError("a tensor's shape or strides are not a tuple of integers");
+    }
+    result.push_back(item->integer);
+  }
+  return result;
+}
+
+void build_state(PickleArena& arena, PickleValue& object, PickleValue& state) {
+  constexpr std::string_view kMetadata = "torch.distributed.checkpoint.metadata.";
+  constexpr std::array<std::string_view, 5> kClasses{"Metadata", "TensorStorageMetadata",
+                                                     "TensorProperties", "ChunkStorageMetadata",
+                                                     "MetadataIndex"};
+  if (object.kind != PickleKind::object) return;
+  auto name = object.text;
+  const bool of_metadata = name.starts_with(kMetadata);
+  if (of_metadata) name.remove_prefix(kMetadata.size());
+  const bool is_kept =
+      of_metadata ? std::ranges::find(kClasses, name) != kClasses.end()
+                  : is_one_of(name, {"torch.distributed.checkpoint.filesystem._StorageInfo",
+                                     // Of older PyTorch.
+                                     "torch.distributed._shard.sharded_tensor.metadata."
+                                     "TensorProperties"});
+  if (!is_kept) return;
+  arena.spend(PickleArena::kEntryBytes);
+  object.items = {&state};
+}
+
+PickleValue& build_storage(PickleArena& arena, const PickleValue& id) {
+  const auto& items = id.items;
+  if (id.kind != PickleKind::tuple || items.size() < 5 || items[0]->text != "storage" ||
+      items[1]->kind != PickleKind::global || items[2]->kind != PickleKind::text ||
+      items[4]->kind != PickleKind::integer || items[4]->integer < 0) {
+    throw FormatError("a malformed storage");
+  }
+  // Files of before PyTorch 1.6 may hold a storage that is a part of another one.
+  if (items.size() > 5 && items[5]->kind != PickleKind::none) {
+    throw FormatError("a storage that is a view of another storage");
+  }
+  auto& record = arena.make_storage();
+  record.key = items[2]->text;
+  const auto full_name = items[1]->text;
+  record.storage_class = full_name.substr(full_name.rfind('.') + 1);
+  record.type = element_of_storage(record.storage_class);
+  record.num_elements = items[4]->integer;
+  auto& value = arena.make(PickleKind::storage);
+  value.storage = &record;
+  return value;
+}
+
+}  // namespace tally::weights
