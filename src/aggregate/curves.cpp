@@ -68,7 +68,7 @@ void add_curve_metrics(const EvaluationSession& session,
     if (results.scored == 0) value.value.reset();
     results.metrics.push_back(std::move(value));
   }
-  // A binary task's metrics are the metrics themselves.
+  // A binary task has one curve, whose values are its metrics.
   if (!is_task(session.scoring.task_name, TaskKind::binary))
     ordered_metrics::add_class_metrics(curves, names_of(session), results.per_class);
 }

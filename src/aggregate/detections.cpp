@@ -82,7 +82,7 @@ class RetainedWindow {
   std::size_t image_ = 0, next_ = 0;
 };
 
-// Those of this rank's images that somebody saved.
+// The saved detections of this rank's images.
 class SavedWindow {
  public:
   explicit SavedWindow(std::span<const SavedDetection> all) : rest_(all) {}
@@ -136,9 +136,8 @@ class ImageMatcher {
     const auto objects = data::read_objects(*session_.data.set, samples.first, samples.count);
     std::optional<RetainedWindow> retained;
     if (!saved_) {
-      retained.emplace(retained_, samples.first - units_.first_index, samples.count,
-                       kept_elements_);
-      kept_elements_ += retained->num_elements();
+      retained.emplace(retained_, samples.first - units_.first_index, samples.count, num_read_);
+      num_read_ += retained->num_elements();
     }
     for (std::int64_t i = 0; i < samples.count; ++i) {
       const auto found = retained ? retained->next(placement_of(images.placement[to_size(i)]))
@@ -197,7 +196,7 @@ class ImageMatcher {
   PredictionLog &rows_, &texts_;
   std::vector<std::int64_t> class_ids_;
   std::string separator_;  // before the next line of the results
-  std::int64_t kept_elements_ = 0;
+  std::int64_t num_read_ = 0;
 };
 
 distributed_metrics::DetectionRows rows_of(const LocalUnits& local) {

@@ -24,7 +24,7 @@ std::vector<ordered_metrics::SpearmanSums> sum_spearman_of(const comm::Communica
                                                            const std::vector<std::int32_t>& codes,
                                                            std::int32_t code);
 
-// Not collective. Adds the metric and the metric of each output.
+// Not collective. Adds the metric of all outputs, and that of each.
 void add_spearman(const std::vector<ordered_metrics::SpearmanSums>& sums,
                   metrics::Results& results);
 

@@ -157,7 +157,7 @@ void NcclReducer::sum_piece(std::span<std::int64_t> values) {
   std::ranges::copy(staged, bytes.begin());
 }
 
-// The results are safe by now: what goes wrong here is told, but fails nothing.
+// The results are safe by now: what goes wrong here is reported, but fails nothing.
 void NcclReducer::close() {
   constexpr std::string_view kPhase = "the end";
   comm_.barrier();

@@ -48,7 +48,7 @@ std::vector<po::option> options_of(const std::string& line, std::string_view whe
     const auto first = line.find_first_not_of(" \t");
     const bool heading = first != std::string::npos && line[first] == '[';
     if (!heading) return po::parse_config_file(stream, none, true).options;
-  } catch (const po::error&) {  // told below
+  } catch (const po::error&) {  // reported below
   }
   throw Error(ErrorKind::usage, format("'{}' ({}) is no 'name = value'", printable(line), where),
               kForm);

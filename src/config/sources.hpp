@@ -8,7 +8,7 @@
 
 namespace tally::config {
 
-// A value that somebody gave for an option of the table.
+// A value that was given for an option of the table.
 struct Assignment {
   std::string name;   // "batch-size"
   std::string value;  // "32"

@@ -97,7 +97,7 @@ struct WantedGroup {
   std::int32_t value = 0;
 };
 
-// Where there are more values than are told apart, the wanted one may be one of them.
+// Where there are more values than are kept apart, the wanted one may be one of them.
 void require_value(SampleFacts& facts, const WantedGroup& wanted) {
   constexpr std::size_t kShownValues = 10;
   const auto values = facts.values_of(*wanted.column);

@@ -227,9 +227,9 @@ std::optional<Tensors> BatchParallelNetwork::settle_pieces(const Tensors& few) {
     return std::nullopt;
   }
   refusal_.clear();
-  rehearse_piece(few, at_a_time_ > 0 ? at_a_time_ : trial->piece_size, 1);
+  warm_up_piece(few, at_a_time_ > 0 ? at_a_time_ : trial->piece_size, 1);
   const auto least = network_->least_rows();
-  if (at_a_time_ == 0 && pieces_.size < least) rehearse_piece(few, least, least);
+  if (at_a_time_ == 0 && pieces_.size < least) warm_up_piece(few, least, least);
   return trial->scores;
 }
 
@@ -246,8 +246,8 @@ std::optional<TriedSamples> BatchParallelNetwork::tried_samples_of(const Tensors
   return trial;
 }
 
-void BatchParallelNetwork::rehearse_piece(const Tensors& few, std::int64_t wanted,
-                                          std::int64_t least) {
+void BatchParallelNetwork::warm_up_piece(const Tensors& few, std::int64_t wanted,
+                                         std::int64_t least) {
   pieces_ = cut(settled_->batch_size, threads_, wanted, least);
   const auto busy = static_cast<int>(std::min<std::int64_t>(threads_, pieces_.count));
   if (busy > 1 && (!others_ || static_cast<int>(others_->size()) + 1 != busy)) {

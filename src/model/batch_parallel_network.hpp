@@ -48,13 +48,13 @@ class BatchParallelNetwork final : public Network {
   };
 
   static Settled settings_of(const Tensors& few, std::int64_t batch_size);
-  // Settles how batches of this size are cut, by a few of their samples, and rehearses a piece.
+  // Settles how batches of this size are cut, by a few of their samples, and warms up a piece.
   // Returns the scores of as many samples; none where batches stay whole.
   std::optional<Tensors> settle(const Tensors& few, std::int64_t batch_size);
   std::optional<Tensors> settle_pieces(const Tensors& few);
   // None where batches must stay whole.
   std::optional<TriedSamples> tried_samples_of(const Tensors& few);
-  void rehearse_piece(const Tensors& few, std::int64_t wanted, std::int64_t least);
+  void warm_up_piece(const Tensors& few, std::int64_t wanted, std::int64_t least);
   void stay_whole(std::string why);
   // Threads that share the operations of a piece: one, or more where there are fewer pieces than
   // threads.

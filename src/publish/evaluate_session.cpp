@@ -30,7 +30,7 @@
 namespace tally::app {
 namespace {
 
-// Ends the loop after a batch where somebody asked for that.
+// Ends the loop after a batch where a signal asked for that.
 class StoppableObserver : public evaluate::Observer {
  public:
   explicit StoppableObserver(evaluate::Observer& inner) : inner_(inner) {}

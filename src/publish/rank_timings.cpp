@@ -62,7 +62,7 @@ std::vector<Timings> gather_timings(const comm::Communicator& comm, const Timing
   return all;
 }
 
-// Of what follows each rank's first batch. Of one batch per rank no steady rate can be told.
+// Of what follows each rank's first batch. Of one batch per rank there is no steady rate.
 std::optional<double> steady_rate(const std::vector<Timings>& ranks) {
   std::int64_t later_samples = 0;
   double longest_s = 0;

@@ -1,4 +1,4 @@
-// What each rank did in its loop: from its own metrics to the report's.
+// What each rank did in its loop: from its own timings to the report's.
 #pragma once
 
 #include <vector>

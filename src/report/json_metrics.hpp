@@ -1,4 +1,4 @@
-// The metrics of report.json: metrics, classes, subgroups.
+// What report.json says of the scores: metrics, classes, subgroups.
 #pragma once
 
 #include <tally/report/run_report.hpp>

@@ -1,4 +1,4 @@
-// How metrics are written for people: grouped digits, durations, shares.
+// How numbers are written for people: grouped digits, durations, shares.
 #pragma once
 
 #include <cstdint>

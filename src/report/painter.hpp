@@ -1,4 +1,4 @@
-// What a progress display prints and when, as a pure function of the time it is told.
+// What a progress display prints and when, as a pure function of the time that it is given.
 #pragma once
 
 #include <cstdint>

@@ -139,9 +139,9 @@ void OutputFolder::create() {
   begin_replacing(path_);
   has_begun_ = true;
   claim_events();
-  std::vector<fs::path> last{kept_aside(path_), lock_->path()};
+  std::vector<fs::path> last{set_aside(path_), lock_->path()};
   last.insert(last.end(), created_folders_.begin(), created_folders_.end());
-  remove_on_interrupt(unfinished_files(), last, {{kept_aside(path_) / kEventsFile, events()}});
+  remove_on_interrupt(unfinished_files(), last, {{set_aside(path_) / kEventsFile, events()}});
 }
 
 void OutputFolder::create_folders() {

@@ -100,10 +100,10 @@ void settle(const fs::path& folder) {
   roll_back(folder);
 }
 
-fs::path kept_aside(const fs::path& folder) { return folder / kReplacing; }
+fs::path set_aside(const fs::path& folder) { return folder / kReplacing; }
 
 void begin_replacing(const fs::path& folder) {
-  const fs::path aside = kept_aside(folder);
+  const fs::path aside = set_aside(folder);
   if (::mkdir(aside.c_str(), 0777) != 0) fail(aside, "mkdir", errno);
   try {
     move_if_there(kEventsFile, folder, aside);
@@ -115,7 +115,7 @@ void begin_replacing(const fs::path& folder) {
 
 void replace_result(const fs::path& folder, const std::vector<std::string>& earlier,
                     const std::vector<std::string>& names, const std::function<void()>& complete) {
-  const fs::path aside = kept_aside(folder);
+  const fs::path aside = set_aside(folder);
   move_if_there(kReport, folder, aside);
   move_all(earlier, folder, aside);
   sync_folder(aside);
@@ -136,7 +136,7 @@ void discard_replaced(const fs::path& folder) noexcept {
 }
 
 void roll_back(const fs::path& folder) {
-  const fs::path aside = kept_aside(folder);
+  const fs::path aside = set_aside(folder);
   if (is_folder(folder / kReplaced)) {
     remove_new(folder);
     rename_to(folder / kReplaced, aside);

@@ -37,7 +37,7 @@ void settle(const std::filesystem::path& folder);
 // as it was; it is thrown, too, where another run has begun.
 void begin_replacing(const std::filesystem::path& folder);
 // Where that is, until replace_result() or roll_back().
-std::filesystem::path kept_aside(const std::filesystem::path& folder);
+std::filesystem::path set_aside(const std::filesystem::path& folder);
 
 // Puts the files `names`, which lie at their partial_path() and are synced, in the place of the
 // earlier result: `earlier`, the names of its files, and its events. report.json must be among

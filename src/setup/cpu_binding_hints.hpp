@@ -1,4 +1,4 @@
-// Hints on where the ranks run, for whoever wrote the launch command.
+// Hints on where the ranks run, for the author of the launch command.
 #pragma once
 
 #include <tally/comm/communicator.hpp>

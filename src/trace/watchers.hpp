@@ -1,4 +1,4 @@
-// Who is told of spans.
+// Installs the recorder and the observers of spans.
 #pragma once
 
 #include <tally/trace/recorder.hpp>

@@ -104,7 +104,7 @@ std::string as_utf8(const std::string& name) {
 
 fs::path absolute_path(const fs::path& folder) {
   const fs::path path = fs::absolute(folder);
-  // ".." behind a symbolic link cannot be told from the text.
+  // ".." behind a symbolic link does not show in the text.
   return std::ranges::find(path, fs::path("..")) == path.end() ? path.lexically_normal() : path;
 }
 
@@ -122,7 +122,7 @@ Poll CheckpointFolder::poll() {
     next_look_s_ = interval_.now_s() + interval_.seconds;
   }
   Poll found = last_;
-  last_.broken.clear();  // told once
+  last_.broken.clear();  // reported once
   return found;
 }
 

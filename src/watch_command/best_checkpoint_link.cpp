@@ -15,23 +15,23 @@ BestCheckpointLink::BestCheckpointLink(std::string how, const std::filesystem::p
 
 void BestCheckpointLink::update(const watch::Checkpoint& best) {
   if (how_ == "none") return;
-  const bool is_kept = kept_ && watch::is_same_version(*kept_, best);
-  if (is_kept && how_ == "copy") return;
+  const bool is_linked = linked_ && watch::is_same_version(*linked_, best);
+  if (is_linked && how_ == "copy") return;
   if (!folder_.is_still(best)) return remove(best);
-  if (is_kept) return;
+  if (is_linked) return;
   if (how_ == "link") {
     watch::link_best(best.path, target_);
   } else if (!watch::copy_best(best.path, target_, [&] { return folder_.is_still(best); })) {
     return remove(best);
   }
-  kept_ = best;
+  linked_ = best;
   lost_.reset();
 }
 
 void BestCheckpointLink::remove(const watch::Checkpoint& best) {
   if (lost_ && watch::is_same_version(*lost_, best)) return;
   lost_ = best;
-  kept_.reset();
+  linked_.reset();
   if (how_ == "link") watch::remove_link(target_);
   log::warning(format("the best checkpoint '{}' is not there as it was: {}",
                       printable(best.path.string()),

@@ -16,7 +16,7 @@ class BestCheckpointLink {
                      const watch::CheckpointFolder& folder);
 
   // Asked again and again of whichever is best: what training removed or wrote anew has no link any
-  // more, and that is told once. Error(output).
+  // more, and a note says so once. Error(output).
   void update(const watch::Checkpoint& best);
 
  private:
@@ -25,7 +25,7 @@ class BestCheckpointLink {
   std::string how_;
   std::filesystem::path target_;
   const watch::CheckpointFolder& folder_;
-  std::optional<watch::Checkpoint> kept_, lost_;
+  std::optional<watch::Checkpoint> linked_, lost_;
 };
 
 }  // namespace tally::app

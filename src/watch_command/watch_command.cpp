@@ -28,7 +28,7 @@ constexpr int kResumable = 75;
 // Collective. What rank 0 finds to do, on every rank; the others sleep until then.
 WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchRoot>& root) {
   std::optional<Error> failure;
-  auto step = WatchStep::look_again;
+  auto step = WatchStep::poll_later;
   if (root) {
     try {
       step = root->next();
@@ -114,7 +114,7 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
   if (!session.config.reading.stage.empty()) stage_data(comm, session);
   for (bool notes_logged = false;;) {
     const auto step = agree_on_next(comm, root);
-    if (step == WatchStep::look_again) continue;
+    if (step == WatchStep::poll_later) continue;
     if (step == WatchStep::evaluate) {
       evaluate_checkpoint(comm, session, root, notes, notes_logged);
       continue;

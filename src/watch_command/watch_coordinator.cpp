@@ -127,7 +127,7 @@ WatchStep WatchRoot::next() {
   if (!asked_to_stop() && rest_s > 0) {
     ::poll(nullptr, 0, static_cast<int>(std::ceil(rest_s * 1e3)));
   }
-  return WatchStep::look_again;
+  return WatchStep::poll_later;
 }
 
 // The first that can be read and fits the model.

@@ -20,7 +20,7 @@
 
 namespace tally::app {
 
-enum class WatchStep : char { look_again = 'l', evaluate = 'e', end = 'x', end_resumable = 'r' };
+enum class WatchStep : char { poll_later = 'l', evaluate = 'e', end = 'x', end_resumable = 'r' };
 
 class WatchRoot {
  public:
@@ -28,9 +28,9 @@ class WatchRoot {
   // that is not computed.
   explicit WatchRoot(const EvaluationSession& session);
 
-  // Looks at the folder, --poll after the look before. Checkpoints that cannot be read are told and
-  // passed over; where one is ready it is opened, and held against the model. Sleeps until the next
-  // look is due where there is none, at most until a signal.
+  // Looks at the folder, --poll after the look before. Checkpoints that cannot be read are reported
+  // and passed over; where one is ready it is opened, and held against the model. Sleeps until the
+  // next look is due where there is none, at most until a signal.
   WatchStep next();
 
   // Of the step `evaluate`.

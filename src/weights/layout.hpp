@@ -1,4 +1,4 @@
-// How the checkpoint at a path lies there: told by names, before anything is opened.
+// How the checkpoint at a path lies there: seen by names, before anything is opened.
 #pragma once
 
 #include <filesystem>

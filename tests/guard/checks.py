@@ -145,6 +145,19 @@ def task_names(root: Path, house: House) -> Iterator[str]:
             yield f"{file}:{_at(text, match.start())}: {match[0]} stands in {TASKS} alone"
 
 
+# The phase "count_again" is a key of reports.
+RETIRED = re.compile(
+    r"\b(figures?|kept_\w*|(?!count_again)\w+_again|untold|rehears\w*|master|foretold|somebody|whoever)\b", re.IGNORECASE
+)
+
+
+def retired_words(root: Path, house: House) -> Iterator[str]:
+    """Words that docs/glossary.md has better ones for do not come back."""
+    for file, text in sources(root, "include", "src"):
+        for match in RETIRED.finditer(text):
+            yield f"{file}:{_at(text, match.start())}: '{match[0]}' is retired, see docs/glossary.md"
+
+
 def unfinished(root: Path, house: House) -> Iterator[str]:
     for file, text in texts(root):
         for match in UNFINISHED.finditer(text):
@@ -194,6 +207,6 @@ def document_tables(root: Path, house: House) -> Iterator[str]:
 
 Check = Callable[[Path, House], Iterator[str]]
 CHECKS: tuple[Check, ...] = (
-    links, room_includes, include_roots, unused_permissions, vendor_includes, directives, lengths, dead_files, task_names, unfinished,
+    links, room_includes, include_roots, unused_permissions, vendor_includes, directives, lengths, dead_files, task_names, retired_words, unfinished,
     machine_paths, document_links, document_tables,
 )  # fmt: skip

@@ -20,7 +20,7 @@ enum class ErrorKind : int {
 
 inline constexpr int exit_code(ErrorKind kind) { return static_cast<int>(kind); }
 
-// A failure that can be told to the user in one line: the problem, with the object's name, what was
+// A failure that one line explains to the user: the problem, with the object's name, what was
 // found and what was expected; then the next step, which may be empty.
 class Error : public std::runtime_error {
  public:

@@ -1,4 +1,4 @@
-// What must vanish when the process is told to die (Ctrl-C, a time limit, a failed peer whose
+// What must vanish when a signal ends the process (Ctrl-C, a time limit, a failed peer whose
 // MPI_Abort ends the job): files of a result that is not complete.
 #pragma once
 
@@ -38,7 +38,7 @@ void wait_on_interrupt();
 void stop_on_interrupt();
 bool asked_to_stop();
 
-// Thrown where work ends because somebody asked for that.
+// Thrown where work ends because a signal asked for that.
 struct StopRequested {};
 
 }  // namespace tally

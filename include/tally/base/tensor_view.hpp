@@ -1,4 +1,4 @@
-// A tensor that somebody else owns: pointer, element type, shape, strides, device (as in DLPack).
+// A tensor that it does not own: pointer, element type, shape, strides, device (as in DLPack).
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ struct AgreedFailure {
   std::string suppressed_message;  // what SuppressedFailures kept from being printed
 };
 
-// While one lives, on all ranks, agreed failures of its kind are not printed: whoever catches
+// While one lives, on all ranks, agreed failures of its kind are not printed: what catches
 // AgreedFailure goes on, and finds the line in `suppressed_message`. Not nested.
 class SuppressedFailures {
  public:

@@ -9,7 +9,7 @@
 
 namespace tally::config {
 
-// What is scored: a model's outputs, predictions that somebody saved, or every checkpoint that
+// What is scored: a model's outputs, saved predictions, or every checkpoint that
 // training writes. The latter two know fewer options of a model, and some of their own.
 enum class RunKind { model, predictions, checkpoints };
 

@@ -1,4 +1,4 @@
-// Reads a slice of the batch grid on threads of its own, ahead of whoever consumes it.
+// Reads a slice of the batch grid on threads of its own, ahead of its consumer.
 #pragma once
 
 #include <cstdint>

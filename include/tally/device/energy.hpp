@@ -9,7 +9,7 @@
 namespace tally::device {
 
 // Reads the energy counter of a GPU through NVML, the driver's library, which is looked for at run
-// time. The counter is the whole GPU's, whoever uses it.
+// time. The counter is the whole GPU's, of all its users.
 class EnergyMeter {
  public:
   // Starts counting. Never throws for want of a counter: there is none on the CPU, without the

@@ -19,7 +19,7 @@ struct Gpu {
   std::string pci_bus_id = {};     // "0000:1b:00.0"
 };
 
-// hidden: by CUDA_VISIBLE_DEVICES, the only one that somebody may have meant.
+// hidden: by CUDA_VISIBLE_DEVICES, the only one that may be on purpose.
 enum class GpuAbsence { none, not_built, no_driver, driver_too_old, hidden, no_device, failed };
 
 struct GpuInventory {

@@ -13,8 +13,8 @@
 
 namespace tally::distributed_metrics {
 
-// Metrics of one replicate. `compute` is a pure function of the counts of all classes and fills
-// `metrics` (num_figures entries, none at first). Its curves have the thresholds of the whole set;
+// Values of one replicate. `compute` is a pure function of the counts of all classes and fills
+// `values` (num_values entries, none at first). Its curves have the thresholds of the whole set;
 // some may have no positive in a replicate.
 struct ReplicateValues {
   std::int64_t num_values = 0;

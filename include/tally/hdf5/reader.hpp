@@ -89,8 +89,8 @@ class Dataset {
 class Reader {
  public:
   // Opens read-only, without file locks and without filter plugins. `what` begins the messages:
-  // "data set 'val.h5' …". A missing, empty, truncated or foreign file is told apart. `next_step`,
-  // a constant, ends those about what is there but is not as expected.
+  // "data set 'val.h5' …". A missing, empty, truncated or foreign file gets its own message.
+  // `next_step`, a constant, ends those about what is there but is not as expected.
   explicit Reader(const std::filesystem::path& path, ErrorKind kind = ErrorKind::dataset,
                   std::string_view what = "data set", std::string_view next_step = {});
   Reader(Reader&&) noexcept;

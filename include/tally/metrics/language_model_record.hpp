@@ -1,4 +1,4 @@
-// A document and how well a language model foretold its tokens. Plain data.
+// A document and how well a language model predicted its tokens. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace tally::metrics {
 struct LanguageModelRecord {
   std::uint64_t index = 0;   // of the document
   std::int64_t tokens = 0;   // that are scored; 0: the document is ignored
-  std::int64_t right = 0;    // foretold right, those without finite scores not
+  std::int64_t right = 0;    // predicted correctly; none without finite scores
   std::int64_t in_top5 = 0;  // the same among the five most likely
   double loss = 0;           // sum over the tokens of -log(probability); void where not finite
   std::int64_t bytes = 0, words = 0;  // of its text

@@ -15,8 +15,8 @@ struct TorchGpuVersions {
 };
 
 // Begins to load LibTorch's CUDA half (a gigabyte of libraries) on a thread of its own, while its
-// caller reads the model; nothing on the CPU. Whoever loads a predictor meanwhile waits for it, and
-// is told what failed. The future's destructor waits too. Until then the caller leaves CUDA alone:
+// caller reads the model; nothing on the CPU. Loading a predictor meanwhile waits for it, and
+// throws what failed. The future's destructor waits too. Until then the caller leaves CUDA alone:
 // both would take the locks of CUDA and of the dynamic loader, maybe in another order.
 std::future<void> load_ahead(const device::Device& device);
 

@@ -94,7 +94,7 @@ class Predictor {
   virtual std::vector<std::string> notes() const { return {}; }
   // Whether two runs over the same batch can be relied on to give the same bits.
   virtual Determinism determinism() const { return {}; }
-  // Whether batches like the warmed up one are replays of a recorded CUDA graph.
+  // Whether batches like that of the warm-up are replays of a recorded CUDA graph.
   virtual bool is_replayed() const { return false; }
   // The floating type in which an image had best arrive as this input. float32 is taken as well.
   virtual DType input_dtype(std::size_t /*input*/) const { return DType::f32; }

@@ -1,5 +1,5 @@
-// Question answering: from the best spans of a question, or somebody's text, to its metrics and
-// records.
+// Question answering: from the best spans of a question, or a text that was saved, to its metrics
+// and records.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ struct Answer {
 // of its paragraph, or whose bytes are not in the context.
 Answer answer_of(const AnswerCandidates& candidates, const Question& question,
                  const AnswerPolicy& policy);
-// Of a text that somebody else predicted.
+// Of a text that was predicted elsewhere.
 Answer answer_of(std::string text, const Question& question, const AnswerPolicy& policy);
 
 // A task whose units are questions.

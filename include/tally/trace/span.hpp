@@ -10,7 +10,7 @@
 
 namespace tally::trace {
 
-// Somebody else who sees every span begin and end, on its thread.
+// An observer that sees every span begin and end, on its thread.
 struct Mirror {
   void (*begin)(const char* name) noexcept = nullptr;
   void (*end)() noexcept = nullptr;

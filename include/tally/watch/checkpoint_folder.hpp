@@ -55,7 +55,7 @@ class CheckpointFolder {
   // Looks if a look is due; until then the answer is what the last look found and nobody has dealt
   // with. A version is ready once it was the same in two looks one after the other, and in every
   // look from then on until it is taken. One that was unreadable or not whole three times is
-  // broken: told once, as if taken. What vanishes is forgotten, but comes back as what it was.
+  // broken: reported once, as if taken. What vanishes is forgotten, but comes back as what it was.
   // Throws Error(environment) where the folder itself cannot be read, and what `find` throws beside
   // Error(model).
   Poll poll();

@@ -1,4 +1,4 @@
-// Which files make up a checkpoint, without opening a tensor: for whoever waits until it is whole.
+// Which files make up a checkpoint, without opening a tensor: to wait until it is whole.
 #pragma once
 
 #include <filesystem>

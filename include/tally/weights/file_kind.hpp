@@ -1,4 +1,4 @@
-// What kind of file somebody gave as model or weights, found from its bytes.
+// The kind of a file that is given as model or weights, found from its bytes.
 #pragma once
 
 #include <cstddef>

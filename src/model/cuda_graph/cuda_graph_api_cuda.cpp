@@ -71,7 +71,7 @@ bool stays_on_device(cudaGraphNode_t node) {
 }
 
 // A replay would read or write the host's memory where it lay when it was recorded: by then it may
-// be somebody else's.
+// be another's.
 void check_memory(cudaGraph_t graph) {
   std::size_t count = 0;
   C10_CUDA_CHECK(cudaGraphGetNodes(graph, nullptr, &count));

@@ -103,9 +103,9 @@ Tensors CudaGraphNetwork::run(Tensors inputs) {
 }
 
 Tensors CudaGraphNetwork::warm_up(Tensors inputs) {
-  if (are_like(inputs, rehearsed_)) return run(std::move(inputs));
+  if (are_like(inputs, warm_inputs_)) return run(std::move(inputs));
   const c10::InferenceMode guard;
-  rehearsed_ = likes_of(inputs);
+  warm_inputs_ = likes_of(inputs);
   capture_->wait();  // what is being replayed cannot go
   recorded_.reset();
   Tensors given;
@@ -122,7 +122,7 @@ Tensors CudaGraphNetwork::warm_up(Tensors inputs) {
 
 void CudaGraphNetwork::use(const CpuWay& way) {
   plain_->use(way);
-  rehearsed_.clear();
+  warm_inputs_.clear();
 }
 
 std::vector<std::string> CudaGraphNetwork::notes() const {

@@ -52,7 +52,7 @@ class CudaGraphNetwork final : public Network {
 
   std::unique_ptr<Network> plain_;
   std::unique_ptr<GraphCapture> capture_;
-  Tensors rehearsed_;  // like the inputs that were, without memory
+  Tensors warm_inputs_;  // like the inputs that were, without memory
   std::optional<Recorded> recorded_;
   std::string reason_;  // why there is no capture; empty where it would not pay
 };

@@ -98,7 +98,7 @@ void protect_outputs(Node* branches) {
 
 }  // namespace
 
-void protect_inputs_read_again(torch::jit::Graph& graph) {
+void protect_reused_inputs(torch::jit::Graph& graph) {
   for (Node* node : all_nodes(graph.block())) protect_outputs(node);
 }
 

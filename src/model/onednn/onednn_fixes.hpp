@@ -9,7 +9,7 @@ namespace tally::model {
 // ask whether that input is read again: a residual stream that is also concatenated in the end came
 // out wrong by its own size. Here such inputs get the layout of the profiled graph instead, which
 // no partition writes over.
-void protect_inputs_read_again(torch::jit::Graph& graph);
+void protect_reused_inputs(torch::jit::Graph& graph);
 
 // LibTorch 2.11 takes the place of an input among those that oneDNN reads, in which one that is
 // read twice stands twice, for its place in the list of inputs, and reads beyond that list: a

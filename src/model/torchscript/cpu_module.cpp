@@ -102,7 +102,7 @@ bool use_onednn_graph(std::shared_ptr<torch::jit::Graph>& graph, Hidden hidden) 
   fuse_by_onednn(fused);
   if (count_partitions(*fused) == 0) return false;
   put_inputs_read_twice_last(*fused);
-  protect_inputs_read_again(*fused);
+  protect_reused_inputs(*fused);
   inline_fallbacks(*fused);
   graph = std::move(fused);
   return true;

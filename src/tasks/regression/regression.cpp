@@ -97,8 +97,8 @@ std::vector<ValueColumn> retained_columns_of(const TaskOptions& options, bool ne
 }
 
 // The rows that columns of retained_columns_of() hold; they point into them.
-std::vector<RegressionRecord> kept_rows(const predictions::RecordBatch& retained,
-                                        std::int64_t outputs) {
+std::vector<RegressionRecord> retained_rows(const predictions::RecordBatch& retained,
+                                            std::int64_t outputs) {
   const auto* const indices = reinterpret_cast<const std::int64_t*>(retained.columns.at(0).data());
   const auto* predictions = reinterpret_cast<const float*>(retained.columns.at(1).data());
   const auto* targets = reinterpret_cast<const float*>(retained.columns.at(2).data());
@@ -179,14 +179,14 @@ class Regression : public CountingTask<Rules> {
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
-    return {rules_.again, kept_rows(retained, rules_.num_outputs())};
+    return {rules_.again, retained_rows(retained, rules_.num_outputs())};
   }
 
   std::int64_t num_pair_outputs() const override { return rules_.num_outputs(); }
 
   void pairs_of(const predictions::RecordBatch& retained, std::span<float> predictions,
                 std::span<float> targets) const override {
-    const auto rows = kept_rows(retained, rules_.num_outputs());
+    const auto rows = retained_rows(retained, rules_.num_outputs());
     fill_predictions(rows, std::as_writable_bytes(predictions));
     auto place = targets.begin();
     for (const RegressionRecord& row : rows) {
