@@ -73,8 +73,9 @@ LocalSamples loop_with_progress(const EvaluationSession& session, RootSide* root
     return session.source->score(session, stoppable);
   }
   const auto own_samples = session.plan.grid->samples_of(session.plan.slice).count;
-  Watcher watcher(report::progress_style_from_name(session.config.results.progress), *root->events,
-                  *session.scoring.task, own_samples, session.plan.grid->num_samples());
+  ProgressObserver watcher(report::progress_style_from_name(session.config.results.progress),
+                           *root->events, *session.scoring.task, own_samples,
+                           session.plan.grid->num_samples());
   StoppableObserver stoppable(watcher);
   auto result = session.source->score(session, stoppable);
   watcher.finish();

@@ -13,15 +13,16 @@ constexpr double kTimesItsCost = 100;
 
 }  // namespace
 
-Watcher::Watcher(report::ProgressStyle style, report::EventLog& events, const tasks::Task& task,
-                 std::int64_t own_samples, std::int64_t total_samples)
+ProgressObserver::ProgressObserver(report::ProgressStyle style, report::EventLog& events,
+                                   const tasks::Task& task, std::int64_t own_samples,
+                                   std::int64_t total_samples)
     : display_(style, total_samples),
       events_(events),
       task_(task),
       own_samples_(own_samples),
       total_samples_(total_samples) {}
 
-void Watcher::batch_done(std::int64_t samples_done, const exact::State& state) {
+void ProgressObserver::batch_done(std::int64_t samples_done, const exact::State& state) {
   const double share = static_cast<double>(samples_done) / static_cast<double>(own_samples_);
   const auto scaled = samples_done == own_samples_
                           ? total_samples_
@@ -33,7 +34,7 @@ void Watcher::batch_done(std::int64_t samples_done, const exact::State& state) {
   display_.update(scaled, accuracy_);
 }
 
-void Watcher::refresh_metrics(std::int64_t scaled, const exact::State& state) {
+void ProgressObserver::refresh_metrics(std::int64_t scaled, const exact::State& state) {
   const Stopwatch cost;
   exact::State copy = state;
   copy.canonicalise();

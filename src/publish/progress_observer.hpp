@@ -20,10 +20,10 @@ class SilentObserver : public evaluate::Observer {
 
 // Shows and records progress. Ranks do not talk inside the loop, so rank 0's share stands for the
 // whole: counts are scaled by total / own samples; metric values are of rank 0's samples.
-class Watcher : public evaluate::Observer {
+class ProgressObserver : public evaluate::Observer {
  public:
-  Watcher(report::ProgressStyle style, report::EventLog& events, const tasks::Task& task,
-          std::int64_t own_samples, std::int64_t total_samples);
+  ProgressObserver(report::ProgressStyle style, report::EventLog& events, const tasks::Task& task,
+                   std::int64_t own_samples, std::int64_t total_samples);
   void batch_done(std::int64_t samples_done, const exact::State& state) override;
   void finish() { display_.finish(); }
 

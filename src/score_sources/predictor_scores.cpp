@@ -124,7 +124,7 @@ class PredictorScores final : public ScoreSource {
 
   LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
     std::optional<LocalSamples> result;
-    naming_model(session, [&] { result.emplace(run_loop(session, observer)); });
+    with_model_in_errors(session, [&] { result.emplace(run_loop(session, observer)); });
     return std::move(*result);
   }
 

@@ -35,7 +35,7 @@ bool check_repeats(const comm::Communicator& comm, const EvaluationSession& sess
                             has_varying_operators(session, determinism);
   bool differs = false;
   comm::agree_on(comm, [&] {
-    naming_model(session, [&] {
+    with_model_in_errors(session, [&] {
       const trace::Span span(trace::Kind::step, "repeat_check");
       differs = !evaluate::repeats(*session.data.set, session.execution.batch_size,
                                    session.execution.inputs->bindings, predictor,

@@ -28,7 +28,7 @@ bool wants_number(const model::Predictor& predictor) {
 
 }  // namespace
 
-void naming_model(const EvaluationSession& session, const std::function<void()>& step) {
+void with_model_in_errors(const EvaluationSession& session, const std::function<void()>& step) {
   try {
     step();
   } catch (const Error& error) {

@@ -97,7 +97,7 @@ std::int64_t settled_batch_size(const comm::Communicator& comm, const Evaluation
   const auto settled = settled_size(session, comm.world_size());
   std::int64_t chosen = 0;
   comm::agree_on(comm, [&] {
-    naming_model(session, [&] {
+    with_model_in_errors(session, [&] {
       if (comm.is_root()) {
         chosen = settled ? *settled : find_batch_size(session, comm.world_size());
       }

@@ -18,7 +18,7 @@ void run_zeros(const comm::Communicator& comm, EvaluationSession& session) {
   const auto& info = session.data.set->info();
   auto& predictor = *session.model.predictor;
   comm::agree_on(comm, [&] {
-    naming_model(session, [&] {
+    with_model_in_errors(session, [&] {
       const trace::Span span(trace::Kind::step, "warm_up_batch");
       *session.execution.inputs =
           evaluate::map_inputs(info, predictor, session.execution.batch_size,

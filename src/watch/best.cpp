@@ -12,7 +12,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/unique_descriptor.hpp>
 
-#include "put_in_place.hpp"
+#include "atomic_replace.hpp"
 
 namespace tally::watch {
 namespace {
@@ -58,7 +58,7 @@ void link_best(const fs::path& checkpoint, const fs::path& best) {
   if (::symlink(checkpoint.c_str(), beside(best).c_str()) != 0) {
     throw failure("link", best, errno, "Use --keep-best copy or none.");
   }
-  put_in_place(beside(best), best);
+  atomic_replace(beside(best), best);
 }
 
 void remove_link(const fs::path& best) {
@@ -85,7 +85,7 @@ bool copy_best(const fs::path& checkpoint, const fs::path& best,
     fs::remove_all(beside(best), ignored);
     return false;
   }
-  put_in_place(beside(best), best);
+  atomic_replace(beside(best), best);
   return true;
 }
 

@@ -6,7 +6,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
-#include "json.hpp"
+#include "leaderboard_json.hpp"
 
 namespace tally::watch {
 namespace {

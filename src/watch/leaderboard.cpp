@@ -15,8 +15,8 @@
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 
-#include "json.hpp"
-#include "table.hpp"
+#include "leaderboard_csv.hpp"
+#include "leaderboard_json.hpp"
 
 namespace tally::watch {
 namespace {

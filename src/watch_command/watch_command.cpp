@@ -26,7 +26,7 @@ namespace {
 constexpr int kResumable = 75;
 
 // Collective. What rank 0 finds to do, on every rank; the others sleep until then.
-WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchRoot>& root) {
+WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchCoordinator>& root) {
   std::optional<Error> failure;
   auto step = WatchStep::poll_later;
   if (root) {
@@ -45,7 +45,7 @@ WatchStep agree_on_next(const comm::Communicator& comm, std::optional<WatchRoot>
 
 // Collective. Whether `step` was done: a failure of this kind is its checkpoint's alone, and no
 // line but what rank 0 says of it.
-bool attempt(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchRoot>& root,
+bool attempt(const comm::Communicator& comm, ErrorKind kind, std::optional<WatchCoordinator>& root,
              const std::function<void()>& step) {
   try {
     const comm::SuppressedFailures suppressed(kind);
@@ -63,7 +63,7 @@ bool attempt(const comm::Communicator& comm, ErrorKind kind, std::optional<Watch
 // Collective. The checkpoint that rank 0 has opened: one that cannot be evaluated costs no more
 // than itself.
 void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& session,
-                         std::optional<WatchRoot>& root, Notes& notes, bool& notes_logged) {
+                         std::optional<WatchCoordinator>& root, Notes& notes, bool& notes_logged) {
   Phases phases;
   const double began_s = process_age_s();
   std::vector<std::byte> bytes;
@@ -107,7 +107,7 @@ int run_watch(const comm::Communicator& comm, const std::vector<std::string>& ar
   EvaluationSession session =
       open_session(comm, config::RunKind::checkpoints, arguments, phases, notes);
   for (const auto& note : notes.all()) log::note(note);
-  std::optional<WatchRoot> root;
+  std::optional<WatchCoordinator> root;
   comm::agree_on(comm, [&] {
     if (comm.is_root()) root.emplace(session);
   });

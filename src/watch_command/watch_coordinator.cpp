@@ -88,7 +88,7 @@ void say(const std::string& line) {
 
 }  // namespace
 
-WatchRoot::WatchRoot(const EvaluationSession& session)
+WatchCoordinator::WatchCoordinator(const EvaluationSession& session)
     : session_(session),
       settings_(stop_settings(session)),
       output_(session),
@@ -106,12 +106,12 @@ WatchRoot::WatchRoot(const EvaluationSession& session)
   }
 }
 
-bool WatchRoot::is_over() const {
+bool WatchCoordinator::is_over() const {
   const auto limit = session_.config.watch.stop_after;
   return verdict_.stop || (limit > 0 && verdict_.num_evaluated >= limit);
 }
 
-WatchStep WatchRoot::next() {
+WatchStep WatchCoordinator::next() {
   if (is_over()) return WatchStep::end;
   const auto poll = folder_.poll();
   for (const auto& [checkpoint, reason] : poll.broken) report_unreadable(checkpoint, reason);
@@ -131,7 +131,7 @@ WatchStep WatchRoot::next() {
 }
 
 // The first that can be read and fits the model.
-bool WatchRoot::open_next(const std::vector<watch::Checkpoint>& ready) {
+bool WatchCoordinator::open_next(const std::vector<watch::Checkpoint>& ready) {
   for (const auto& checkpoint : ready) {
     try {
       opened_ = weights::open_checkpoint(checkpoint.path, session_.config.files.weights_key);
@@ -147,7 +147,7 @@ bool WatchRoot::open_next(const std::vector<watch::Checkpoint>& ready) {
   return false;
 }
 
-std::string WatchRoot::result_folder() const {
+std::string WatchCoordinator::result_folder() const {
   const auto& entries = leaderboard_.entries();
   auto name = format("results/{}", current_.name);
   for (int version = 2; std::ranges::count(entries, name, &watch::Entry::result) > 0; ++version) {
@@ -156,7 +156,7 @@ std::string WatchRoot::result_folder() const {
   return output_.path() / name;
 }
 
-bool WatchRoot::was_read_whole() {
+bool WatchCoordinator::was_read_whole() {
   if (!folder_.was_rewritten(current_)) return true;
   folder_.put_off(current_);
   log::note(
@@ -164,7 +164,7 @@ bool WatchRoot::was_read_whole() {
   return false;
 }
 
-void WatchRoot::evaluated(const report::RunReport& report) {
+void WatchCoordinator::evaluated(const report::RunReport& report) {
   longest_s_ = std::max(longest_s_, since_current_.elapsed_s());
   auto entry = entry_of(report, current_);
   entry.result = std::filesystem::path(result_folder()).lexically_relative(output_.path());
@@ -183,7 +183,7 @@ void WatchRoot::evaluated(const report::RunReport& report) {
 }
 
 // Once: what counts as a gain is then another rule than was asked for.
-void WatchRoot::note_lack_of_interval(const watch::Entry& entry) {
+void WatchCoordinator::note_lack_of_interval(const watch::Entry& entry) {
   const auto* metric = watch::metric_of(entry, settings_.monitor);
   const bool decides = settings_.patience > 0 && settings_.significant && metric != nullptr;
   if (!decides || metric->low || has_noted_lack_) return;
@@ -194,7 +194,7 @@ void WatchRoot::note_lack_of_interval(const watch::Entry& entry) {
              settings_.monitor));
 }
 
-void WatchRoot::failed(ErrorKind kind, const std::string& reason) {
+void WatchCoordinator::failed(ErrorKind kind, const std::string& reason) {
   if (kind == ErrorKind::model) {  // it was changed, or is damaged behind its directory
     folder_.unreadable(current_, reason);
     return;
@@ -203,8 +203,9 @@ void WatchRoot::failed(ErrorKind kind, const std::string& reason) {
   report_unreadable(current_, reason, session_.model.weights->tensors_sha256);
 }
 
-void WatchRoot::report_unreadable(const watch::Checkpoint& checkpoint, const std::string& reason,
-                                  const std::string& weights_sha256) {
+void WatchCoordinator::report_unreadable(const watch::Checkpoint& checkpoint,
+                                         const std::string& reason,
+                                         const std::string& weights_sha256) {
   watch::Entry entry;
   entry.status = watch::Status::broken;
   entry.checkpoint = checkpoint;
@@ -219,14 +220,14 @@ void WatchRoot::report_unreadable(const watch::Checkpoint& checkpoint, const std
   judge();
 }
 
-void WatchRoot::judge() {
+void WatchCoordinator::judge() {
   verdict_ = watch::judge(leaderboard_.entries(), settings_);
   if (verdict_.best != nullptr) best_.update(verdict_.best->checkpoint);
   if (!verdict_.stop) return;
   watch::write_stop_file(output_.path() / "stop.json", verdict_, settings_, utc_now_iso());
 }
 
-std::string WatchRoot::metric_text(const watch::Entry& entry) const {
+std::string WatchCoordinator::metric_text(const watch::Entry& entry) const {
   const auto* metric = watch::metric_of(entry, settings_.monitor);
   if (metric == nullptr || !metric->value) return format("{} undefined", settings_.monitor);
   auto text = format("{} {:.6g}", settings_.monitor, *metric->value);
@@ -235,13 +236,13 @@ std::string WatchRoot::metric_text(const watch::Entry& entry) const {
   return text;
 }
 
-std::string WatchRoot::counts() const {
+std::string WatchCoordinator::counts() const {
   const auto num_broken = std::ssize(leaderboard_.entries()) - verdict_.num_evaluated;
   return format("{} {} evaluated, {} passed over", verdict_.num_evaluated,
                 verdict_.num_evaluated == 1 ? "checkpoint" : "checkpoints", num_broken);
 }
 
-void WatchRoot::finish(bool is_resumable) {
+void WatchCoordinator::finish(bool is_resumable) {
   if (verdict_.best != nullptr) best_.update(verdict_.best->checkpoint);  // what became of it since
   const auto& output = printable(output_.path().string());
   if (verdict_.stop) say(format("Training can stop: {}", verdict_.reason));

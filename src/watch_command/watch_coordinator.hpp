@@ -22,11 +22,11 @@ namespace tally::app {
 
 enum class WatchStep : char { poll_later = 'l', evaluate = 'e', end = 'x', end_resumable = 'r' };
 
-class WatchRoot {
+class WatchCoordinator {
  public:
   // Takes up an earlier run's leaderboard. Error(output), and Error(usage) for a metric to monitor
   // that is not computed.
-  explicit WatchRoot(const EvaluationSession& session);
+  explicit WatchCoordinator(const EvaluationSession& session);
 
   // Looks at the folder, --poll after the look before. Checkpoints that cannot be read are reported
   // and passed over; where one is ready it is opened, and held against the model. Sleeps until the

@@ -10,6 +10,6 @@ namespace tally::app {
 // Runs `step`, in which the session's model is given batches; an Error(model) of it is thrown
 // again, naming the model, of saved predictions as an Error(dataset) naming these, or as an
 // Error(dataset) where the data set has nothing to give to a model.
-void naming_model(const EvaluationSession& session, const std::function<void()>& step);
+void with_model_in_errors(const EvaluationSession& session, const std::function<void()>& step);
 
 }  // namespace tally::app

@@ -8,7 +8,7 @@ namespace tally::watch {
 // Renames `made` to `place`; what was there is removed. In one step, except that a file system that
 // cannot exchange two names leaves `place` empty for a moment where a folder is involved: what was
 // there then lies at before_path(place). Throws Error(output).
-void put_in_place(const std::filesystem::path& made, const std::filesystem::path& place);
+void atomic_replace(const std::filesystem::path& made, const std::filesystem::path& place);
 
 // The second way, by two renames.
 void put_in_emptied_place(const std::filesystem::path& made, const std::filesystem::path& place);

@@ -3,7 +3,7 @@
 #include <expect_error.hpp>
 #include <tally/base/error.hpp>
 
-#include "put_in_place.hpp"
+#include "atomic_replace.hpp"
 #include "scratch_folder.hpp"
 
 namespace tally::watch {
@@ -16,7 +16,7 @@ using PutInPlace = ScratchFolder;
 TEST_F(PutInPlace, ExchangesAFolder) {
   write("made/new", "new");
   write("place/old", "old");
-  put_in_place(at("made"), at("place"));
+  atomic_replace(at("made"), at("place"));
   EXPECT_EQ(text_of("place/new"), "new");
   EXPECT_FALSE(fs::exists(at("place/old")));
   EXPECT_FALSE(fs::exists(at("made")));
@@ -41,9 +41,9 @@ TEST_F(PutInPlace, LeavesTheOldOneWhereItFails) {
     EXPECT_EQ(text_of("place/old"), "old");
     EXPECT_FALSE(fs::exists(before_path(at("place"))));
   };
-  put(put_in_place);
+  put(atomic_replace);
   expect_error(ErrorKind::output, {"nowhere/place'", "No such file"},
-               [&] { put_in_place(at("place"), at("nowhere/place")); });
+               [&] { atomic_replace(at("place"), at("nowhere/place")); });
   put(put_in_emptied_place);
 }
 

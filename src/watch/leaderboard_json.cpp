@@ -1,4 +1,4 @@
-#include "json.hpp"
+#include "leaderboard_json.hpp"
 
 #include <stdexcept>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "put_in_place.hpp"
+#include "atomic_replace.hpp"
 
 #include <fcntl.h>
 
@@ -41,7 +41,7 @@ void remove_tree(const fs::path& path) {
 
 fs::path before_path(const fs::path& place) { return place.string() + ".before"; }
 
-void put_in_place(const fs::path& made, const fs::path& place) {
+void atomic_replace(const fs::path& made, const fs::path& place) {
   if (::rename(made.c_str(), place.c_str()) == 0) return;
   if (!is_about_folders(errno)) fail(place, errno);
   if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {

@@ -1,4 +1,4 @@
-#include "table.hpp"
+#include "leaderboard_csv.hpp"
 
 #include <string_view>
 
