@@ -25,7 +25,7 @@ using trace::Span;
 // The batches in flight: they are completed in the order in which they started.
 class Pipeline {
  public:
-  Pipeline(const Parts& parts, exact::State& state)
+  Pipeline(const LoopInputs& parts, exact::State& state)
       : parts_(parts),
         copies_(parts.stream.device()),
         counts_(state, parts.stream),
@@ -90,7 +90,7 @@ class Pipeline {
     while (completed_ < started_) complete();
   }
 
-  LoopFindings finish() {
+  LoopStats finish() {
     counts_.finish();  // first: the observer sees the whole state with the last batch
     land_all();
     counts_.add_counts_of_host();
@@ -160,7 +160,7 @@ class Pipeline {
     if (found.count > parts_.most_not_finite) throw numeric_error(found, "at least ");
   }
 
-  const Parts& parts_;
+  const LoopInputs& parts_;
   device::Stream copies_;
   metrics::DeviceCounts counts_;
   std::vector<InFlightBatch> ring_;
@@ -171,7 +171,7 @@ class Pipeline {
   // Of a block that has not come to its end.
   ReorderBuffer log_rows_, retained_rows_;
   std::vector<std::int64_t> not_finite_;
-  LoopFindings findings_;
+  LoopStats findings_;
   Stopwatch watch_;
 };
 
@@ -196,7 +196,7 @@ Error numeric_error(const NotFinite& found, std::string_view bound) {
           "such samples as wrong."};
 }
 
-LoopFindings run(const Parts& parts, exact::State& state) {
+LoopStats run(const LoopInputs& parts, exact::State& state) {
   Pipeline pipeline(parts, state);
   for (;;) {
     // First, since the source may use the oldest batch's memory again.

@@ -26,11 +26,11 @@ using predictions::SavedRows;
 
 // The data set that the predictions are of, or why there is none.
 struct DataOfRows {
-  std::unique_ptr<SampleFacts> facts;
+  std::unique_ptr<SampleMetadata> facts;
   std::string lack;
 
   // Throws Error(usage) where there is none; `what` wants it.
-  SampleFacts& need(std::string_view what) const {
+  SampleMetadata& need(std::string_view what) const {
     if (facts) return *facts;
     throw Error(ErrorKind::usage, format("{} needs the data set: {}", what, lack),
                 "Name it with --data FILE.");
@@ -50,7 +50,7 @@ DataOfRows find_data(const SavedRows& saved, const std::string& given) {
     if (data_set.identity() != saved.attribute("data_identity")) {
       return {nullptr, format("'{}' is not the data set that was evaluated", printable(*path))};
     }
-    return {std::make_unique<SampleFacts>(std::move(data_set)), {}};
+    return {std::make_unique<SampleMetadata>(std::move(data_set)), {}};
   } catch (const Error& error) {
     if (!given.empty()) throw;
     return {nullptr, error.what()};
@@ -98,7 +98,7 @@ struct WantedGroup {
 };
 
 // Where there are more values than are kept apart, the wanted one may be one of them.
-void require_value(SampleFacts& facts, const WantedGroup& wanted) {
+void require_value(SampleMetadata& facts, const WantedGroup& wanted) {
   constexpr std::size_t kShownValues = 10;
   const auto values = facts.values_of(*wanted.column);
   if (values.size() > data::kMaxGroupValues || std::ranges::binary_search(values, wanted.value)) {
@@ -112,7 +112,7 @@ void require_value(SampleFacts& facts, const WantedGroup& wanted) {
              fmt::join(shown, ", ")));
 }
 
-WantedGroup wanted_group(const SampleFacts& facts, const std::string& word) {
+WantedGroup wanted_group(const SampleMetadata& facts, const std::string& word) {
   const std::size_t equals = word.find('=');
   const auto value = equals == std::string::npos
                          ? std::nullopt
@@ -143,7 +143,7 @@ predictions::RowsWanted rows_wanted(const SavedRows& saved, const DataOfRows& da
   wanted.label = class_of(saved, data, "--class", options.label);
   wanted.prediction = class_of(saved, data, "--predicted", options.predicted);
   if (options.groups.empty()) return wanted;
-  SampleFacts& facts = data.need("--group");
+  SampleMetadata& facts = data.need("--group");
   std::vector<WantedGroup> groups;
   for (const std::string& word : options.groups) {
     groups.push_back(wanted_group(facts, word));

@@ -73,7 +73,7 @@ std::string joined(const data::RaggedRows& texts) {
 
 }  // namespace
 
-std::int64_t SampleFacts::sample_of(std::int64_t unit) {
+std::int64_t SampleMetadata::sample_of(std::int64_t unit) {
   const std::int64_t units = num_units(info());
   if (unit < 0 || unit >= units)
     throw_dataset_error(info(), format("has no unit {}: it has {}", unit, units));
@@ -81,7 +81,7 @@ std::int64_t SampleFacts::sample_of(std::int64_t unit) {
   return first_samples_.empty() ? first_sample(data_set_, unit) : first_samples_[to_size(unit)];
 }
 
-std::string SampleFacts::gold_answers(std::int64_t question) {
+std::string SampleMetadata::gold_answers(std::int64_t question) {
   const auto first =
       data::read_column<std::int64_t>(data_set_, info().table("/units/first_answer"), question, 2);
   const auto answers =
@@ -89,7 +89,7 @@ std::string SampleFacts::gold_answers(std::int64_t question) {
   return answers.num_rows() == 0 ? "(none)" : joined(answers);
 }
 
-void SampleFacts::add_objects(std::int64_t image, std::vector<predictions::Fact>& facts) {
+void SampleMetadata::add_objects(std::int64_t image, std::vector<predictions::Fact>& facts) {
   const auto objects = data::read_objects(data_set_, image, 1);
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < objects.box.size(); ++i) {
@@ -107,12 +107,12 @@ void SampleFacts::add_objects(std::int64_t image, std::vector<predictions::Fact>
       {"objects", texts.empty() ? "(none)" : format("{}", fmt::join(texts, " | ")), true});
 }
 
-std::string SampleFacts::choices(std::int64_t question) {
+std::string SampleMetadata::choices(std::int64_t question) {
   const auto places = data::read_choices(data_set_, question, 1).first_choice;
   return joined(data::read_ragged(data_set_, "/choices/text", places[0], places[1] - places[0]));
 }
 
-std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
+std::vector<predictions::Fact> SampleMetadata::of(std::int64_t index) {
   std::vector<predictions::Fact> facts;
   const std::int64_t sample = sample_of(index);
   for (const auto& group : info().groups) {
@@ -133,12 +133,12 @@ std::vector<predictions::Fact> SampleFacts::of(std::int64_t index) {
   return facts;
 }
 
-std::vector<std::int32_t> SampleFacts::values_of(const data::ColumnInfo& group) {
+std::vector<std::int32_t> SampleMetadata::values_of(const data::ColumnInfo& group) {
   return data::group_values(data_set_, group, 0, info().num_samples);
 }
 
-void SampleFacts::keep_group(const data::ColumnInfo& group, std::int32_t value,
-                             std::span<const std::int64_t> units, std::span<std::uint8_t> keep) {
+void SampleMetadata::keep_group(const data::ColumnInfo& group, std::int32_t value,
+                                std::span<const std::int64_t> units, std::span<std::uint8_t> keep) {
   if (info().num_units > 0 && first_samples_.empty()) first_samples_ = first_samples(data_set_);
   for (std::size_t i = 0; i < units.size();) {
     const std::int64_t first = sample_of(units[i]);

@@ -12,9 +12,9 @@
 
 namespace tally::app {
 
-class SampleFacts {
+class SampleMetadata {
  public:
-  explicit SampleFacts(data::DataSet data_set) : data_set_(std::move(data_set)) {}
+  explicit SampleMetadata(data::DataSet data_set) : data_set_(std::move(data_set)) {}
 
   const data::DataSetInfo& info() const { return data_set_.info(); }
 

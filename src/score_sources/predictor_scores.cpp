@@ -46,17 +46,17 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                  evaluate::Observer& observer, LocalSamples& result) {
   const std::int64_t bytes =
       data::slot_bytes(session.data.set->info(), session.plan.grid->batch_size());
-  evaluate::Parts parts{*session.hardware.stream,
-                        session.plan.grid->batch_size(),
-                        bytes,
-                        held,
-                        source,
-                        session.execution.inputs->bindings,
-                        *session.model.predictor,
-                        *session.scoring.task,
-                        result.log,
-                        result.retained,
-                        observer};
+  evaluate::LoopInputs parts{*session.hardware.stream,
+                             session.plan.grid->batch_size(),
+                             bytes,
+                             held,
+                             source,
+                             session.execution.inputs->bindings,
+                             *session.model.predictor,
+                             *session.scoring.task,
+                             result.log,
+                             result.retained,
+                             observer};
   parts.info = &session.data.set->info();
   if (session.config.scoring.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
   result.loop.findings = evaluate::run(parts, result.state);

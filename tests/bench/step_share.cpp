@@ -88,7 +88,7 @@ Setup set_up(const std::vector<std::string>& words) {
 }
 
 struct LoopTimes {
-  evaluate::LoopFindings findings;
+  evaluate::LoopStats findings;
   double wait_s = 0;
 };
 
@@ -101,17 +101,17 @@ LoopTimes loop(Setup& setup) {
   data::BatchReader reader(setup.set, setup.grid, setup.all(), setup.slots());
   Source source(reader);
   Silent silent;
-  const evaluate::Parts parts{setup.stream,
-                              setup.grid.batch_size(),
-                              data::slot_bytes(setup.set.info(), setup.grid.batch_size()),
-                              1,
-                              source,
-                              setup.bindings.bindings,
-                              *setup.predictor,
-                              *setup.task,
-                              log,
-                              kept,
-                              silent};
+  const evaluate::LoopInputs parts{setup.stream,
+                                   setup.grid.batch_size(),
+                                   data::slot_bytes(setup.set.info(), setup.grid.batch_size()),
+                                   1,
+                                   source,
+                                   setup.bindings.bindings,
+                                   *setup.predictor,
+                                   *setup.task,
+                                   log,
+                                   kept,
+                                   silent};
   const auto findings = evaluate::run(parts, state);
   return {findings, reader.wait_s()};
 }

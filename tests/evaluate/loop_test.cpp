@@ -67,7 +67,7 @@ struct Outcome {
   std::vector<std::byte> state;
   std::int64_t rows = 0;
   std::vector<std::int64_t> progress;
-  LoopFindings findings;  // of the last rank
+  LoopStats findings;  // of the last rank
 };
 
 // Runs the given batches of the grid as the slices of several ranks, merged.

@@ -134,8 +134,8 @@ class LoopOnSimulatedGpu : public testing::Test {
     NoObserver observer;
     exact::State state(task->layout());
     const auto before = simulated_gpu::num_host_waits();
-    Parts parts{stream,     kBatch, slot_bytes, held, source,  bindings,
-                *predictor, *task,  log,        kept, observer};
+    LoopInputs parts{stream,     kBatch, slot_bytes, held, source,  bindings,
+                     *predictor, *task,  log,        kept, observer};
     parts.info = &set.info();
     run(parts, state);
     Outcome outcome;

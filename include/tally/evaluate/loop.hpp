@@ -22,7 +22,7 @@ namespace tally::evaluate {
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // The next batch, valid until Parts::in_flight further calls; nullptr after the last.
+  // The next batch, valid until LoopInputs::in_flight further calls; nullptr after the last.
   virtual const data::Batch* next() = 0;
 };
 
@@ -38,7 +38,7 @@ class Observer {
 // everything when it is asked to.
 int batches_in_flight(const device::Device& device);
 
-struct Parts {
+struct LoopInputs {
   const device::Stream& stream;
   std::int64_t batch_size = 0;
   std::int64_t slot_bytes = 0;  // of Batch::memory, for a GPU
@@ -68,7 +68,7 @@ struct NotFinite {
   void add(std::int64_t index);
 };
 
-struct LoopFindings {
+struct LoopStats {
   std::int64_t samples = 0;
   double wait_s = 0;  // for the source
   // On a GPU the next three are the time to enqueue.
@@ -87,6 +87,6 @@ Error numeric_error(const NotFinite& found, std::string_view bound = "");
 
 // Runs every batch the source has; adds to `state`, which is fresh, and canonical afterwards.
 // Throws what the parts throw.
-LoopFindings run(const Parts& parts, exact::State& state);
+LoopStats run(const LoopInputs& parts, exact::State& state);
 
 }  // namespace tally::evaluate
