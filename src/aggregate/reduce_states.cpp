@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <tally/comm/checked_sum.hpp>
+#include <tally/comm/verified_sum.hpp>
 
 namespace tally::app {
 namespace {
@@ -27,7 +27,7 @@ void sum_together(comm::Reducer& reducer, std::vector<exact::State>& states) {
 
 void reduce(const comm::Communicator& comm, const EvaluationSession& session, exact::State& state) {
   if (session.config.execution.check_reduction) {
-    comm::sum_checked(*session.reducer, comm, state);
+    comm::verified_sum(*session.reducer, comm, state);
   } else {
     session.reducer->sum(state.values());
   }
@@ -36,7 +36,7 @@ void reduce(const comm::Communicator& comm, const EvaluationSession& session, ex
 void reduce_all(const comm::Communicator& comm, const EvaluationSession& session,
                 std::vector<exact::State>& states) {
   if (session.config.execution.check_reduction) {
-    for (exact::State& state : states) comm::sum_checked(*session.reducer, comm, state);
+    for (exact::State& state : states) comm::verified_sum(*session.reducer, comm, state);
   } else {
     sum_together(*session.reducer, states);
   }

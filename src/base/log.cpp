@@ -18,8 +18,8 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void set_voice(Voice voice) {
-  logger().set_level(voice == Voice::speaks ? spdlog::level::info : spdlog::level::off);
+void set_verbosity(Verbosity voice) {
+  logger().set_level(voice == Verbosity::speaks ? spdlog::level::info : spdlog::level::off);
 }
 
 void note(std::string_view text) { logger().info("note: {}", text); }

@@ -71,7 +71,7 @@ void report_alone(const Error& error) {
 int run_job(const std::function<int(const comm::Communicator&)>& command, int& argc, char**& argv) {
   comm::Runtime runtime(&argc, &argv);
   const auto& world = runtime.world();
-  log::set_voice(world.is_root() ? log::Voice::speaks : log::Voice::quiet);
+  log::set_verbosity(world.is_root() ? log::Verbosity::speaks : log::Verbosity::quiet);
   try {
     return command(world);
   } catch (const comm::AgreedFailure& failure) {

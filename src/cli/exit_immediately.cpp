@@ -14,7 +14,7 @@ constexpr std::array kProfilers{"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"
 }  // namespace
 
 // What LibTorch does at exit frees memory, for a tenth of a second.
-void leave(int code) {
+void exit_process(int code) {
   std::fflush(nullptr);
   const bool is_profiled = std::ranges::any_of(
       kProfilers, [](const char* variable) { return std::getenv(variable) != nullptr; });

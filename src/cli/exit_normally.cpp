@@ -4,6 +4,6 @@
 
 namespace tally::app {
 
-void leave(int code) { std::exit(code); }
+void exit_process(int code) { std::exit(code); }
 
 }  // namespace tally::app

@@ -4,6 +4,6 @@
 namespace tally::app {
 
 // Twins: leave_at_once.cpp and, in builds whose sanitizers look around at exit, leave_in_order.cpp.
-[[noreturn]] void leave(int code);
+[[noreturn]] void exit_process(int code);
 
 }  // namespace tally::app

@@ -10,5 +10,5 @@
 int main(int argc, char** argv) {
   tally::keep_freed_memory();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  tally::app::leave(tally::app::run_command(arguments, argc, argv));
+  tally::app::exit_process(tally::app::run_command(arguments, argc, argv));
 }

@@ -73,8 +73,8 @@ std::int64_t Communicator::max(std::int64_t value) const {
   return value;
 }
 
-std::optional<std::int64_t> Communicator::max_unless(std::int64_t value,
-                                                     const std::function<bool()>& give_up) const {
+std::optional<std::int64_t> Communicator::max_or_abandon(
+    std::int64_t value, const std::function<bool()>& give_up) const {
   const trace::Span span(trace::Kind::collective, "all_reduce");
   // On the heap: after giving up MPI may still write there.
   auto largest = std::make_unique<std::int64_t>(value);

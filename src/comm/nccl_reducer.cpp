@@ -203,8 +203,8 @@ NcclReducer::Outcome NcclReducer::watch(std::string_view phase,
   for (const auto begin = patience_.now();; patience_.rest()) {
     const Report local = look(phase, is_through, begin);
     const auto voting = patience_.now();
-    const auto worst =
-        comm_.max_unless(local.vote, [&] { return patience_.now() - voting >= patience_.limit; });
+    const auto worst = comm_.max_or_abandon(
+        local.vote, [&] { return patience_.now() - voting >= patience_.limit; });
     if (!worst) {
       // At once, without unwinding: NCCL is left alone, and to free the GPU's memory would be to
       // wait for the addition that waits for that peer.

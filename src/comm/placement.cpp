@@ -17,7 +17,8 @@ device::GpuSharing sharing() {
 }
 
 // Collective. On rank 0.
-std::vector<device::RankPlace> gather_table(const Communicator& comm, const device::Choice& local) {
+std::vector<device::RankPlace> gather_table(const Communicator& comm,
+                                            const device::DeviceChoice& local) {
   const auto kinds = comm.all_gather(static_cast<std::int64_t>(local.device.kind));
   const auto indices = comm.all_gather(local.device.index);
   const auto nodes = comm.gather(host_name());
@@ -38,7 +39,7 @@ std::vector<device::RankPlace> gather_table(const Communicator& comm, const devi
 }  // namespace
 
 Placement agree_on_placement(const Communicator& comm, device::DeviceRequest request,
-                             const device::Choice& local) {
+                             const device::DeviceChoice& local) {
   Placement placement;
   placement.table = gather_table(comm, local);
   agree_on(comm, [&] {

@@ -111,8 +111,8 @@ void refuse_sharing(std::span<const RankPlace> places) {
 
 }  // namespace
 
-Choice choose(DeviceRequest request, int local_rank, const GpuInventory& inventory) {
-  Choice choice{.device = {DeviceKind::cpu, 0, cpu_model()}, .why_no_gpu = {}};
+DeviceChoice choose(DeviceRequest request, int local_rank, const GpuInventory& inventory) {
+  DeviceChoice choice{.device = {DeviceKind::cpu, 0, cpu_model()}, .why_no_gpu = {}};
   if (request == DeviceRequest::cpu) return choice;
   choice.why_no_gpu = inventory.why_none;
   if (inventory.gpus.empty()) return choice;
@@ -121,7 +121,7 @@ Choice choose(DeviceRequest request, int local_rank, const GpuInventory& invento
   return choice;
 }
 
-std::optional<std::string> expected_gpu_note(const Choice& choice,
+std::optional<std::string> expected_gpu_note(const DeviceChoice& choice,
                                              const char* (*get)(const char* variable)) {
   if (choice.why_no_gpu.empty()) return std::nullopt;
   for (const char* variable : {"SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES"}) {

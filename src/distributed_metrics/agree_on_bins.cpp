@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/share_in_turn.hpp>
+#include <tally/comm/windowed_all_gather.hpp>
 #include <tally/ordered_metrics/distinct_keys.hpp>
 
 namespace tally::distributed_metrics {
@@ -31,16 +31,16 @@ ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
     const auto found = all.sorted();
     local.assign(found.begin(), found.end());
   });
-  comm::share_in_turn(comm, std::as_bytes(std::span(local)), sizeof(std::uint64_t), kShareBytes,
-                      [&](std::int64_t rank, std::span<const std::byte> rows_of_rank) {
-                        if (rank == comm.rank()) return;
-                        std::uint64_t key = 0;
-                        for (; !rows_of_rank.empty();
-                             rows_of_rank = rows_of_rank.subspan(sizeof key)) {
-                          std::memcpy(&key, rows_of_rank.data(), sizeof key);
-                          all.add(key);
-                        }
-                      });
+  comm::windowed_all_gather(
+      comm, std::as_bytes(std::span(local)), sizeof(std::uint64_t), kShareBytes,
+      [&](std::int64_t rank, std::span<const std::byte> rows_of_rank) {
+        if (rank == comm.rank()) return;
+        std::uint64_t key = 0;
+        for (; !rows_of_rank.empty(); rows_of_rank = rows_of_rank.subspan(sizeof key)) {
+          std::memcpy(&key, rows_of_rank.data(), sizeof key);
+          all.add(key);
+        }
+      });
   std::optional<ordered_metrics::ThresholdBins> slots;
   comm::agree_on(comm, [&] { slots.emplace(all.sorted(), rows.num_classes); });
   return *std::move(slots);

@@ -4,7 +4,7 @@
 #include <span>
 
 #include <tally/comm/agree.hpp>
-#include <tally/comm/share_in_turn.hpp>
+#include <tally/comm/windowed_all_gather.hpp>
 
 namespace tally::distributed_metrics {
 namespace {
@@ -24,8 +24,9 @@ std::vector<std::int64_t> global_ranks(const comm::Communicator& comm,
     local = column.weighted_values(weights);
     below.emplace(column.distinct());
   });
-  comm::share_in_turn(comm, std::as_bytes(std::span(local)), sizeof(WeightedValue), kShareBytes,
-                      [&](std::int64_t, std::span<const std::byte> values) { below->add(values); });
+  comm::windowed_all_gather(
+      comm, std::as_bytes(std::span(local)), sizeof(WeightedValue), kShareBytes,
+      [&](std::int64_t, std::span<const std::byte> values) { below->add(values); });
   std::vector<std::int64_t> ranks;
   comm::agree_on(comm, [&] { ranks = column.spread(below->centred()); });
   return ranks;

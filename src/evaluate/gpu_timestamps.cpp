@@ -27,7 +27,7 @@ GpuTimestamps::GpuTimestamps(const device::Device& device) {
   }
 }
 
-void GpuTimestamps::record(const device::Timeline& timeline, trace::OfBatch of_batch) const {
+void GpuTimestamps::record(const device::Timeline& timeline, trace::BatchId of_batch) const {
   trace::Recorder* const recorder = trace::recorder();
   if (recorder == nullptr) return;
   for (const Part& part : kParts) {

@@ -18,7 +18,7 @@ class GpuTimestamps {
 
   void mark(Point point, const device::Stream& stream) const { events_[point].record(stream); }
   // Tells the recorder that lives. Every point is marked and has happened.
-  void record(const device::Timeline& timeline, trace::OfBatch of_batch) const;
+  void record(const device::Timeline& timeline, trace::BatchId of_batch) const;
 
  private:
   std::vector<device::Event> events_;  // [Point]

@@ -35,7 +35,7 @@ struct InFlightBatch {
   device::DeviceBuffer memory;  // empty on the CPU
   device::Event copied;
   device::Event done;  // everything, the records included
-  trace::OfBatch of_batch;
+  trace::BatchId of_batch;
   // As the batch has them.
   std::vector<std::int64_t> indices;
   bool ends_block = true;

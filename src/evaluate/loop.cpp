@@ -61,7 +61,7 @@ class Pipeline {
 
   void start(const data::Batch& batch) {
     InFlightBatch& slot = ring_[started_++ % ring_.size()];
-    const trace::OfBatch of_batch{batch.index, batch.samples.count};
+    const trace::BatchId of_batch{batch.index, batch.samples.count};
     data::Batch on_device;
     std::vector<TensorView> prepared;
     model::Outputs outputs;

@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/host.hpp>
 #include <tally/comm/windowed_gather.hpp>
-#include <tally/device/ranges.hpp>
+#include <tally/device/nvtx_ranges.hpp>
 #include <tally/trace/span.hpp>
 
 namespace tally::app {

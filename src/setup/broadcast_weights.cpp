@@ -234,8 +234,8 @@ Checkpoint open_on_all(const comm::Communicator& comm, const std::string& path,
   return weights::checkpoint_from_bytes(bytes);
 }
 
-SharedWeights share_weights(const comm::Communicator& comm, const Checkpoint& checkpoint,
-                            model::LoadedModel& loaded) {
+SharedWeights broadcast_weights(const comm::Communicator& comm, const Checkpoint& checkpoint,
+                                model::LoadedModel& loaded) {
   SharedWeights shared;
   std::vector<Piece> pieces;
   comm::agree_on(comm, [&] {

@@ -25,7 +25,7 @@ struct SharedWeights {
 // tensors are read by the ranks in turn, in pieces of 64 MiB or a tensor's part
 // where that is larger, and each piece is broadcast. A rank holds two pieces at a time. Throws
 // AgreedFailure on all ranks: model, where a file cannot be read or the checkpoint does not fit.
-SharedWeights share_weights(const comm::Communicator& comm, const weights::Checkpoint& checkpoint,
-                            model::LoadedModel& loaded);
+SharedWeights broadcast_weights(const comm::Communicator& comm,
+                                const weights::Checkpoint& checkpoint, model::LoadedModel& loaded);
 
 }  // namespace tally::app

@@ -26,7 +26,7 @@ const char* variable(const char* name) { return std::getenv(name); }
 Hardware place_ranks(const comm::Communicator& comm, const std::string& asked, Notes& notes) {
   const auto request = device_request(asked);
   Hardware hardware;
-  device::Choice local;
+  device::DeviceChoice local;
   comm::agree_on(comm, [&] {
     if (request != device::DeviceRequest::cpu) hardware.gpus = device::list_gpus();
     local = device::choose(request, comm.local_rank(), hardware.gpus);

@@ -134,7 +134,7 @@ OpenedModel load_model(const comm::Communicator& comm, const config::RunConfig& 
   });
   auto loaded = load_on_all(comm, config, task, stream, opened);
   if (!config.files.weights.empty()) {
-    auto shared = share_weights(
+    auto shared = broadcast_weights(
         comm, open_on_all(comm, config.files.weights, config.files.weights_key), *loaded);
     for (const auto& note : shared.notes) log::note(note);  // what fails next may be due to it
     opened.notes = std::move(shared.notes);

@@ -61,7 +61,7 @@ void use_way(const comm::Communicator& comm, EvaluationSession& session, const m
 std::vector<std::string> take_weights(const comm::Communicator& comm, EvaluationSession& session,
                                       const weights::Checkpoint& checkpoint) {
   session.model.predictor.reset();  // two would take more memory
-  auto shared = share_weights(comm, checkpoint, *session.model.loaded);
+  auto shared = broadcast_weights(comm, checkpoint, *session.model.loaded);
   session.model.weights = std::move(shared.file);
   return shared.notes;
 }

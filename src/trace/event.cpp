@@ -34,7 +34,7 @@ std::string track_name(std::int32_t track) {
 }
 
 Event make_event(Kind kind, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
-                 OfBatch batch) {
+                 BatchId batch) {
   Event event;
   event.begin_ns = begin_ns;
   event.end_ns = end_ns;

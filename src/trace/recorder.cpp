@@ -23,11 +23,11 @@ Limits limits_of(int world_size) {
   return limits;
 }
 
-Recorder::Shelf::Shelf(std::int64_t places_wanted)
+Recorder::EventBuffer::EventBuffer(std::int64_t places_wanted)
     : num_places(to_size(places_wanted)),
       places(std::make_unique_for_overwrite<std::byte[]>(num_places * sizeof(Event))) {}
 
-void Recorder::Shelf::add(const Event& event) noexcept {
+void Recorder::EventBuffer::add(const Event& event) noexcept {
   const std::size_t place = num_added.fetch_add(1, std::memory_order_relaxed);
   if (place < num_places) {
     std::memcpy(places.get() + place * sizeof(Event), &event, sizeof(Event));
@@ -36,7 +36,7 @@ void Recorder::Shelf::add(const Event& event) noexcept {
   }
 }
 
-void Recorder::Shelf::move_to(std::vector<Event>& events) {
+void Recorder::EventBuffer::move_to(std::vector<Event>& events) {
   const std::size_t count = std::min(num_added.exchange(0), num_places);
   const std::size_t before = events.size();
   events.resize(before + count);

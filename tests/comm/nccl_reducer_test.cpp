@@ -5,7 +5,7 @@
 
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/checked_sum.hpp>
+#include <tally/comm/verified_sum.hpp>
 
 #include "comm_fixture.hpp"
 #include "fake_nccl.hpp"
@@ -268,7 +268,7 @@ TEST_F(NcclReducerTest, AWrongSumIsFoundByTheCheck) {
     {
       NcclReducer reducer(world(), kCpu, calls, patience(num_rests), kSizes);
       try {
-        sum_checked(reducer, world(), state);
+        verified_sum(reducer, world(), state);
       } catch (const AgreedFailure& failure) {
         kind = failure.kind;
       }

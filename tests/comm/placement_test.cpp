@@ -18,13 +18,13 @@ using testing::HasSubstr;
 
 class PlacementTest : public CommTest {
  protected:
-  device::Choice on_gpu(std::int64_t gpu) {
+  device::DeviceChoice on_gpu(std::int64_t gpu) {
     return {{DeviceKind::cuda, static_cast<int>(gpu), "a GPU", format("GPU-{}", gpu)}, ""};
   }
-  device::Choice on_cpu() { return {{DeviceKind::cpu, 0, "a CPU"}, "planted reason"}; }
+  device::DeviceChoice on_cpu() { return {{DeviceKind::cpu, 0, "a CPU"}, "planted reason"}; }
 
   // Every rank leaves with exit code 5; rank 0's line on all of them.
-  std::string refusal(DeviceRequest request, const device::Choice& local) {
+  std::string refusal(DeviceRequest request, const device::DeviceChoice& local) {
     testing::internal::CaptureStderr();
     std::optional<ErrorKind> kind;
     try {

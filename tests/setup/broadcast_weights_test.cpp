@@ -100,7 +100,7 @@ TEST_F(ShareWeightsTest, ReadsOnceAndHoldsLittle) {
   std::ofstream("/proc/self/clear_refs") << "5";  // forgets the largest size so far
   const auto before = resident_bytes("VmRSS:");
   const auto read_before = number_in("/proc/self/io", "rchar:");
-  const auto shared = share_weights(comm, checkpoint, loaded);
+  const auto shared = broadcast_weights(comm, checkpoint, loaded);
   std::vector<std::int64_t> read{number_in("/proc/self/io", "rchar:") - read_before};
   const auto held = resident_bytes("VmHWM:") - before;
   comm.sum_in_place(read);

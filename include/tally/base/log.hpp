@@ -6,8 +6,8 @@
 namespace tally::log {
 
 // Who speaks: uniform paths are silenced on all ranks but rank 0.
-enum class Voice { speaks, quiet };
-void set_voice(Voice voice);
+enum class Verbosity { speaks, quiet };
+void set_verbosity(Verbosity voice);
 
 // "tally: note: …"; only from a rank that speaks.
 void note(std::string_view text);

@@ -36,8 +36,8 @@ class Communicator {
   std::int64_t max(std::int64_t value) const;
   // Collective. The same; while peers are missing, `give_up` is asked again and again: none once it
   // says so. Then the job must end, for this communicator cannot be used any more.
-  std::optional<std::int64_t> max_unless(std::int64_t value,
-                                         const std::function<bool()>& give_up) const;
+  std::optional<std::int64_t> max_or_abandon(std::int64_t value,
+                                             const std::function<bool()>& give_up) const;
   // Collective. Every rank's text, in rank order, on rank 0 (empty elsewhere).
   std::vector<std::string> gather(std::string_view text) const;
   // Collective. Every rank's value, in rank order, on every rank.

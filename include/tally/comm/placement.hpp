@@ -17,6 +17,6 @@ struct Placement {
 // one line of rank 0, where device::check_placement refuses; TALLY_ALLOW_SHARED_GPU=1 in rank 0's
 // environment allows several ranks on one GPU.
 Placement agree_on_placement(const Communicator& comm, device::DeviceRequest request,
-                             const device::Choice& local);
+                             const device::DeviceChoice& local);
 
 }  // namespace tally::comm

@@ -13,25 +13,25 @@
 namespace tally::device {
 
 // What one rank takes.
-struct Choice {
+struct DeviceChoice {
   Device device;
   std::string why_no_gpu;  // part of a sentence; empty on a GPU, or where none was asked for
 };
 
 // The only visible GPU, else the one of this node-local rank, counted round; the CPU where it was
 // asked for or there is no GPU.
-Choice choose(DeviceRequest request, int local_rank, const GpuInventory& inventory);
+DeviceChoice choose(DeviceRequest request, int local_rank, const GpuInventory& inventory);
 
 // A sentence where `choice` fell to the CPU although the launcher's variables speak of GPUs; for
 // the request `automatic`. `get` looks a variable up and returns null where it is not set.
-std::optional<std::string> expected_gpu_note(const Choice& choice,
+std::optional<std::string> expected_gpu_note(const DeviceChoice& choice,
                                              const char* (*get)(const char* variable));
 
 // A row of the placement table.
 struct RankPlace {
   int rank = 0;
   std::string node;
-  Choice choice;
+  DeviceChoice choice;
 };
 
 // Several ranks on one GPU: slow, and NCCL does not work there. For tests on few GPUs.

@@ -15,7 +15,7 @@ OpenedData open_data(const comm::Communicator& comm, const config::RunConfig& co
 
 enum class MoreWeights { none, come };
 // Collective. Rank 0 reads the model, all get its bytes, every rank loads it; then the weights
-// (share_weights.hpp). `task` names the task that reads what the model returns.
+// (broadcast_weights.hpp). `task` names the task that reads what the model returns.
 OpenedModel load_model(const comm::Communicator& comm, const config::RunConfig& config,
                        const std::string& task, const device::Stream& stream, MoreWeights more);
 

@@ -21,7 +21,7 @@ inline constexpr std::int32_t kCopyTrack = 101;    // what is copied to it
 std::string track_name(std::int32_t track);
 
 // The batch that a span is about; -1: none.
-struct OfBatch {
+struct BatchId {
   std::int64_t index = -1;
   std::int64_t samples = -1;
 };
@@ -30,7 +30,7 @@ struct OfBatch {
 struct Event {
   static constexpr std::size_t kMostName = 22;
   std::int64_t begin_ns = 0, end_ns = 0;  // steady clock
-  OfBatch batch;
+  BatchId batch;
   std::int32_t rank = 0;
   std::int32_t track = kMainTrack;
   Kind kind = Kind::step;
@@ -42,7 +42,7 @@ static_assert(sizeof(Event) == 64);
 
 // A name longer than Event::kMostName is cut.
 Event make_event(Kind kind, std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
-                 OfBatch batch = {});
+                 BatchId batch = {});
 
 // As a viewer wants them: by rank, track and begin; of those that begin together the outer first.
 bool stands_before(const Event& a, const Event& b);

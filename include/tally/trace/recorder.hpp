@@ -38,8 +38,8 @@ class Recorder {
   std::int64_t num_dropped() const;
 
  private:
-  struct Shelf {
-    explicit Shelf(std::int64_t num_places);
+  struct EventBuffer {
+    explicit EventBuffer(std::int64_t num_places);
     void add(const Event& event) noexcept;
     void move_to(std::vector<Event>& events);
 
@@ -49,7 +49,7 @@ class Recorder {
     std::atomic<std::int64_t> num_dropped = 0;
   };
 
-  Shelf of_batches_, others_;
+  EventBuffer of_batches_, others_;
 };
 
 }  // namespace tally::trace

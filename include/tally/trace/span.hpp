@@ -31,7 +31,7 @@ extern std::atomic<bool> is_watched;
 class Span {
  public:
   // `name` stays, and is at most Event::kMostName long. The seconds are added to *sum_s.
-  Span(Kind kind, const char* name, OfBatch batch = {}, double* sum_s = nullptr)
+  Span(Kind kind, const char* name, BatchId batch = {}, double* sum_s = nullptr)
       : sum_s_(sum_s), name_(name), batch_(batch), kind_(kind) {
     is_begun_ = sum_s != nullptr || detail::is_watched.load(std::memory_order_relaxed);
     if (is_begun_) begin();
@@ -43,7 +43,7 @@ class Span {
   Span& operator=(const Span&) = delete;
 
   // Where it is known only in the end.
-  void set_batch(OfBatch batch) { batch_ = batch; }
+  void set_batch(BatchId batch) { batch_ = batch; }
 
  private:
   void begin() noexcept;
@@ -51,7 +51,7 @@ class Span {
 
   double* sum_s_;
   const char* name_;
-  OfBatch batch_;
+  BatchId batch_;
   std::int64_t begin_ns_ = 0;
   Kind kind_;
   bool is_begun_;

@@ -10,7 +10,7 @@
 
 namespace tally::app {
 
-void leave(int code) {
+void exit_process(int code) {
   if (const char* const file = std::getenv("TALLY_TEST_WAITS")) {
     std::ofstream(file) << simulated_gpu::num_host_waits() << '\n';
   }

@@ -16,7 +16,7 @@ using SharedRows = std::function<void(std::int64_t rank, std::span<const std::by
 // Collective. Passes every rank's `local`, rows of `row_bytes`, to `take` on all ranks in rank
 // order; a rank holds at most `window_bytes` (at least one row) of them at a time. Both sizes are
 // the same on every rank. What `take` throws is agreed on: then every rank throws AgreedFailure.
-void share_in_turn(const Communicator& comm, std::span<const std::byte> local,
-                   std::int64_t row_bytes, std::int64_t window_bytes, const SharedRows& take);
+void windowed_all_gather(const Communicator& comm, std::span<const std::byte> local,
+                         std::int64_t row_bytes, std::int64_t window_bytes, const SharedRows& take);
 
 }  // namespace tally::comm

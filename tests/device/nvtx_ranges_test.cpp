@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <tally/device/ranges.hpp>
+#include <tally/device/nvtx_ranges.hpp>
 
 namespace tally::device {
 namespace {

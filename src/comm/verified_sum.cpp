@@ -1,4 +1,4 @@
-#include <tally/comm/checked_sum.hpp>
+#include <tally/comm/verified_sum.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -55,7 +55,7 @@ std::string place_of(const exact::StateLayout& layout, std::int64_t element) {
 
 }  // namespace
 
-void sum_checked(Reducer& reducer, const Communicator& comm, exact::State& state) {
+void verified_sum(Reducer& reducer, const Communicator& comm, exact::State& state) {
   Values local;
   agree_on(comm, [&] { local.assign(state.values().begin(), state.values().end()); });
   reducer.sum(state.values());

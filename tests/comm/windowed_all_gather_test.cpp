@@ -1,4 +1,4 @@
-#include <tally/comm/share_in_turn.hpp>
+#include <tally/comm/windowed_all_gather.hpp>
 
 #include <numeric>
 #include <optional>
@@ -30,15 +30,15 @@ TEST_F(ShareInTurnTest, EveryRankGetsAllRowsInRankOrderInBoundedWindows) {
     std::vector<Bytes> arrived(expected.size());
     std::int64_t last_rank = 0;
 
-    share_in_turn(world(), expected[static_cast<std::size_t>(rank())], row_bytes, window_bytes,
-                  [&](std::int64_t from, std::span<const std::byte> rows) {
-                    EXPECT_GE(from, last_rank);
-                    EXPECT_FALSE(rows.empty());
-                    EXPECT_LE(std::ssize(rows), std::max(window_bytes, row_bytes));
-                    auto& all = arrived[static_cast<std::size_t>(from)];
-                    all.insert(all.end(), rows.begin(), rows.end());
-                    last_rank = from;
-                  });
+    windowed_all_gather(world(), expected[static_cast<std::size_t>(rank())], row_bytes,
+                        window_bytes, [&](std::int64_t from, std::span<const std::byte> rows) {
+                          EXPECT_GE(from, last_rank);
+                          EXPECT_FALSE(rows.empty());
+                          EXPECT_LE(std::ssize(rows), std::max(window_bytes, row_bytes));
+                          auto& all = arrived[static_cast<std::size_t>(from)];
+                          all.insert(all.end(), rows.begin(), rows.end());
+                          last_rank = from;
+                        });
 
     EXPECT_EQ(arrived, expected) << "round " << round;
   }
@@ -49,7 +49,7 @@ TEST_F(ShareInTurnTest, WhatATakerThrowsIsAgreedOn) {
   std::optional<ErrorKind> kind;
   testing::internal::CaptureStderr();
   try {
-    share_in_turn(world(), local, 4, 8, [&](std::int64_t, std::span<const std::byte>) {
+    windowed_all_gather(world(), local, 4, 8, [&](std::int64_t, std::span<const std::byte>) {
       if (rank() == size() - 1) throw Error(ErrorKind::numeric, "planted");
     });
   } catch (const AgreedFailure& failure) {
@@ -62,8 +62,8 @@ TEST_F(ShareInTurnTest, WhatATakerThrowsIsAgreedOn) {
 
 TEST_F(ShareInTurnTest, BytesThatAreNoWholeRowsAreRefused) {
   const Bytes local(7);
-  EXPECT_THROW(share_in_turn(world(), local, 4, 8, [](auto&&...) {}), Error);
-  EXPECT_THROW(share_in_turn(world(), local, 0, 8, [](auto&&...) {}), Error);
+  EXPECT_THROW(windowed_all_gather(world(), local, 4, 8, [](auto&&...) {}), Error);
+  EXPECT_THROW(windowed_all_gather(world(), local, 0, 8, [](auto&&...) {}), Error);
 }
 
 }  // namespace

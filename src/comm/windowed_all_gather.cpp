@@ -1,4 +1,4 @@
-#include <tally/comm/share_in_turn.hpp>
+#include <tally/comm/windowed_all_gather.hpp>
 
 #include <vector>
 
@@ -21,10 +21,11 @@ void pass_on(const RowWindow& window, std::span<const std::byte> rows, std::int6
 
 }  // namespace
 
-void share_in_turn(const Communicator& comm, std::span<const std::byte> local,
-                   std::int64_t row_bytes, std::int64_t window_bytes, const SharedRows& take) {
+void windowed_all_gather(const Communicator& comm, std::span<const std::byte> local,
+                         std::int64_t row_bytes, std::int64_t window_bytes,
+                         const SharedRows& take) {
   if (row_bytes < 1 || std::ssize(local) % row_bytes != 0) {
-    throw Error(ErrorKind::internal, "share_in_turn: the bytes are no whole rows");
+    throw Error(ErrorKind::internal, "windowed_all_gather: the bytes are no whole rows");
   }
   RowWindows windows(comm.all_gather(std::ssize(local) / row_bytes), row_bytes, window_bytes);
   std::vector<std::byte> received;

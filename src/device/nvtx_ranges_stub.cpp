@@ -1,4 +1,4 @@
-#include <tally/device/ranges.hpp>
+#include <tally/device/nvtx_ranges.hpp>
 
 namespace tally::device {
 

@@ -11,6 +11,6 @@ namespace tally::comm {
 // integers at rank 0, which adds them and sends them to all: bit for bit the same, or every rank
 // throws AgreedFailure(internal) after a line that names the span and both values. Needs a copy of
 // the state on every rank, and at most 64 MiB more on rank 0.
-void sum_checked(Reducer& reducer, const Communicator& comm, exact::State& state);
+void verified_sum(Reducer& reducer, const Communicator& comm, exact::State& state);
 
 }  // namespace tally::comm

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include <tally/device/ranges.hpp>
+#include <tally/device/nvtx_ranges.hpp>
 
 namespace tally::device {
 

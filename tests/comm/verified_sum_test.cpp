@@ -1,4 +1,4 @@
-#include <tally/comm/checked_sum.hpp>
+#include <tally/comm/verified_sum.hpp>
 
 #include <gmock/gmock.h>
 
@@ -51,7 +51,7 @@ TEST_F(CheckedSumTest, PassesARightSum) {
     world().set_max_piece(piece);
     auto local = state();
     const auto reducer = make_reducer(ReduceRequest::mpi, {DeviceKind::cpu, 0, ""}, world());
-    sum_checked(*reducer, world(), local);
+    verified_sum(*reducer, world(), local);
     for (std::size_t i = 0; i < 21; ++i) {
       EXPECT_EQ(local.values()[i], static_cast<std::int64_t>(i) * (rank_sum() + size()));
     }
@@ -62,7 +62,7 @@ TEST_F(CheckedSumTest, SumsWrapAsThoseOfMpi) {
   auto local = state();
   local.values()[5] = std::numeric_limits<std::int64_t>::max() - 1;
   const auto reducer = make_reducer(ReduceRequest::mpi, {DeviceKind::cpu, 0, ""}, world());
-  sum_checked(*reducer, world(), local);
+  verified_sum(*reducer, world(), local);
 }
 
 TEST_F(CheckedSumTest, NamesTheSpanAndBothValuesWhereverItIsWrong) {
@@ -73,7 +73,7 @@ TEST_F(CheckedSumTest, NamesTheSpanAndBothValuesWhereverItIsWrong) {
       testing::internal::CaptureStderr();
       std::optional<ErrorKind> kind;
       try {
-        sum_checked(reducer, world(), local);
+        verified_sum(reducer, world(), local);
       } catch (const AgreedFailure& failure) {
         kind = failure.kind;
       }
