@@ -5,7 +5,7 @@
 
 #include "chosen_metrics.hpp"
 #include "class_columns.hpp"
-#include "class_pair.hpp"
+#include "multiclass_pair.hpp"
 
 namespace tally::compare {
 namespace {
@@ -103,8 +103,8 @@ ReadPair read_class_pair(const SavedRun& a, const SavedRun& b,
   require_same_labels(a, rows_a, b, rows_b);
   add_scores_of_both(runs, options, rows_a, rows_b);
   ClassScores scores = scores_in_order(runs, options);
-  pair.samples = std::make_unique<ClassPair>(std::move(options), std::move(rows_a),
-                                             std::move(rows_b), std::move(scores));
+  pair.samples = std::make_unique<MulticlassPair>(std::move(options), std::move(rows_a),
+                                                  std::move(rows_b), std::move(scores));
   return pair;
 }
 

@@ -7,11 +7,11 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/metrics/definitions.hpp>
 
-#include "class_pair.hpp"
-#include "label_pair.hpp"
+#include "multiclass_pair.hpp"
+#include "multilabel_pair.hpp"
 #include "paired_bootstrap.hpp"
 #include "paired_samples.hpp"
-#include "value_pair.hpp"
+#include "regression_pair.hpp"
 
 namespace tally::compare {
 namespace {

@@ -11,7 +11,7 @@ namespace {
 constexpr double kLevel = 0.05;
 
 // By McNemar's test.
-std::optional<Side> better_by_test(const PairedTable& table) {
+std::optional<Side> better_by_test(const ContingencyTable& table) {
   if (mcnemar_p_value(table) >= kLevel) return std::nullopt;
   return table.only_a_right > table.only_b_right ? Side::a : Side::b;
 }
@@ -41,7 +41,7 @@ std::string metrics_of(const MetricDifference& metric, const std::string& test) 
 
 // The metric of the outcomes, by the test.
 Conclusion conclude_by_test(const Comparison& comparison, const MetricDifference& share) {
-  const PairedTable& table = comparison.outcomes->table;
+  const ContingencyTable& table = comparison.outcomes->table;
   const auto better = better_by_test(table);
   const std::string test = format("; McNemar p = {}", p_text(mcnemar_p_value(table)));
   const bool only_interval = !better && share.better();

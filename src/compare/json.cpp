@@ -27,7 +27,7 @@ Json run_json(const RunFacts& run) {
 // null where the outcomes are not of this metric.
 Json table_json(const std::optional<Outcomes>& outcomes, std::string_view metric) {
   if (!outcomes || outcomes->metric != metric) return {};
-  const PairedTable& table = outcomes->table;
+  const ContingencyTable& table = outcomes->table;
   return {{"both_right", table.both_right},
           {"only_a_right", table.only_a_right},
           {"only_b_right", table.only_b_right},

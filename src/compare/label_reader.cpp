@@ -5,8 +5,8 @@
 #include <tally/base/task_traits.hpp>
 
 #include "chosen_metrics.hpp"
-#include "label_pair.hpp"
 #include "label_run.hpp"
+#include "multilabel_pair.hpp"
 
 namespace tally::compare {
 namespace {
@@ -119,8 +119,8 @@ ReadPair read_label_pair(const SavedRun& a, const SavedRun& b,
   LabelFacts facts_b = facts_of(labels.b, options, loss);
   require_same_labels(labels, facts_a, facts_b);
   const auto keys = runs.a.settings.curves.value_or(ordered_metrics::ScoreKeys::float32);
-  pair.samples =
-      std::make_unique<LabelPair>(std::move(options), std::move(facts_a), std::move(facts_b), keys);
+  pair.samples = std::make_unique<MultilabelPair>(std::move(options), std::move(facts_a),
+                                                  std::move(facts_b), keys);
   return pair;
 }
 

@@ -5,8 +5,8 @@
 #include <tally/base/task_traits.hpp>
 
 #include "chosen_metrics.hpp"
+#include "regression_pair.hpp"
 #include "scoring_settings.hpp"
-#include "value_pair.hpp"
 
 namespace tally::compare {
 namespace {
@@ -59,7 +59,7 @@ ReadPair read_value_pair(const SavedRun& a, const SavedRun& b,
                       .a = values_of(runs.a, "prediction"),
                       .b = values_of(runs.b, "prediction")};
   require_same_targets(runs, values.targets, targets_of(runs.b));
-  pair.samples = std::make_unique<ValuePair>(std::move(options), std::move(values));
+  pair.samples = std::make_unique<RegressionPair>(std::move(options), std::move(values));
   return pair;
 }
 

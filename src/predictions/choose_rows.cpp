@@ -7,7 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/parse_number.hpp>
 
-#include "ranking.hpp"
+#include "worst_samples.hpp"
 
 namespace tally::predictions {
 namespace {
@@ -114,7 +114,7 @@ Test exact_match_test(const SavedRows& saved) {
 }
 
 // Keeps rows of which not all parts are right.
-Test parts_test(const SavedRows& saved, const Ranking& ranking) {
+Test parts_test(const SavedRows& saved, const WorstSamples& ranking) {
   return value_test(saved, std::string(ranking.columns[0]), std::string(ranking.columns[1]),
                     [](double right, double all) { return right < all; });
 }
@@ -124,7 +124,7 @@ Test scored_test(const SavedRows& saved, const std::string& column) {
   return value_test(saved, column, column, [](double scored, double) { return scored > 0; });
 }
 
-Test wrong_test(const SavedRows& saved, const Ranking& ranking) {
+Test wrong_test(const SavedRows& saved, const WorstSamples& ranking) {
   switch (ranking.wrong) {
     case Wrong::prediction:
       return label_test(saved, true);
@@ -193,7 +193,7 @@ class Ranks {
 
  private:
   const SavedRows& saved_;
-  const Ranking& ranking_;
+  const WorstSamples& ranking_;
   bool breaks_ties_ = false;
   std::vector<double> first_, second_, tie_breaks_;
 };
@@ -215,7 +215,7 @@ std::int64_t window_rows(const SavedRows& saved) {
 }  // namespace
 
 bool has_classes(std::string_view task) {
-  const Ranking* const ranking = find_ranking(task);
+  const WorstSamples* const ranking = find_ranking(task);
   return ranking != nullptr && ranking->has_classes;
 }
 

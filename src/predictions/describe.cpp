@@ -9,7 +9,7 @@
 #include <tally/predictions/open_predictions.hpp>
 
 #include "file_layout.hpp"
-#include "ragged_cells.hpp"
+#include "ragged_column.hpp"
 #include "text_cells.hpp"
 
 namespace tally::predictions {

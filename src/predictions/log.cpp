@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "track.hpp"
+#include "spillable_column.hpp"
 
 namespace tally::predictions {
 namespace {
@@ -48,8 +48,8 @@ struct PredictionLog::Body {
   // The rows of a column, or the elements of a ragged one and, beside them, the lengths of its
   // rows.
   struct Column {
-    Track values;
-    std::optional<Track> lengths;
+    SpillableColumn values;
+    std::optional<SpillableColumn> lengths;
   };
 
   std::vector<ColumnSpec> specs;
@@ -59,7 +59,7 @@ struct PredictionLog::Body {
   std::optional<SpillFile> file;
 
   const Column& column(std::int64_t index, bool ragged) const;
-  void read(const Track& track, std::int64_t first, std::int64_t count,
+  void read(const SpillableColumn& track, std::int64_t first, std::int64_t count,
             std::span<std::byte> out) const;
 
   Part checked_values(const RecordBatch& records, std::size_t c) const;
@@ -77,7 +77,7 @@ const PredictionLog::Body::Column& PredictionLog::Body::column(std::int64_t inde
   return columns[c];
 }
 
-void PredictionLog::Body::read(const Track& track, std::int64_t first, std::int64_t count,
+void PredictionLog::Body::read(const SpillableColumn& track, std::int64_t first, std::int64_t count,
                                std::span<std::byte> out) const {
   require(first >= 0 && count >= 0 && first <= track.num_items() - count, "there are no such rows");
   require(std::ssize(out) == count * track.item_bytes(), "the buffer does not fit the rows");
@@ -120,10 +120,10 @@ PredictionLog::PredictionLog(std::vector<ColumnSpec> columns, std::filesystem::p
   for (const auto& spec : columns) {
     const std::int64_t width = spec.row_bytes();
     if (spec.ragged) {
-      body_->columns.push_back({Track(width, shares.ragged_bytes),
-                                Track(kLengthBytes, shares.fixed_rows * kLengthBytes)});
+      body_->columns.push_back({SpillableColumn(width, shares.ragged_bytes),
+                                SpillableColumn(kLengthBytes, shares.fixed_rows * kLengthBytes)});
     } else {
-      body_->columns.push_back({Track(width, shares.fixed_rows * width), std::nullopt});
+      body_->columns.push_back({SpillableColumn(width, shares.fixed_rows * width), std::nullopt});
     }
   }
   body_->specs = std::move(columns);
@@ -147,12 +147,12 @@ void PredictionLog::append(const RecordBatch& records) {
   require(records.columns.size() == body.specs.size(), "a batch has another number of columns");
   bool room = true;       // beside what is held
   bool ever_room = true;  // when nothing is held
-  body.for_each_part(records, [&](const Track& track, const Part& part) {
+  body.for_each_part(records, [&](const SpillableColumn& track, const Part& part) {
     room = room && track.has_room(std::ssize(part.bytes));
     ever_room = ever_room && track.ever_has_room(std::ssize(part.bytes));
   });
   if (!room && !body.file) body.file.emplace(body.spill_folder);
-  body.for_each_part(records, [&](Track& track, const Part& part) {
+  body.for_each_part(records, [&](SpillableColumn& track, const Part& part) {
     if (!room) track.spill_held(*body.file);
     if (ever_room) {
       track.hold(part.num_items, part.bytes);

@@ -9,7 +9,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/predictions/open_predictions.hpp>
 
-#include "ragged_cells.hpp"
+#include "ragged_column.hpp"
 
 namespace tally::predictions {
 namespace {

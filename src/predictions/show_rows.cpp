@@ -9,7 +9,7 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/predictions/choose_rows.hpp>
 
-#include "ragged_cells.hpp"
+#include "ragged_column.hpp"
 #include "text_cells.hpp"
 
 namespace tally::predictions {

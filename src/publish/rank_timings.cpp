@@ -11,7 +11,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/host.hpp>
 #include <tally/base/log.hpp>
-#include <tally/report/waste.hpp>
+#include <tally/report/efficiency.hpp>
 
 namespace tally::app {
 namespace {

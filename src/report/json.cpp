@@ -4,8 +4,8 @@
 
 #include <tally/base/build_info.hpp>
 #include <tally/base/format.hpp>
+#include <tally/report/efficiency.hpp>
 #include <tally/report/run_report.hpp>
-#include <tally/report/waste.hpp>
 
 #include "json_metrics.hpp"
 #include "json_text.hpp"

@@ -8,7 +8,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/report/progress.hpp>
 
-#include "painter.hpp"
+#include "progress_renderer.hpp"
 
 namespace tally::report {
 namespace {
@@ -30,12 +30,12 @@ ProgressStyle progress_style_from_name(std::string_view word) {
 }
 
 struct ProgressDisplay::Body {
-  Painter painter;
+  ProgressRenderer painter;
   Stopwatch since_start;
 };
 
 ProgressDisplay::ProgressDisplay(ProgressStyle style, std::int64_t total_samples)
-    : body_(std::make_unique<Body>(Body{Painter(style, total_samples), Stopwatch()})) {}
+    : body_(std::make_unique<Body>(Body{ProgressRenderer(style, total_samples), Stopwatch()})) {}
 
 ProgressDisplay::~ProgressDisplay() { show(body_->painter.abandon()); }
 

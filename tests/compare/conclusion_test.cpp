@@ -21,7 +21,7 @@ MetricDifference difference_of(std::string name, double a, double b, double low,
           .interval = metrics::Interval{low, high, "bootstrap"}};
 }
 
-Comparison with_accuracy(const PairedTable& table) {
+Comparison with_accuracy(const ContingencyTable& table) {
   Comparison comparison;
   comparison.samples = table.total();
   comparison.outcomes = Outcomes{.metric = "accuracy", .table = table};

@@ -9,7 +9,7 @@
 
 #include <tally/base/checked_cast.hpp>
 
-#include "class_pair.hpp"
+#include "multiclass_pair.hpp"
 
 namespace tally::compare {
 namespace {
@@ -76,7 +76,7 @@ double mean(const std::array<double, kClasses>& values) {
   return (values[0] + values[1] + values[2]) / 3;
 }
 
-ClassPair pair_of(Rows rows, std::vector<std::string> names) {
+MulticlassPair pair_of(Rows rows, std::vector<std::string> names) {
   return {
       {.num_classes = kClasses, .names = std::move(names)}, std::move(rows.a), std::move(rows.b)};
 }
@@ -90,8 +90,8 @@ TEST(PairedBootstrap, IntervalsHoldTheTruthAsOftenAsTheySay) {
   std::map<std::string, int> held;
   int held_by_newcombe = 0;
   for (int simulation = 0; simulation < kSimulations; ++simulation) {
-    const ClassPair pair = pair_of(random_rows(300, static_cast<unsigned>(simulation)),
-                                   {"accuracy", "f1_macro", "loss"});
+    const MulticlassPair pair = pair_of(random_rows(300, static_cast<unsigned>(simulation)),
+                                        {"accuracy", "f1_macro", "loss"});
     for (const MetricDifference& metric : paired_differences(pair, 200, simulation)) {
       const double truth = truths.at(metric.name);
       held[metric.name] += metric.interval->low <= truth && truth <= metric.interval->high;
@@ -175,7 +175,7 @@ TEST(PairedBootstrap, NoScoredSamples) {
   Rows rows = random_rows(10, 6);
   for (MulticlassRecord& row : rows.a) row.ignored = true;
   rows.b = rows.a;
-  const ClassPair pair = pair_of(rows, {"accuracy"});
+  const MulticlassPair pair = pair_of(rows, {"accuracy"});
   EXPECT_FALSE(paired_differences(pair, 10, 0)[0].difference);
   EXPECT_EQ(pair.outcomes()->table.total(), 0);
   EXPECT_EQ(pair.num_ignored(), 10);

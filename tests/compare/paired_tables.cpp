@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <iostream>
 
-#include <tally/compare/paired_table.hpp>
+#include <tally/compare/contingency_table.hpp>
 
 int main() {
-  tally::compare::PairedTable table;
+  tally::compare::ContingencyTable table;
   while (std::cin >> table.both_right >> table.only_a_right >> table.only_b_right >>
          table.neither_right) {
     const auto interval = tally::compare::difference_interval(table);

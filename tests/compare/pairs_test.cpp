@@ -7,9 +7,9 @@
 
 #include <tally/base/error.hpp>
 
-#include "label_pair.hpp"
+#include "multilabel_pair.hpp"
 #include "paired_bootstrap.hpp"
-#include "value_pair.hpp"
+#include "regression_pair.hpp"
 
 namespace tally::compare {
 namespace {
@@ -43,17 +43,17 @@ LabelFacts facts_of(std::size_t labels, const std::vector<float>& probabilities,
 void expect_table(const std::optional<Outcomes>& found, const std::string& metric,
                   const std::array<std::int64_t, 4>& counts) {
   EXPECT_EQ(found->metric, metric);
-  const PairedTable& table = found->table;
+  const ContingencyTable& table = found->table;
   EXPECT_EQ(
       (std::array{table.both_right, table.only_a_right, table.only_b_right, table.neither_right}),
       counts);
 }
 
-TEST(LabelPair, OfTwoClasses) {
+TEST(MultilabelPair, OfTwoClasses) {
   const std::vector<std::uint8_t> targets{1, 0, 1, kNotScored, 0, 1};
-  const LabelPair pair({.task = "binary", .num_classes = 2, .ignore_index = -1},
-                       facts_of(1, {0.75f, 0.75f, 0.5f, 0.75f, 0.25f, 0.25f}, targets),
-                       facts_of(1, {0.25f, 0.25f, 0.25f, 0.25f, 0.5f, kNan}, targets));
+  const MultilabelPair pair({.task = "binary", .num_classes = 2, .ignore_index = -1},
+                            facts_of(1, {0.75f, 0.75f, 0.5f, 0.75f, 0.25f, 0.25f}, targets),
+                            facts_of(1, {0.25f, 0.25f, 0.25f, 0.25f, 0.5f, kNan}, targets));
   expect_table(pair.outcomes(), "accuracy", {1, 1, 1, 2});
   EXPECT_EQ(pair.num_ignored(), 1);
   const auto changes = std::get<ClassChanges>(pair.changes(2));
@@ -73,14 +73,15 @@ TEST(LabelPair, OfTwoClasses) {
   EXPECT_TRUE(std::isnan(last.b.confidence));
 }
 
-TEST(LabelPair, OfSeveralLabels) {
+TEST(MultilabelPair, OfSeveralLabels) {
   const std::vector<std::uint8_t> targets{1,          0,          0,           //
                                           1,          kNotScored, 0,           //
                                           kNotScored, kNotScored, kNotScored,  //
                                           0,          1,          1};
-  const LabelPair pair({.task = "multilabel", .num_classes = 3, .ignore_index = 2},
-                       facts_of(3, {0.9f, 0, 0, 0.9f, 0, 0, 0, 0, 0, 0, 0, 1}, targets),
-                       facts_of(3, {0.9f, 0, 1, 0.6f, 1, 0, 1, 1, 1, kNan, kNan, kNan}, targets));
+  const MultilabelPair pair(
+      {.task = "multilabel", .num_classes = 3, .ignore_index = 2},
+      facts_of(3, {0.9f, 0, 0, 0.9f, 0, 0, 0, 0, 0, 0, 0, 1}, targets),
+      facts_of(3, {0.9f, 0, 1, 0.6f, 1, 0, 1, 1, 1, kNan, kNan, kNan}, targets));
   expect_table(pair.outcomes(), "exact_match", {1, 1, 0, 1});
   EXPECT_EQ(pair.num_ignored(), 1);
   const auto changes = std::get<LabelSetChanges>(pair.changes(10));
@@ -98,16 +99,16 @@ TEST(LabelPair, OfSeveralLabels) {
   EXPECT_EQ(changes.first[1].b.right, 0);
 }
 
-TEST(LabelPair, WantsTheSameLabels) {
-  EXPECT_THROW(LabelPair({.task = "binary", .num_classes = 2}, facts_of(1, {0, 0}, {0, 1}),
-                         facts_of(1, {0, 0}, {1, 1})),
+TEST(MultilabelPair, WantsTheSameLabels) {
+  EXPECT_THROW(MultilabelPair({.task = "binary", .num_classes = 2}, facts_of(1, {0, 0}, {0, 1}),
+                              facts_of(1, {0, 0}, {1, 1})),
                Error);
 }
 
-TEST(LabelPair, ReplicatesThatLoseALabelMakeNoInterval) {
+TEST(MultilabelPair, ReplicatesThatLoseALabelMakeNoInterval) {
   // The first label is set once: in a third of the replicates it is gone.
   const std::vector<std::uint8_t> targets{1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0};
-  const LabelPair pair(
+  const MultilabelPair pair(
       {.task = "multilabel", .num_classes = 2, .names = {"exact_match", "auroc_macro"}},
       facts_of(2, {0.5f, 0.5f, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0}, targets),
       facts_of(2, {0.9f, 0.5f, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0}, targets));
@@ -118,7 +119,8 @@ TEST(LabelPair, ReplicatesThatLoseALabelMakeNoInterval) {
   EXPECT_FALSE(metrics[1].interval);
 }
 
-ValuePair values_of(std::vector<float> a, std::vector<float> b, std::vector<std::string> names) {
+RegressionPair values_of(std::vector<float> a, std::vector<float> b,
+                         std::vector<std::string> names) {
   return {{.task = "regression", .num_classes = 1, .names = std::move(names)},
           {.indices = {3, 4, 5, 6, 7, 8},
            .targets = {0, 0, 0, 0, 0, 0},
@@ -126,8 +128,8 @@ ValuePair values_of(std::vector<float> a, std::vector<float> b, std::vector<std:
            .b = std::move(b)}};
 }
 
-TEST(ValuePair, ListsTheLargestChangesOfTheError) {
-  const ValuePair pair = values_of({1, 2, -1, kNan, kNan, 5}, {-1, 4, 3, 1, kNan, 2}, {"mse"});
+TEST(RegressionPair, ListsTheLargestChangesOfTheError) {
+  const RegressionPair pair = values_of({1, 2, -1, kNan, kNan, 5}, {-1, 4, 3, 1, kNan, 2}, {"mse"});
   EXPECT_FALSE(pair.outcomes());
   std::vector<bool> finite;
   for (std::int64_t i = 0; i < pair.size(); ++i) finite.push_back(pair.is_finite(Side::b, i));
@@ -147,20 +149,20 @@ TEST(ValuePair, ListsTheLargestChangesOfTheError) {
   EXPECT_EQ(std::get<ValueChanges>(pair.changes(1)).total(), 4);
 }
 
-TEST(ValuePair, FiguresOfARunAreOfItsFiniteSamples) {
-  const ValuePair pair = values_of({1, 2, -1, kNan, 0, 1}, {-1, 4, 3, 1, 0, 2}, {"mse"});
+TEST(RegressionPair, FiguresOfARunAreOfItsFiniteSamples) {
+  const RegressionPair pair = values_of({1, 2, -1, kNan, 0, 1}, {-1, 4, 3, 1, 0, 2}, {"mse"});
   const auto metrics = paired_differences(pair, 20, 0);
   EXPECT_EQ(metrics[0].a, 7.0 / 5);
   EXPECT_EQ(metrics[0].b, 31.0 / 6);
   EXPECT_TRUE(metrics[0].less_is_better);
 }
 
-TEST(ValuePair, RanksAreThoseOfTheCountedSamples) {
-  ValuePair pair({.task = "regression", .num_classes = 1, .names = {"mse", "spearman"}},
-                 {.indices = {0, 1, 2, 3},
-                  .targets = {1, 2, 3, 4},
-                  .a = {1, 20, 300, kNan},
-                  .b = {1, 3, 2, 4}});
+TEST(RegressionPair, RanksAreThoseOfTheCountedSamples) {
+  RegressionPair pair({.task = "regression", .num_classes = 1, .names = {"mse", "spearman"}},
+                      {.indices = {0, 1, 2, 3},
+                       .targets = {1, 2, 3, 4},
+                       .a = {1, 20, 300, kNan},
+                       .b = {1, 3, 2, 4}});
   const auto metrics = paired_differences(pair, 20, 0);
   ASSERT_EQ(metrics.size(), 2U);
   EXPECT_EQ(metrics[1].name, "spearman");

@@ -8,8 +8,8 @@
 
 #include <tally/base/error.hpp>
 
-#include "ranking.hpp"
 #include "saved_columns.hpp"
+#include "worst_samples.hpp"
 
 namespace tally::predictions {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/compare/changes.hpp>
-#include <tally/compare/paired_table.hpp>
+#include <tally/compare/contingency_table.hpp>
 #include <tally/metrics/intervals.hpp>
 
 namespace tally::compare {
@@ -55,7 +55,7 @@ struct LeftOut {
 // "accuracy", or "exact_match" where a sample has several labels.
 struct Outcomes {
   std::string metric;
-  PairedTable table;
+  ContingencyTable table;
 };
 
 struct Comparison {

@@ -10,10 +10,10 @@
 
 namespace tally::predictions {
 
-class Track {
+class SpillableColumn {
  public:
   // Holds up to `memory_bytes` bytes in memory; they are asked for when the first item comes.
-  Track(std::int64_t item_bytes, std::int64_t memory_bytes);
+  SpillableColumn(std::int64_t item_bytes, std::int64_t memory_bytes);
 
   std::int64_t item_bytes() const { return item_bytes_; }
   std::int64_t num_items() const { return num_spilled_ + num_held_; }

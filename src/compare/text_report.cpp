@@ -28,7 +28,7 @@ void add_heading(const Comparison& comparison, Lines& lines) {
 }
 
 void add_outcomes(const Outcomes& outcomes, Lines& lines) {
-  const PairedTable& table = outcomes.table;
+  const ContingencyTable& table = outcomes.table;
   lines.emplace_back();
   lines.push_back(format("{:<20}{:>12}{:>12}", "", "B right", "B wrong"));
   lines.push_back(format("{:<20}{:>12}{:>12}", "A right", table.both_right, table.only_a_right));

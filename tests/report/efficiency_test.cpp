@@ -1,7 +1,7 @@
 // Where time went, on made-up metrics.
 #include "report_fixture.hpp"
 
-#include <tally/report/waste.hpp>
+#include <tally/report/efficiency.hpp>
 
 namespace tally::report {
 namespace {

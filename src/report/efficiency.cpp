@@ -1,4 +1,4 @@
-#include <tally/report/waste.hpp>
+#include <tally/report/efficiency.hpp>
 
 #include <algorithm>
 #include <map>

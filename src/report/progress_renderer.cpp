@@ -1,4 +1,4 @@
-#include "painter.hpp"
+#include "progress_renderer.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -49,32 +49,32 @@ std::string bar_line(std::int64_t done, std::int64_t total, const std::string& t
   return format("{:<{}}", format("[{}] {}", bar, text), kColumns);
 }
 
-std::string Painter::update(double elapsed_s, std::int64_t samples_done,
-                            std::optional<double> accuracy) {
+std::string ProgressRenderer::update(double elapsed_s, std::int64_t samples_done,
+                                     std::optional<double> accuracy) {
   samples_done_ = samples_done;
   accuracy_ = accuracy;
   return is_due(elapsed_s) ? drawn(elapsed_s) : std::string();
 }
 
-std::string Painter::finish(double elapsed_s) {
+std::string ProgressRenderer::finish(double elapsed_s) {
   if (is_finished_ || style_ == ProgressStyle::off || samples_done_ == 0) return abandon();
   const std::string last = drawn(elapsed_s);
   return last + abandon();
 }
 
-std::string Painter::abandon() {
+std::string ProgressRenderer::abandon() {
   is_finished_ = true;
   return std::exchange(line_is_open_, false) ? "\n" : "";
 }
 
-bool Painter::is_due(double elapsed_s) const {
+bool ProgressRenderer::is_due(double elapsed_s) const {
   if (is_finished_ || style_ == ProgressStyle::off) return false;
   // The first line of a log comes after one interval, the first bar at once.
   if (style_ == ProgressStyle::log) return elapsed_s - drawn_at_s_.value_or(0.0) >= kLogInterval;
   return !drawn_at_s_ || elapsed_s - *drawn_at_s_ >= kBarInterval;
 }
 
-std::string Painter::drawn(double elapsed_s) {
+std::string ProgressRenderer::drawn(double elapsed_s) {
   drawn_at_s_ = elapsed_s;
   const auto text = progress_text(samples_done_, total_samples_, elapsed_s, accuracy_);
   if (style_ == ProgressStyle::log) return format("tally: {}\n", text);

@@ -1,5 +1,5 @@
 // McNemar's test and Newcombe's interval, against published values and what must hold.
-#include <tally/compare/paired_table.hpp>
+#include <tally/compare/contingency_table.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@ namespace {
 
 // Where the literature counts pairs (both, first only, second only, neither) and takes the first
 // minus the second, B is the first.
-PairedTable of_pairs(std::int64_t both, std::int64_t first, std::int64_t second,
-                     std::int64_t neither) {
+ContingencyTable of_pairs(std::int64_t both, std::int64_t first, std::int64_t second,
+                          std::int64_t neither) {
   return {both, second, first, neither};
 }
 
-void expect_interval(const PairedTable& table, double low, double high, double digits) {
+void expect_interval(const ContingencyTable& table, double low, double high, double digits) {
   const auto interval = difference_interval(table);
   ASSERT_TRUE(interval);
   EXPECT_EQ(interval->method, "newcombe");
@@ -41,8 +41,9 @@ TEST(Newcombe, ExchangingTheRunsMirrorsTheInterval) {
 
 TEST(Newcombe, EmptyRowsAndColumns) {
   EXPECT_FALSE(difference_interval({}));
-  for (const PairedTable table : {PairedTable{10, 0, 0, 0}, PairedTable{0, 10, 0, 0},
-                                  PairedTable{0, 0, 10, 0}, PairedTable{0, 0, 0, 10}}) {
+  for (const ContingencyTable table :
+       {ContingencyTable{10, 0, 0, 0}, ContingencyTable{0, 10, 0, 0}, ContingencyTable{0, 0, 10, 0},
+        ContingencyTable{0, 0, 0, 10}}) {
     const auto interval = difference_interval(table);
     ASSERT_TRUE(interval);
     const double difference = static_cast<double>(table.only_b_right - table.only_a_right) / 10;

@@ -1,4 +1,4 @@
-#include "label_pair.hpp"
+#include "multilabel_pair.hpp"
 
 #include <algorithm>
 
@@ -62,24 +62,24 @@ metrics::MultilabelRecords part_of(const metrics::LabelFacts& facts, std::int64_
 
 }  // namespace
 
-LabelPair::LabelPair(metrics::MetricOptions options, metrics::LabelFacts a, metrics::LabelFacts b,
-                     ordered_metrics::ScoreKeys keys)
+MultilabelPair::MultilabelPair(metrics::MetricOptions options, metrics::LabelFacts a,
+                               metrics::LabelFacts b, ordered_metrics::ScoreKeys keys)
     : metrics_(std::move(options)), a_(std::move(a)), b_(std::move(b)), keys_(keys) {
   if (a_.targets != b_.targets) {
     throw Error(ErrorKind::internal, "runs of other labels are paired");
   }
 }
 
-std::uint64_t LabelPair::index_of(std::int64_t sample) const {
+std::uint64_t MultilabelPair::index_of(std::int64_t sample) const {
   return a_.rows[to_size(sample)].index;
 }
 
-metrics::PrecomputedUpdates LabelPair::prepare(Side side, std::int64_t first,
-                                               std::int64_t count) const {
+metrics::PrecomputedUpdates MultilabelPair::prepare(Side side, std::int64_t first,
+                                                    std::int64_t count) const {
   return {metrics_, part_of(side == Side::a ? a_ : b_, first, count)};
 }
 
-std::unique_ptr<CurveMetrics> LabelPair::ordered(Side side) const {
+std::unique_ptr<CurveMetrics> MultilabelPair::ordered(Side side) const {
   if (!metrics_.needs_order()) return nullptr;
   const metrics::MetricOptions& options = metrics_.options();
   const metrics::LabelFacts& facts = side == Side::a ? a_ : b_;
@@ -102,11 +102,11 @@ std::unique_ptr<CurveMetrics> LabelPair::ordered(Side side) const {
                       {ordered_metrics::Targets::labels, options.definitions});
 }
 
-std::int64_t LabelPair::num_ignored() const {
+std::int64_t MultilabelPair::num_ignored() const {
   return std::ranges::count_if(a_.rows, &MultilabelRecord::is_ignored);
 }
 
-std::optional<Outcomes> LabelPair::outcomes() const {
+std::optional<Outcomes> MultilabelPair::outcomes() const {
   Outcomes outcomes{.metric = is_binary() ? "accuracy" : "exact_match", .table = {}};
   for (std::size_t i = 0; i < a_.rows.size(); ++i) {
     if (a_.rows[i].is_ignored()) continue;
@@ -115,7 +115,7 @@ std::optional<Outcomes> LabelPair::outcomes() const {
   return outcomes;
 }
 
-bool LabelPair::is_changed(std::size_t sample) const {
+bool MultilabelPair::is_changed(std::size_t sample) const {
   if (a_.rows[sample].finite != b_.rows[sample].finite) return true;
   const LabelSample a = a_.view().sample(sample);
   const LabelSample b = b_.view().sample(sample);
@@ -129,7 +129,7 @@ bool LabelPair::is_changed(std::size_t sample) const {
 }
 
 template <class Made, class Change>
-Made LabelPair::list_changes(std::int64_t most, const Change& change_of) const {
+Made MultilabelPair::list_changes(std::int64_t most, const Change& change_of) const {
   Made changes;
   for (std::size_t i = 0; i < a_.rows.size(); ++i) {
     if (a_.rows[i].is_ignored() || !is_changed(i)) continue;
@@ -139,7 +139,7 @@ Made LabelPair::list_changes(std::int64_t most, const Change& change_of) const {
   return changes;
 }
 
-Changes LabelPair::changes(std::int64_t most) const {
+Changes MultilabelPair::changes(std::int64_t most) const {
   const auto threshold = static_cast<float>(metrics_.options().threshold);
   const auto predicted = [&](const metrics::LabelFacts& facts, std::size_t i) {
     return Predicted(facts.view().sample(i), threshold);

@@ -1,4 +1,4 @@
-#include "ragged_cells.hpp"
+#include "ragged_column.hpp"
 
 #include <algorithm>
 

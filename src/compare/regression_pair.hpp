@@ -16,9 +16,9 @@ struct PairedValues {
   std::vector<float> a, b;            // predictions
 };
 
-class ValuePair : public PairedSamples {
+class RegressionPair : public PairedSamples {
  public:
-  ValuePair(metrics::MetricOptions options, PairedValues values);
+  RegressionPair(metrics::MetricOptions options, PairedValues values);
 
   std::int64_t size() const override { return std::ssize(values_.indices); }
   std::uint64_t index_of(std::int64_t sample) const override;

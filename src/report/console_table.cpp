@@ -7,8 +7,8 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
+#include <tally/report/efficiency.hpp>
 #include <tally/report/run_report.hpp>
-#include <tally/report/waste.hpp>
 
 #include "number_format.hpp"
 #include "worst_groups.hpp"

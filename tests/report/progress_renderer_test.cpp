@@ -1,5 +1,5 @@
 // Progress on a clock that the test moves.
-#include "painter.hpp"
+#include "progress_renderer.hpp"
 
 #include <algorithm>
 
@@ -42,7 +42,7 @@ TEST(BarLine, FillsWithTheShare) {
 }
 
 TEST(PainterBar, RedrawsAtMostTenTimesASecond) {
-  Painter painter(ProgressStyle::bar, 100000);
+  ProgressRenderer painter(ProgressStyle::bar, 100000);
   int num_drawn = 0;
   for (int step = 1; step <= 5000; ++step) {  // 5 s in steps of 1 ms
     const auto text = painter.update(step / 1000.0, step, kNone);
@@ -56,7 +56,7 @@ TEST(PainterBar, RedrawsAtMostTenTimesASecond) {
 }
 
 TEST(PainterBar, FinishDrawsTheLastStateAndClosesTheLineOnce) {
-  Painter painter(ProgressStyle::bar, 10);
+  ProgressRenderer painter(ProgressStyle::bar, 10);
   EXPECT_THAT(painter.update(0.5, 5, kNone), HasSubstr("5/10"));
   EXPECT_EQ(painter.update(0.51, 10, 0.9), "");
   const auto last = painter.finish(1.0);
@@ -68,16 +68,16 @@ TEST(PainterBar, FinishDrawsTheLastStateAndClosesTheLineOnce) {
 }
 
 TEST(PainterBar, AFailureEndsTheOpenLine) {
-  Painter painter(ProgressStyle::bar, 10);
+  ProgressRenderer painter(ProgressStyle::bar, 10);
   EXPECT_EQ(painter.abandon(), "");
-  Painter drawn(ProgressStyle::bar, 10);
+  ProgressRenderer drawn(ProgressStyle::bar, 10);
   drawn.update(0.0, 1, kNone);
   EXPECT_EQ(drawn.abandon(), "\n");
   EXPECT_EQ(drawn.abandon(), "");
 }
 
 TEST(PainterLog, ALineEveryTenSecondsAndOneAtTheEnd) {
-  Painter painter(ProgressStyle::log, 1000);
+  ProgressRenderer painter(ProgressStyle::log, 1000);
   std::vector<std::string> lines;
   for (int second = 1; second <= 35; ++second) {
     const auto text = painter.update(second, second * 20, kNone);
@@ -92,13 +92,13 @@ TEST(PainterLog, ALineEveryTenSecondsAndOneAtTheEnd) {
 }
 
 TEST(PainterOff, IsSilent) {
-  Painter painter(ProgressStyle::off, 10);
+  ProgressRenderer painter(ProgressStyle::off, 10);
   EXPECT_EQ(painter.update(100, 5, kNone) + painter.finish(200) + painter.abandon(), "");
 }
 
-TEST(Painter, WithoutSamplesThereIsNothingToSay) {
+TEST(ProgressRenderer, WithoutSamplesThereIsNothingToSay) {
   for (const auto style : {ProgressStyle::bar, ProgressStyle::log}) {
-    EXPECT_EQ(Painter(style, 10).finish(1.0), "");
+    EXPECT_EQ(ProgressRenderer(style, 10).finish(1.0), "");
   }
 }
 

@@ -10,11 +10,11 @@
 
 namespace tally::compare {
 
-class LabelPair : public PairedSamples {
+class MultilabelPair : public PairedSamples {
  public:
   // Facts of the same samples, in the same order.
-  LabelPair(metrics::MetricOptions options, metrics::LabelFacts a, metrics::LabelFacts b,
-            ordered_metrics::ScoreKeys keys = ordered_metrics::ScoreKeys::float32);
+  MultilabelPair(metrics::MetricOptions options, metrics::LabelFacts a, metrics::LabelFacts b,
+                 ordered_metrics::ScoreKeys keys = ordered_metrics::ScoreKeys::float32);
 
   std::int64_t size() const override { return std::ssize(a_.rows); }
   std::uint64_t index_of(std::int64_t sample) const override;

@@ -9,9 +9,9 @@
 
 namespace tally::report {
 
-class Painter {
+class ProgressRenderer {
  public:
-  Painter(ProgressStyle style, std::int64_t total_samples)
+  ProgressRenderer(ProgressStyle style, std::int64_t total_samples)
       : style_(style), total_samples_(total_samples) {}
 
   // What to print now, `elapsed_s` after the start; empty if nothing is due.

@@ -1,4 +1,4 @@
-#include "class_pair.hpp"
+#include "multiclass_pair.hpp"
 
 #include <algorithm>
 
@@ -28,21 +28,23 @@ void fill_targets(std::span<const MulticlassRecord> rows, std::span<std::uint8_t
 
 }  // namespace
 
-ClassPair::ClassPair(metrics::MetricOptions options, std::vector<MulticlassRecord> a,
-                     std::vector<MulticlassRecord> b, ClassScores scores)
+MulticlassPair::MulticlassPair(metrics::MetricOptions options, std::vector<MulticlassRecord> a,
+                               std::vector<MulticlassRecord> b, ClassScores scores)
     : metrics_(std::move(options)), a_(std::move(a)), b_(std::move(b)), scores_(std::move(scores)) {
   if (a_.size() != b_.size()) throw Error(ErrorKind::internal, "runs of unequal length are paired");
 }
 
-std::uint64_t ClassPair::index_of(std::int64_t sample) const { return a_[to_size(sample)].index; }
+std::uint64_t MulticlassPair::index_of(std::int64_t sample) const {
+  return a_[to_size(sample)].index;
+}
 
-metrics::PrecomputedUpdates ClassPair::prepare(Side side, std::int64_t first,
-                                               std::int64_t count) const {
+metrics::PrecomputedUpdates MulticlassPair::prepare(Side side, std::int64_t first,
+                                                    std::int64_t count) const {
   const std::span<const MulticlassRecord> rows = side == Side::a ? a_ : b_;
   return {metrics_, rows.subspan(to_size(first), to_size(count))};
 }
 
-std::unique_ptr<CurveMetrics> ClassPair::ordered(Side side) const {
+std::unique_ptr<CurveMetrics> MulticlassPair::ordered(Side side) const {
   if (!metrics_.needs_order()) return nullptr;
   const metrics::MetricOptions& options = metrics_.options();
   const auto& rows = side == Side::a ? a_ : b_;
@@ -60,11 +62,11 @@ std::unique_ptr<CurveMetrics> ClassPair::ordered(Side side) const {
                       {ordered_metrics::Targets::multiclass, options.definitions});
 }
 
-std::int64_t ClassPair::num_ignored() const {
+std::int64_t MulticlassPair::num_ignored() const {
   return std::ranges::count(a_, true, &MulticlassRecord::ignored);
 }
 
-std::optional<Outcomes> ClassPair::outcomes() const {
+std::optional<Outcomes> MulticlassPair::outcomes() const {
   Outcomes outcomes{.metric = "accuracy", .table = {}};
   for (std::size_t i = 0; i < a_.size(); ++i) {
     if (!a_[i].ignored) outcomes.table.add(a_[i].is_right(), b_[i].is_right());
@@ -72,7 +74,7 @@ std::optional<Outcomes> ClassPair::outcomes() const {
   return outcomes;
 }
 
-Changes ClassPair::changes(std::int64_t most) const {
+Changes MulticlassPair::changes(std::int64_t most) const {
   ClassChanges changes;
   for (std::size_t i = 0; i < a_.size(); ++i) {
     const MulticlassRecord& a = a_[i];

@@ -8,7 +8,7 @@
 
 namespace tally::compare {
 
-struct PairedTable {
+struct ContingencyTable {
   std::int64_t both_right = 0;
   std::int64_t only_a_right = 0;
   std::int64_t only_b_right = 0;
@@ -28,11 +28,11 @@ struct PairedTable {
 // McNemar's test (1947), two-sided and exact: the probability that, of the samples on which the
 // runs differ, at least as unequal parts go to either side if both are equally likely to have them
 // (binomial, 1/2). 1 if they differ on none.
-double mcnemar_p_value(const PairedTable& table);
+double mcnemar_p_value(const ContingencyTable& table);
 
 // 95 % interval of the difference of accuracies, B - A: Newcombe's of Wilson's intervals for paired
 // proportions ("Improved confidence intervals for the difference between binomial proportions based
 // on paired data", Statistics in Medicine 17, 1998, method 10). none for an empty table.
-std::optional<metrics::Interval> difference_interval(const PairedTable& table);
+std::optional<metrics::Interval> difference_interval(const ContingencyTable& table);
 
 }  // namespace tally::compare

@@ -1,4 +1,4 @@
-#include "track.hpp"
+#include "spillable_column.hpp"
 
 #include <algorithm>
 
@@ -6,16 +6,18 @@
 
 namespace tally::predictions {
 
-Track::Track(std::int64_t item_bytes, std::int64_t memory_bytes)
+SpillableColumn::SpillableColumn(std::int64_t item_bytes, std::int64_t memory_bytes)
     : item_bytes_(item_bytes), memory_bytes_(memory_bytes) {}
 
-bool Track::has_room(std::int64_t num_bytes) const {
+bool SpillableColumn::has_room(std::int64_t num_bytes) const {
   return std::ssize(held_) + num_bytes <= memory_bytes_;
 }
 
-bool Track::ever_has_room(std::int64_t num_bytes) const { return num_bytes <= memory_bytes_; }
+bool SpillableColumn::ever_has_room(std::int64_t num_bytes) const {
+  return num_bytes <= memory_bytes_;
+}
 
-void Track::hold(std::int64_t num_items, std::span<const std::byte> items) {
+void SpillableColumn::hold(std::int64_t num_items, std::span<const std::byte> items) {
   // All at once: the system gives pages as they are written to, and tracks that grow by turns leave
   // holes behind that nobody fits into.
   if (!items.empty()) held_.reserve(to_size(memory_bytes_));
@@ -23,7 +25,7 @@ void Track::hold(std::int64_t num_items, std::span<const std::byte> items) {
   num_held_ += num_items;
 }
 
-void Track::spill_held(SpillFile& file) {
+void SpillableColumn::spill_held(SpillFile& file) {
   if (num_held_ == 0) return;
   const std::int64_t num_items = num_held_;
   num_held_ = 0;
@@ -31,15 +33,16 @@ void Track::spill_held(SpillFile& file) {
   held_.clear();  // keeps its capacity
 }
 
-void Track::spill(SpillFile& file, std::int64_t num_items, std::span<const std::byte> items) {
+void SpillableColumn::spill(SpillFile& file, std::int64_t num_items,
+                            std::span<const std::byte> items) {
   if (num_items == 0) return;
   runs_.push_back({num_spilled_, num_items, file.num_bytes()});
   file.append(items);
   num_spilled_ += num_items;
 }
 
-void Track::read(const SpillFile* file, std::int64_t first, std::int64_t count,
-                 std::span<std::byte> out) const {
+void SpillableColumn::read(const SpillFile* file, std::int64_t first, std::int64_t count,
+                           std::span<std::byte> out) const {
   const std::int64_t end = first + count;
   // The run that holds item `first`, or the end.
   auto run =

@@ -1,4 +1,4 @@
-#include <tally/compare/paired_table.hpp>
+#include <tally/compare/contingency_table.hpp>
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
@@ -14,7 +14,7 @@ double as_double(std::int64_t count) { return static_cast<double>(count); }
 
 // The correlation of being right in A and in B, with Newcombe's correction for continuity; 0 where
 // one of the margins is.
-double correlation(const PairedTable& table) {
+double correlation(const ContingencyTable& table) {
   const double both = as_double(table.both_right);
   const double only_a = as_double(table.only_a_right);
   const double only_b = as_double(table.only_b_right);
@@ -34,7 +34,7 @@ double joined(double x, double y, double phi) {
 
 }  // namespace
 
-double mcnemar_p_value(const PairedTable& table) {
+double mcnemar_p_value(const ContingencyTable& table) {
   if (table.only_a_right == table.only_b_right) return 1;
   const boost::math::binomial_distribution<double> equally_likely(
       as_double(table.only_a_right + table.only_b_right), 0.5);
@@ -42,7 +42,7 @@ double mcnemar_p_value(const PairedTable& table) {
   return std::min(1.0, 2 * boost::math::cdf(equally_likely, fewer));
 }
 
-std::optional<Interval> difference_interval(const PairedTable& table) {
+std::optional<Interval> difference_interval(const ContingencyTable& table) {
   const Proportion a{table.both_right + table.only_a_right, table.total()};
   const Proportion b{table.both_right + table.only_b_right, table.total()};
   const auto around_a = metrics::wilson(a);

@@ -1,4 +1,4 @@
-#include "value_pair.hpp"
+#include "regression_pair.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ bool comes_before(const SizeOfChange& left, const SizeOfChange& right) {
 
 }  // namespace
 
-ValuePair::ValuePair(metrics::MetricOptions options, PairedValues values)
+RegressionPair::RegressionPair(metrics::MetricOptions options, PairedValues values)
     : metrics_(std::move(options)), values_(std::move(values)) {
   const std::size_t elements = values_.indices.size() * to_size(metrics_.options().num_classes);
   if (values_.targets.size() != elements || values_.a.size() != elements ||
@@ -47,11 +47,11 @@ ValuePair::ValuePair(metrics::MetricOptions options, PairedValues values)
   }
 }
 
-std::uint64_t ValuePair::index_of(std::int64_t sample) const {
+std::uint64_t RegressionPair::index_of(std::int64_t sample) const {
   return static_cast<std::uint64_t>(values_.indices[to_size(sample)]);
 }
 
-RegressionRecord ValuePair::row(Side side, std::int64_t sample) const {
+RegressionRecord RegressionPair::row(Side side, std::int64_t sample) const {
   const auto outputs = to_size(metrics_.options().num_classes);
   const auto from = to_size(sample) * outputs;
   const std::span<const float> predictions = side == Side::a ? values_.a : values_.b;
@@ -59,14 +59,14 @@ RegressionRecord ValuePair::row(Side side, std::int64_t sample) const {
                                  std::span(values_.targets).subspan(from, outputs));
 }
 
-metrics::PrecomputedUpdates ValuePair::prepare(Side side, std::int64_t first,
-                                               std::int64_t count) const {
+metrics::PrecomputedUpdates RegressionPair::prepare(Side side, std::int64_t first,
+                                                    std::int64_t count) const {
   std::vector<RegressionRecord> rows;
   for (std::int64_t i = 0; i < count; ++i) rows.push_back(row(side, first + i));
   return {metrics_, std::span<const RegressionRecord>(rows)};
 }
 
-std::unique_ptr<CurveMetrics> ValuePair::ordered(Side side) const {
+std::unique_ptr<CurveMetrics> RegressionPair::ordered(Side side) const {
   const ordered_metrics::PairRows rows{
       .num_rows = size(),
       .num_outputs = metrics_.options().num_classes,
@@ -86,13 +86,13 @@ std::unique_ptr<CurveMetrics> ValuePair::ordered(Side side) const {
   return rank_timings(metrics_.options().names, rows);
 }
 
-ValuePrediction ValuePair::prediction(Side side, std::int64_t sample) const {
+ValuePrediction RegressionPair::prediction(Side side, std::int64_t sample) const {
   const RegressionRecord found = row(side, sample);
   return {.values = {found.predictions, found.predictions + found.num_outputs},
           .error = error_of(found)};
 }
 
-Changes ValuePair::changes(std::int64_t most) const {
+Changes RegressionPair::changes(std::int64_t most) const {
   ValueChanges changes;
   std::vector<SizeOfChange> sizes;
   for (std::int64_t i = 0; i < size(); ++i) {

@@ -16,11 +16,11 @@ struct ClassScores {
   ordered_metrics::ScoreKeys keys = ordered_metrics::ScoreKeys::float32;
 };
 
-class ClassPair : public PairedSamples {
+class MulticlassPair : public PairedSamples {
  public:
   // Rows of the same samples, in the same order. `scores` are looked at where a metric needs them.
-  ClassPair(metrics::MetricOptions options, std::vector<metrics::MulticlassRecord> a,
-            std::vector<metrics::MulticlassRecord> b, ClassScores scores = {});
+  MulticlassPair(metrics::MetricOptions options, std::vector<metrics::MulticlassRecord> a,
+                 std::vector<metrics::MulticlassRecord> b, ClassScores scores = {});
 
   std::int64_t size() const override { return std::ssize(a_); }
   std::uint64_t index_of(std::int64_t sample) const override;
