@@ -8,7 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/data/objects.hpp>
+#include <tally/data/detection_objects.hpp>
 #include <tally/distributed_metrics/average_precision.hpp>
 #include <tally/metrics/names.hpp>
 #include <tally/session/local_result.hpp>

@@ -6,7 +6,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "reading/pieces.hpp"
+#include "reading/column_chunks.hpp"
 #include "schema/labels.hpp"
 
 namespace tally::data {

@@ -8,8 +8,8 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/data/choices.hpp>
+#include <tally/data/detection_objects.hpp>
 #include <tally/data/groups.hpp>
-#include <tally/data/objects.hpp>
 #include <tally/data/ragged.hpp>
 #include <tally/data/read_column.hpp>
 

@@ -10,7 +10,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/data/objects.hpp>
+#include <tally/data/detection_objects.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/hdf5/signature.hpp>
 #include <tally/predictions/open_predictions.hpp>

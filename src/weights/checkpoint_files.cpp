@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "dcp/distributed.hpp"
+#include "checkpoint_layout.hpp"
+#include "dcp/dcp.hpp"
 #include "deepspeed/deepspeed_files.hpp"
-#include "layout.hpp"
 #include "safetensors/shards.hpp"
 
 namespace tally::weights {

@@ -10,9 +10,9 @@
 #include <tally/weights/format_error.hpp>
 
 #include "checkpoint_error.hpp"
-#include "dcp/distributed.hpp"
+#include "checkpoint_layout.hpp"
+#include "dcp/dcp.hpp"
 #include "deepspeed/deepspeed.hpp"
-#include "layout.hpp"
 #include "safetensors/safetensors.hpp"
 #include "safetensors/shards.hpp"
 #include "torch_save/legacy_checkpoint.hpp"

@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/describe.hpp>
-#include <tally/data/objects.hpp>
+#include <tally/data/detection_objects.hpp>
 
 #include "expect_error.hpp"
 #include "object_file.hpp"

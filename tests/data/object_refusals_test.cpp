@@ -5,7 +5,7 @@
 #include <limits>
 
 #include <tally/data/describe.hpp>
-#include <tally/data/objects.hpp>
+#include <tally/data/detection_objects.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

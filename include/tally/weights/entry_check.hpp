@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tally/weights/checkpoint.hpp>
-#include <tally/weights/pieces.hpp>
+#include <tally/weights/transfer_chunks.hpp>
 
 namespace tally::weights {
 

@@ -11,7 +11,7 @@
 #include <tally/hdf5/writer.hpp>
 
 #include "reading/checksum_table.hpp"
-#include "reading/pieces.hpp"
+#include "reading/column_chunks.hpp"
 #include "schema/columns.hpp"
 #include "schema/schema.hpp"
 #include "schema/structure_digest.hpp"

@@ -16,7 +16,7 @@
 #include <tally/trace/span.hpp>
 
 #include "dataset_error.hpp"
-#include "reading/slot_layout.hpp"
+#include "reading/batch_buffer_layout.hpp"
 #include "schema/labels.hpp"
 
 namespace tally::data {
@@ -41,7 +41,7 @@ struct BatchReader::Body {
   DataSet& data_set;
   const plan::BatchGrid grid;
   const plan::BatchRange slice;
-  const SlotLayout layout;
+  const BatchBufferLayout layout;
   const std::vector<std::span<std::byte>> slots;
   const ReadAhead ahead;
   std::vector<Batch> batches;  // one per slot

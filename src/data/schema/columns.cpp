@@ -11,8 +11,8 @@
 #include "dataset_error.hpp"
 #include "reading/checksum_table.hpp"
 #include "schema/image_attributes.hpp"
-#include "schema/label_form.hpp"
-#include "schema/ranges.hpp"
+#include "schema/index_bounds.hpp"
+#include "schema/label_shape.hpp"
 #include "schema/task_rules.hpp"
 
 namespace tally::data {
@@ -154,13 +154,13 @@ void read_label(const hdf5::Reader& file, DataSetInfo& info) {
   }
   check_label_shape(file, file.dataset(path).info(), info);
   ColumnInfo label = open_column(file, path, info, label_elements(rules.label));
-  if (rules.label == LabelForm::sequence && info.lengths) label.padding = info.ignore_index;
+  if (rules.label == LabelShape::sequence && info.lengths) label.padding = info.ignore_index;
   info.targets.push_back(std::move(label));
 }
 
 void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
   const TaskRules& rules = rules_of(info);
-  if (rules.label != LabelForm::none) read_label(file, info);
+  if (rules.label != LabelShape::none) read_label(file, info);
   for (const TargetRule& rule : rules.targets) {
     const std::string path = format("/targets/{}", rule.name);
     require(file, path, info);
@@ -210,7 +210,7 @@ void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {
   const auto padded = std::ranges::find_if(
       info.inputs, [](const ColumnInfo& input) { return input.padding.has_value(); });
   const bool is_padded = padded != info.inputs.end();
-  if (rules.needs_lengths || (rules.label == LabelForm::sequence && is_padded)) {
+  if (rules.needs_lengths || (rules.label == LabelShape::sequence && is_padded)) {
     require(file, "/lengths", info);
   }
   if (!file.exists("/lengths")) return;

@@ -7,7 +7,7 @@
 #include <tally/base/format.hpp>
 
 #include "dataset_error.hpp"
-#include "schema/label_form.hpp"
+#include "schema/label_shape.hpp"
 #include "schema/task_rules.hpp"
 
 namespace tally::data {
@@ -42,10 +42,10 @@ bool allowed(const DataSetInfo& info, float value) {
 }
 
 std::string expected_labels(const DataSetInfo& info) {
-  const LabelForm form = rules_of(info).label;
-  if (form == LabelForm::values)
+  const LabelShape form = rules_of(info).label;
+  if (form == LabelShape::values)
     return info.has_maps() ? "finite numbers or NaN" : "finite numbers";
-  const std::int64_t last = form == LabelForm::flags ? 1 : info.num_classes - 1;
+  const std::int64_t last = form == LabelShape::flags ? 1 : info.num_classes - 1;
   const std::string range = format("0..{}", last);
   return info.ignore_index ? format("{} or ignore_index {}", range, *info.ignore_index) : range;
 }
@@ -64,9 +64,9 @@ std::string place_of(const ColumnInfo& column, std::int64_t first, std::size_t i
 
 void check_labels(const DataSetInfo& info, const ColumnInfo& column, std::int64_t first,
                   std::span<const std::byte> rows) {
-  const LabelForm form = rules_of(info).label;
-  if (form == LabelForm::values) return check_values<float>(info, column, first, rows);
-  if (form == LabelForm::flags) return check_values<std::uint8_t>(info, column, first, rows);
+  const LabelShape form = rules_of(info).label;
+  if (form == LabelShape::values) return check_values<float>(info, column, first, rows);
+  if (form == LabelShape::flags) return check_values<std::uint8_t>(info, column, first, rows);
   with_label_type(column.dtype, [&](auto value) {
     check_values<decltype(value), std::int64_t>(info, column, first, rows);
   });

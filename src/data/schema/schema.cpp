@@ -17,7 +17,7 @@ void require_attribute(const hdf5::Reader& file, std::string_view name) {
 }
 
 void read_ignore_index(const hdf5::Reader& file, const TaskRules& rules, DataSetInfo& info) {
-  const bool is_needed = rules.label == LabelForm::sequence;
+  const bool is_needed = rules.label == LabelShape::sequence;
   if (is_needed) require_attribute(file, "ignore_index");
   if (!file.has_attribute("/", "ignore_index")) return;
   info.ignore_index = file.int64_attribute("/", "ignore_index");

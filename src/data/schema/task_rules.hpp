@@ -24,7 +24,7 @@ struct TargetRule {
 };
 
 // What /targets/label holds of a sample.
-enum class LabelForm {
+enum class LabelShape {
   none,      // it is not there
   one,       // [N], int64: a class
   flags,     // [N, C], uint8
@@ -49,7 +49,7 @@ struct TableRule {
 struct TaskRules {
   TaskKind kind;
   std::optional<ValueRange> num_classes = std::nullopt;  // none: there are no classes
-  LabelForm label = LabelForm::none;
+  LabelShape label = LabelShape::none;
   // None: every target is scored. Of sequences it is needed, and no token.
   std::optional<ValueRange> ignore_index = std::nullopt;
   std::span<const TargetRule> targets = {};  // beside the label, in order of name

@@ -8,9 +8,9 @@
 
 #include "dataset_error.hpp"
 #include "reading/checksum_table.hpp"
-#include "reading/pieces.hpp"
+#include "reading/column_chunks.hpp"
 #include "schema/columns.hpp"
-#include "schema/label_form.hpp"
+#include "schema/label_shape.hpp"
 #include "schema/labels.hpp"
 #include "schema/schema.hpp"
 #include "schema/task_rules.hpp"
@@ -109,7 +109,7 @@ std::string integrity_line(const DataSetInfo& info) {
 
 std::string_view checked_targets(const DataSetInfo& info) {
   if (info.has_maps()) return "targets finite or NaN";
-  if (rules_of(info).label == LabelForm::values) return "targets finite";
+  if (rules_of(info).label == LabelShape::values) return "targets finite";
   if (!info.targets.empty()) return "labels in range";
   return info.tables.empty() ? "no targets" : "objects in range";
 }
@@ -131,7 +131,7 @@ std::vector<std::string> describe(DataSet& data_set) {
     lines.push_back(column_line(file, *column));
     if (column->image) lines.push_back(image_line(*column->image));
   }
-  const bool are_tokens = rules_of(info).label == LabelForm::sequence;
+  const bool are_tokens = rules_of(info).label == LabelShape::sequence;
   if (rules_of(info).num_classes && !are_tokens) lines.push_back(class_names_line(info));
   append(label_report(data_set));
   append(other_attributes(file));

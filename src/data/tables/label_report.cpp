@@ -10,8 +10,8 @@
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "reading/pieces.hpp"
-#include "schema/label_form.hpp"
+#include "reading/column_chunks.hpp"
+#include "schema/label_shape.hpp"
 #include "schema/labels.hpp"
 #include "schema/task_rules.hpp"
 #include "tables/report_lines.hpp"
@@ -100,7 +100,7 @@ Lines report_classes(DataSet& data_set) {
   with_label_type(info.targets.front().dtype, [&](auto value) {
     counts.bad = for_each_allowed<decltype(value), std::int64_t>(data_set, count);
   });
-  return count_lines(info, counts, rules_of(info).label == LabelForm::mask ? " pixels" : "");
+  return count_lines(info, counts, rules_of(info).label == LabelShape::mask ? " pixels" : "");
 }
 
 Lines report_flags(DataSet& data_set) {
@@ -171,11 +171,11 @@ Lines report_sequences(DataSet& data_set) {
 }  // namespace
 
 Lines label_report(DataSet& data_set) {
-  const LabelForm form = rules_of(data_set.info()).label;
-  if (form == LabelForm::none) return table_report(data_set);
-  if (form == LabelForm::values) return report_values(data_set);
-  if (form == LabelForm::flags) return report_flags(data_set);
-  if (form == LabelForm::sequence) return report_sequences(data_set);
+  const LabelShape form = rules_of(data_set.info()).label;
+  if (form == LabelShape::none) return table_report(data_set);
+  if (form == LabelShape::values) return report_values(data_set);
+  if (form == LabelShape::flags) return report_flags(data_set);
+  if (form == LabelShape::sequence) return report_sequences(data_set);
   return report_classes(data_set);
 }
 

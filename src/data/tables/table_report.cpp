@@ -6,7 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/data/choices.hpp>
-#include <tally/data/objects.hpp>
+#include <tally/data/detection_objects.hpp>
 #include <tally/data/read_column.hpp>
 
 #include "dataset_error.hpp"

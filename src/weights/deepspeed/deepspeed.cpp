@@ -74,7 +74,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) {
 }
 
 // Stages 1 and 2: of each group the ranks' shares one after the other.
-void add_group(StoredTensors& tensors, const NamedShapes& parameters, const FlatRow& row,
+void add_group(StoredTensors& tensors, const NamedShapes& parameters, const FlatPartition& row,
                const std::vector<std::int64_t>* paddings, std::int64_t num_ranks) {
   if (paddings != nullptr && paddings->size() != parameters.size()) {
     throw FormatError(format("{} paddings for {} parameters", paddings->size(), parameters.size()));
@@ -112,14 +112,14 @@ void add_groups(StoredTensors& tensors, const States& states) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     std::vector<Flat> shares;
     for (const auto& rank : states.ranks) shares.push_back(rank.groups[i]);
-    add_group(tensors, groups[i], FlatRow(std::move(shares)),
+    add_group(tensors, groups[i], FlatPartition(std::move(shares)),
               first.paddings ? &(*first.paddings)[i] : nullptr, first.num_ranks);
   }
 }
 
 // Stage 3: of each parameter every rank has an equal share, the last ones less.
 void add_partitioned(StoredTensors& tensors, const States& states) {
-  std::vector<FlatRow> rows;
+  std::vector<FlatPartition> rows;
   for (const auto& rank : states.ranks) rows.emplace_back(rank.groups);
   const auto num_ranks = std::ssize(rows);
   std::int64_t at = 0;
@@ -153,7 +153,7 @@ void add_frozen(StoredTensors& tensors, const States& states) {
       if (whole) return fragment(states.models.front(), key);
       std::vector<Flat> shares;
       for (const auto& model : states.models) shares.push_back(as_flat(fragment(model, key)));
-      const FlatRow row(std::move(shares));
+      const FlatPartition row(std::move(shares));
       auto tensor = row.tensor(parameter_shape);
       row.add_parts(tensor, 0, count_elements(parameter_shape), 0);
       return tensor;

@@ -12,7 +12,7 @@
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
 
-#include "deepspeed/flat_row.hpp"
+#include "deepspeed/flat_partition.hpp"
 
 namespace tally::weights {
 

@@ -1,4 +1,4 @@
-#include "ends_in_memory.hpp"
+#include "head_tail_cache.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class Counted final : public ByteSource {
 TEST(EndsInMemoryTest, GivesTheSameBytes) {
   for (const std::size_t size : {0u, 1u, 4095u, 8192u, 8193u, 20000u}) {
     const Counted whole(size);
-    const EndsInMemory ends(whole);
+    const HeadTailCache ends(whole);
     EXPECT_EQ(ends.size(), size);
     for (std::size_t offset = 0; offset <= size; offset += 1 + offset / 9) {
       for (const std::size_t count :
@@ -45,7 +45,7 @@ TEST(EndsInMemoryTest, GivesTheSameBytes) {
 
 TEST(EndsInMemoryTest, ReadsEachEndOnce) {
   const Counted whole(20'000);
-  const EndsInMemory ends(whole);
+  const HeadTailCache ends(whole);
   for (std::uint64_t offset = 0; offset < 4096; offset += 64) ends.read(offset, 64);
   for (std::uint64_t offset = 20'000 - 4096; offset < 20'000; offset += 64) ends.read(offset, 64);
   EXPECT_EQ(whole.num_reads, 2);

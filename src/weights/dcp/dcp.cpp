@@ -1,4 +1,4 @@
-#include "dcp/distributed.hpp"
+#include "dcp/dcp.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,9 +11,9 @@
 #include <tally/weights/format_error.hpp>
 
 #include "checkpoint_error.hpp"
-#include "dcp/distributed_metadata.hpp"
-#include "dcp/saved_weights.hpp"
-#include "ends_in_memory.hpp"
+#include "dcp/dcp_metadata.hpp"
+#include "dcp/dcp_state_dict.hpp"
+#include "head_tail_cache.hpp"
 #include "torch_save/zip_checkpoint.hpp"
 
 namespace tally::weights {
@@ -77,7 +77,7 @@ std::vector<Wanted> select(DistributedMetadata& metadata, std::string_view key,
 
 StoredPart find_part(const ByteSource& file, const Wanted& wanted, const StoredTensor& tensor) {
   const SliceSource slice(file, wanted.place.offset, wanted.place.num_bytes);
-  const EndsInMemory bytes(slice);
+  const HeadTailCache bytes(slice);
   const ZipCheckpoint saved(bytes);
   const auto& root = saved.root();
   if (root.kind != PickleKind::tensor) {

@@ -1,4 +1,4 @@
-#include "schema/ranges.hpp"
+#include "schema/index_bounds.hpp"
 
 #include <limits>
 #include <string_view>

@@ -22,10 +22,10 @@ struct Flat {
 Flat as_flat(const StoredTensor& tensor);
 
 // Flat tensors of one type, one after the other.
-class FlatRow {
+class FlatPartition {
  public:
   // Throws FormatError for tensors of several types, or too many elements.
-  explicit FlatRow(std::vector<Flat> flats);
+  explicit FlatPartition(std::vector<Flat> flats);
 
   std::int64_t size() const { return ends_.empty() ? 0 : ends_.back(); }
   // A tensor of the row's type, without parts yet.

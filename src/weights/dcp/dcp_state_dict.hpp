@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "dcp/distributed_metadata.hpp"
+#include "dcp/dcp_metadata.hpp"
 
 namespace tally::weights {
 
-struct SavedWeights {
+struct DcpStateDict {
   struct Tensor {
     std::string name;  // in the state_dict
     const SavedEntry* entry = nullptr;
@@ -23,7 +23,7 @@ struct SavedWeights {
 // Those of the state_dict at `key` (find_state_dict). With an empty key and nothing at a usual
 // name: all by their whole names, but what lies under `optimizer` or `optim`. Throws FormatError
 // saying what there is instead. `entries` outlive it.
-SavedWeights find_saved_weights(PickleArena& arena, const std::vector<SavedEntry>& entries,
+DcpStateDict find_saved_weights(PickleArena& arena, const std::vector<SavedEntry>& entries,
                                 std::string_view key);
 
 }  // namespace tally::weights

@@ -1,4 +1,4 @@
-#include "ends_in_memory.hpp"
+#include "head_tail_cache.hpp"
 
 #include <algorithm>
 
@@ -9,13 +9,13 @@ constexpr std::uint64_t kEndBytes = 4096;
 
 }  // namespace
 
-EndsInMemory::EndsInMemory(const ByteSource& whole)
+HeadTailCache::HeadTailCache(const ByteSource& whole)
     : whole_(whole),
       head_(whole.read(0, whole.size() <= 2 * kEndBytes ? whole.size() : kEndBytes)),
       tail_(whole.size() <= 2 * kEndBytes ? std::vector<std::byte>()
                                           : whole.read(whole.size() - kEndBytes, kEndBytes)) {}
 
-void EndsInMemory::read(std::uint64_t offset, std::span<std::byte> out) const {
+void HeadTailCache::read(std::uint64_t offset, std::span<std::byte> out) const {
   const auto tail = whole_.size() - tail_.size();
   if (offset <= head_.size() && out.size() <= head_.size() - offset) {
     std::ranges::copy(std::span(head_).subspan(offset, out.size()), out.begin());

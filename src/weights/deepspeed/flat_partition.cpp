@@ -1,4 +1,4 @@
-#include "deepspeed/flat_row.hpp"
+#include "deepspeed/flat_partition.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ Flat as_flat(const StoredTensor& tensor) {
   return {tensor.type, part.file, part.offset, tensor.shape.front(), part.entry};
 }
 
-FlatRow::FlatRow(std::vector<Flat> flats) : flats_(std::move(flats)) {
+FlatPartition::FlatPartition(std::vector<Flat> flats) : flats_(std::move(flats)) {
   for (const auto& flat : flats_) {
     if (flat.type != flats_.front().type) {
       throw FormatError(format("its flat tensors are of types {} and {}", name(flats_.front().type),
@@ -33,12 +33,12 @@ FlatRow::FlatRow(std::vector<Flat> flats) : flats_(std::move(flats)) {
   }
 }
 
-StoredTensor FlatRow::tensor(Shape shape) const {
+StoredTensor FlatPartition::tensor(Shape shape) const {
   return {flats_.empty() ? ElementType::f32 : flats_.front().type, std::move(shape), {}};
 }
 
-void FlatRow::add_parts(StoredTensor& tensor, std::int64_t first, std::int64_t count,
-                        std::int64_t to) const {
+void FlatPartition::add_parts(StoredTensor& tensor, std::int64_t first, std::int64_t count,
+                              std::int64_t to) const {
   if (first < 0 || count < 0 || first > size() || count > size() - first) {
     throw FormatError(
         format("it is said to lie at element {} of flat tensors with {}", first, size()));

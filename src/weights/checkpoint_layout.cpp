@@ -1,4 +1,4 @@
-#include "layout.hpp"
+#include "checkpoint_layout.hpp"
 
 #include <algorithm>
 #include <array>

@@ -11,7 +11,7 @@
 
 namespace tally::data {
 
-std::span<const hdf5::Element> label_elements(LabelForm form);
+std::span<const hdf5::Element> label_elements(LabelShape form);
 
 // `shape` is that of the whole dataset; inputs are read already.
 bool is_label_shape(const DataSetInfo& info, const Shape& shape);

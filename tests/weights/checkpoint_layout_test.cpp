@@ -1,5 +1,5 @@
 // Which of the files in a folder is taken for its checkpoint.
-#include "layout.hpp"
+#include "checkpoint_layout.hpp"
 
 #include <tally/weights/checkpoint_files.hpp>
 

@@ -1,4 +1,4 @@
-#include "dcp/saved_weights.hpp"
+#include "dcp/dcp_state_dict.hpp"
 
 #include <algorithm>
 #include <map>
@@ -60,8 +60,8 @@ class Nested {
   std::map<std::pair<const PickleValue*, std::string_view>, PickleValue*> children_;
 };
 
-SavedWeights all_but_optimizer(const std::vector<SavedEntry>& entries) {
-  SavedWeights weights;
+DcpStateDict all_but_optimizer(const std::vector<SavedEntry>& entries) {
+  DcpStateDict weights;
   for (const auto& entry : entries) {
     const auto outermost = entry.path.front();
     if (entry.tensor == nullptr) {
@@ -75,7 +75,7 @@ SavedWeights all_but_optimizer(const std::vector<SavedEntry>& entries) {
 
 }  // namespace
 
-SavedWeights find_saved_weights(PickleArena& arena, const std::vector<SavedEntry>& entries,
+DcpStateDict find_saved_weights(PickleArena& arena, const std::vector<SavedEntry>& entries,
                                 std::string_view key) {
   const Nested nested(arena, entries);
   auto found = search_state_dict(nested.root());
@@ -84,7 +84,7 @@ SavedWeights find_saved_weights(PickleArena& arena, const std::vector<SavedEntry
     if (!all.tensors.empty()) return all;
   }
   found = find_state_dict(nested.root(), key);
-  SavedWeights weights;
+  DcpStateDict weights;
   weights.location = std::move(found.path);
   weights.averaged = std::move(found.averaged);
   const auto& items = found.dict->items;

@@ -1,4 +1,4 @@
-#include "schema/label_form.hpp"
+#include "schema/label_shape.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,22 +21,22 @@ std::optional<std::int64_t> places_of_row(const DataSetInfo& info) {
 
 }  // namespace
 
-std::span<const Element> label_elements(LabelForm form) {
+std::span<const Element> label_elements(LabelShape form) {
   static constexpr std::array kClass{Element::i64}, kFlag{Element::u8}, kValue{Element::f32};
   static constexpr std::array kPixel{Element::u8, Element::i16, Element::i32, Element::i64};
   static constexpr std::array kToken{Element::i32, Element::i64};
   switch (form) {
-    case LabelForm::none:
+    case LabelShape::none:
       return {};
-    case LabelForm::one:
+    case LabelShape::one:
       return kClass;
-    case LabelForm::flags:
+    case LabelShape::flags:
       return kFlag;
-    case LabelForm::values:
+    case LabelShape::values:
       return kValue;
-    case LabelForm::mask:
+    case LabelShape::mask:
       return kPixel;
-    case LabelForm::sequence:
+    case LabelShape::sequence:
       return kToken;
   }
   return {};
@@ -45,17 +45,17 @@ std::span<const Element> label_elements(LabelForm form) {
 bool is_label_shape(const DataSetInfo& info, const Shape& shape) {
   const bool has_columns = shape.size() == 2 && shape[1] == info.num_classes;
   switch (rules_of(info).label) {
-    case LabelForm::none:
+    case LabelShape::none:
       return false;
-    case LabelForm::one:
+    case LabelShape::one:
       return shape.size() == 1;
-    case LabelForm::flags:
+    case LabelShape::flags:
       return has_columns;
-    case LabelForm::values:
+    case LabelShape::values:
       return has_columns || (info.num_classes == 1 && (shape.size() == 1 || shape.size() == 3));
-    case LabelForm::mask:
+    case LabelShape::mask:
       return shape.size() == 3;
-    case LabelForm::sequence:
+    case LabelShape::sequence:
       return shape.size() == 2 && places_of_row(info).value_or(shape[1]) == shape[1];
   }
   return false;
@@ -63,20 +63,20 @@ bool is_label_shape(const DataSetInfo& info, const Shape& shape) {
 
 std::string expected_label_shape(const DataSetInfo& info) {
   switch (rules_of(info).label) {
-    case LabelForm::none:
+    case LabelShape::none:
       return "none";
-    case LabelForm::one:
+    case LabelShape::one:
       return format("[N] for {}", counted(info));
-    case LabelForm::values:
+    case LabelShape::values:
       if (info.num_classes == 1) {
         return format("[N], [N, 1] or [N, height, width] for {}", counted(info));
       }
       [[fallthrough]];
-    case LabelForm::flags:
+    case LabelShape::flags:
       return format("[N, {}] for {}", info.num_classes, counted(info));
-    case LabelForm::mask:
+    case LabelShape::mask:
       return "[N, height, width]";
-    case LabelForm::sequence: {
+    case LabelShape::sequence: {
       const auto places = places_of_row(info);
       return places ? format("[N, {}]", *places) : "[N, L]";
     }
@@ -85,7 +85,7 @@ std::string expected_label_shape(const DataSetInfo& info) {
 }
 
 bool DataSetInfo::has_maps() const {
-  return rules_of(*this).label == LabelForm::values && targets.front().row_shape.size() == 2;
+  return rules_of(*this).label == LabelShape::values && targets.front().row_shape.size() == 2;
 }
 
 }  // namespace tally::data

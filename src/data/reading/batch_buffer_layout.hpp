@@ -14,14 +14,14 @@ struct SlotField {
   std::int64_t bytes;   // batch_size rows
 };
 
-struct SlotLayout {
+struct BatchBufferLayout {
   std::vector<SlotField> inputs, targets;
   std::vector<SlotField> lengths;  // one or none
   std::int64_t bytes = 0;
 };
 
 // Points into `info`. Throws Error(dataset) where a batch does not fit the address space.
-SlotLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size);
+BatchBufferLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size);
 
 // The tensors of a batch in the slot that begins at `memory`, [batch_size, …] each.
 std::vector<TensorView> slot_views(const std::vector<SlotField>& fields, std::byte* memory,

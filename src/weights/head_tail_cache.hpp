@@ -12,9 +12,9 @@
 namespace tally::weights {
 
 // `whole` outlives it.
-class EndsInMemory final : public ByteSource {
+class HeadTailCache final : public ByteSource {
  public:
-  explicit EndsInMemory(const ByteSource& whole);
+  explicit HeadTailCache(const ByteSource& whole);
   using ByteSource::read;
   std::uint64_t size() const override { return whole_.size(); }
   void read(std::uint64_t offset, std::span<std::byte> out) const override;

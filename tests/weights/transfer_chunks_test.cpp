@@ -1,4 +1,4 @@
-#include <tally/weights/pieces.hpp>
+#include <tally/weights/transfer_chunks.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "reading/pieces.hpp"
+#include "reading/column_chunks.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "reading/slot_layout.hpp"
+#include "reading/batch_buffer_layout.hpp"
 
 #include <tally/base/format.hpp>
 
@@ -26,8 +26,8 @@ std::int64_t placed(const DataSetInfo& info, const ColumnInfo& column, std::int6
 
 }  // namespace
 
-SlotLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size) {
-  SlotLayout layout;
+BatchBufferLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size) {
+  BatchBufferLayout layout;
   for (const ColumnInfo& column : info.inputs) {
     layout.bytes = placed(info, column, batch_size, layout.bytes, layout.inputs);
   }

@@ -1,5 +1,5 @@
 // torch/distributed/checkpoint/metadata.py and filesystem.py.
-#include "dcp/distributed_metadata.hpp"
+#include "dcp/dcp_metadata.hpp"
 
 #include <algorithm>
 #include <utility>

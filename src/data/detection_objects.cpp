@@ -1,4 +1,4 @@
-#include <tally/data/objects.hpp>
+#include <tally/data/detection_objects.hpp>
 
 #include <algorithm>
 #include <numeric>
