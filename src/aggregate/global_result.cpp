@@ -55,7 +55,7 @@ evaluate::NotFinite all_not_finite(const comm::Communicator& comm,
 GlobalResult merge_results(const comm::Communicator& comm, const EvaluationSession& session,
                            LocalUnits& local) {
   GlobalResult global;
-  global.not_finite = all_not_finite(comm, local.loop.findings.not_finite);
+  global.not_finite = all_not_finite(comm, local.loop.stats.not_finite);
   comm::agree_on(comm, [&] {
     const bool failed = global.not_finite.count > 0 && session.config.scoring.on_nan == "fail";
     if (failed) throw evaluate::numeric_error(global.not_finite);

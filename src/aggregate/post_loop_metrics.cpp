@@ -14,17 +14,17 @@
 namespace tally::app {
 namespace {
 
-template <class Exchanged>
-void add_to_digest(const std::vector<Exchanged>& exchanged, digest::Sha256& digest) {
-  if (exchanged.empty()) return;
+template <class Part>
+void add_to_digest(const std::vector<Part>& parts, digest::Sha256& digest) {
+  if (parts.empty()) return;
   ordered_metrics::pass_digest_bytes(
-      exchanged, [&](std::span<const std::byte> bytes) { digest.update(bytes); });
+      parts, [&](std::span<const std::byte> bytes) { digest.update(bytes); });
 }
 
 // Which metrics that need an order are wanted.
 struct Ordered {
   bool curves = false;
-  bool ranks = false;
+  bool spearman = false;
 };
 
 // Collective. The metrics of one dataset of subgroups, on rank 0.
@@ -43,7 +43,7 @@ void add_group(const comm::Communicator& comm, const EvaluationSession& session,
       add_to_digest(curves, digest);
       if (comm.is_root()) add_curve_metrics(session, curves, made.values[i].results);
     }
-    if (ordered.ranks) {
+    if (ordered.spearman) {
       const auto sums = sum_spearman_of(comm, session, local, codes, code);
       add_to_digest(sums, digest);
       if (comm.is_root()) add_spearman(sums, made.values[i].results);

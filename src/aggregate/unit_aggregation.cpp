@@ -34,7 +34,7 @@ LocalUnits join(const comm::Communicator& comm, const EvaluationSession& session
                 LocalSamples& samples) {
   const auto& task = *session.scoring.task;
   std::optional<LocalUnits> units;
-  std::optional<UnitJoin<Maker>> joined;
+  std::optional<UnitAggregator<Maker>> joined;
   std::vector<std::byte> head;
   comm::agree_on(comm, [&] {
     units = units_of(samples, empty_log(session, task.columns()),

@@ -18,8 +18,8 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void set_verbosity(Verbosity voice) {
-  logger().set_level(voice == Verbosity::speaks ? spdlog::level::info : spdlog::level::off);
+void set_verbosity(Verbosity verbosity) {
+  logger().set_level(verbosity == Verbosity::speaks ? spdlog::level::info : spdlog::level::off);
 }
 
 void note(std::string_view text) { logger().info("note: {}", text); }

@@ -3,7 +3,8 @@
 
 namespace tally::app {
 
-// Twins: leave_at_once.cpp and, in builds whose sanitizers look around at exit, leave_in_order.cpp.
+// Twins: exit_immediately.cpp and, in builds whose sanitizers look around at exit,
+// exit_normally.cpp.
 [[noreturn]] void exit_process(int code);
 
 }  // namespace tally::app

@@ -51,17 +51,17 @@ class OfRanks : public CurveMetrics {
 
 }  // namespace
 
-std::unique_ptr<CurveMetrics> curve_values(const std::vector<std::string>& names,
-                                           const ordered_metrics::ScoreRows& rows,
-                                           ordered_metrics::ScoreKeys keys,
-                                           const ordered_metrics::CurveRules& rules) {
+std::unique_ptr<CurveMetrics> make_curve_metrics(const std::vector<std::string>& names,
+                                                 const ordered_metrics::ScoreRows& rows,
+                                                 ordered_metrics::ScoreKeys keys,
+                                                 const ordered_metrics::CurveRules& rules) {
   std::vector<std::string> of_curves = ordered_metrics::curve_metric_names(names);
   if (of_curves.empty()) return nullptr;
   return std::make_unique<OfCurves>(std::move(of_curves), rows, keys, rules);
 }
 
-std::unique_ptr<CurveMetrics> rank_timings(const std::vector<std::string>& names,
-                                           const ordered_metrics::PairRows& rows) {
+std::unique_ptr<CurveMetrics> make_spearman(const std::vector<std::string>& names,
+                                            const ordered_metrics::PairRows& rows) {
   if (!metrics::contains(names, kSpearman)) return nullptr;
   return std::make_unique<OfRanks>(rows);
 }

@@ -28,13 +28,13 @@ class CurveMetrics {
 
 // Those of `names` that are made of curves. Reads the rows before it returns; null if there are no
 // such names.
-std::unique_ptr<CurveMetrics> curve_values(const std::vector<std::string>& names,
-                                           const ordered_metrics::ScoreRows& rows,
-                                           ordered_metrics::ScoreKeys keys,
-                                           const ordered_metrics::CurveRules& rules);
+std::unique_ptr<CurveMetrics> make_curve_metrics(const std::vector<std::string>& names,
+                                                 const ordered_metrics::ScoreRows& rows,
+                                                 ordered_metrics::ScoreKeys keys,
+                                                 const ordered_metrics::CurveRules& rules);
 
 // Spearman's correlation, if it is one of `names`; else null.
-std::unique_ptr<CurveMetrics> rank_timings(const std::vector<std::string>& names,
-                                           const ordered_metrics::PairRows& rows);
+std::unique_ptr<CurveMetrics> make_spearman(const std::vector<std::string>& names,
+                                            const ordered_metrics::PairRows& rows);
 
 }  // namespace tally::compare

@@ -58,8 +58,8 @@ std::unique_ptr<CurveMetrics> MulticlassPair::ordered(Side side) const {
         read(first, count, values);
         fill_targets(std::span(rows).subspan(to_size(first), to_size(count)), targets);
       }};
-  return curve_values(options.names, scores, scores_.keys,
-                      {ordered_metrics::Targets::multiclass, options.definitions});
+  return make_curve_metrics(options.names, scores, scores_.keys,
+                            {ordered_metrics::Targets::multiclass, options.definitions});
 }
 
 std::int64_t MulticlassPair::num_ignored() const {

@@ -98,8 +98,8 @@ std::unique_ptr<CurveMetrics> MultilabelPair::ordered(Side side) const {
           targets = targets.subspan(of_row.size());
         }
       }};
-  return curve_values(options.names, scores, keys_,
-                      {ordered_metrics::Targets::labels, options.definitions});
+  return make_curve_metrics(options.names, scores, keys_,
+                            {ordered_metrics::Targets::labels, options.definitions});
 }
 
 std::int64_t MultilabelPair::num_ignored() const {

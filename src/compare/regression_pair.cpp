@@ -83,7 +83,7 @@ std::unique_ptr<CurveMetrics> RegressionPair::ordered(Side side) const {
           targets = targets.subspan(outputs);
         }
       }};
-  return rank_timings(metrics_.options().names, rows);
+  return make_spearman(metrics_.options().names, rows);
 }
 
 ValuePrediction RegressionPair::prediction(Side side, std::int64_t sample) const {

@@ -6,7 +6,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "reading/column_chunks.hpp"
+#include "reading/column_pieces.hpp"
 #include "schema/labels.hpp"
 
 namespace tally::data {

@@ -41,9 +41,9 @@ ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
           all.add(key);
         }
       });
-  std::optional<ordered_metrics::ThresholdBins> slots;
-  comm::agree_on(comm, [&] { slots.emplace(all.sorted(), rows.num_classes); });
-  return *std::move(slots);
+  std::optional<ordered_metrics::ThresholdBins> bins;
+  comm::agree_on(comm, [&] { bins.emplace(all.sorted(), rows.num_classes); });
+  return *std::move(bins);
 }
 
 }  // namespace tally::distributed_metrics

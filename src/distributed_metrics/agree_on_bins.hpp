@@ -6,7 +6,7 @@
 
 namespace tally::distributed_metrics {
 
-// Collective. The slots of all ranks' positives. Fails as count_curves() does.
+// Collective. The bins of all ranks' positives. Fails as count_curves() does.
 ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
                                              const ordered_metrics::ScoreRows& rows,
                                              ordered_metrics::ScoreKeys keys);

@@ -11,7 +11,7 @@
 namespace tally::distributed_metrics {
 namespace {
 
-// Metrics of all replicates as integers: one rank writes an entry, the others leave it 0, so that
+// Values of all replicates as integers: one rank writes an entry, the others leave it 0, so that
 // adding them up shares them.
 class SharedValues {
  public:
@@ -20,17 +20,17 @@ class SharedValues {
 
   void set(std::int64_t replicate, std::span<const std::optional<double>> values) {
     std::size_t next = to_size(replicate) * num_values_ * kWords;
-    for (const auto& metric : values) {
-      values_[next++] = metric ? 1 : 0;
-      values_[next++] = std::bit_cast<std::int64_t>(metric.value_or(0.0));
+    for (const auto& value : values) {
+      values_[next++] = value ? 1 : 0;
+      values_[next++] = std::bit_cast<std::int64_t>(value.value_or(0.0));
     }
   }
   std::span<std::int64_t> values() { return values_; }
   std::vector<std::optional<double>> get(std::int64_t replicate) const {
     std::vector<std::optional<double>> values(num_values_);
     std::size_t next = to_size(replicate) * num_values_ * kWords;
-    for (auto& metric : values) {
-      if (values_[next] != 0) metric = std::bit_cast<double>(values_[next + 1]);
+    for (auto& value : values) {
+      if (values_[next] != 0) value = std::bit_cast<double>(values_[next + 1]);
       next += kWords;
     }
     return values;
@@ -51,14 +51,14 @@ struct Turns {
 };
 
 void compute_values(const Turns& turns, std::span<const std::int64_t> batch,
-                    const ordered_metrics::ThresholdBins& slots, const ReplicateValues& values,
+                    const ordered_metrics::ThresholdBins& bins, const ReplicateValues& rule,
                     SharedValues& shared) {
-  const auto num_slots = to_size(slots.num_slots());
+  const auto num_bins = to_size(bins.num_bins());
   std::vector<ordered_metrics::CurveCounts> curves;
   for (std::int64_t i = turns.rank; i < turns.num_replicates; i += turns.world_size) {
-    std::vector<std::optional<double>> found(to_size(values.num_values));
-    slots.fill(batch.subspan(to_size(i) * num_slots, num_slots), curves);
-    values.compute(curves, found);
+    std::vector<std::optional<double>> found(to_size(rule.num_values));
+    bins.fill(batch.subspan(to_size(i) * num_bins, num_bins), curves);
+    rule.compute(curves, found);
     shared.set(turns.first_replicate + i, found);
   }
 }
@@ -67,27 +67,27 @@ void compute_values(const Turns& turns, std::span<const std::int64_t> batch,
 
 std::vector<std::vector<std::optional<double>>> bootstrap_curves(
     const comm::Communicator& comm, const ordered_metrics::ScoreRows& rows,
-    const CurveBootstrap& options, const ReplicateValues& values) {
-  const ordered_metrics::ThresholdBins slots = agree_on_bins(comm, rows, options.keys);
-  const std::int64_t num_slots = slots.num_slots();
+    const CurveBootstrap& options, const ReplicateValues& rule) {
+  const ordered_metrics::ThresholdBins bins = agree_on_bins(comm, rows, options.keys);
+  const std::int64_t num_bins = bins.num_bins();
   const std::int64_t per_batch = std::max<std::int64_t>(
-      1, options.max_batch_bytes / (num_slots * std::int64_t{sizeof(std::int64_t)}));
+      1, options.max_batch_bytes / (num_bins * std::int64_t{sizeof(std::int64_t)}));
   std::optional<ReplicateCounts> replicates;
   std::optional<SharedValues> shared;
   std::vector<std::int64_t> counts;
   comm::agree_on(comm, [&] {
-    replicates.emplace(rows, options, slots);
-    shared.emplace(options.num_replicates, values.num_values);
-    counts.resize(to_size(std::min(per_batch, options.num_replicates) * num_slots));
+    replicates.emplace(rows, options, bins);
+    shared.emplace(options.num_replicates, rule.num_values);
+    counts.resize(to_size(std::min(per_batch, options.num_replicates) * num_bins));
   });
   for (std::int64_t first = 0; first < options.num_replicates; first += per_batch) {
     const std::int64_t num = std::min(per_batch, options.num_replicates - first);
-    const auto batch = std::span(counts).first(to_size(num * num_slots));
+    const auto batch = std::span(counts).first(to_size(num * num_bins));
     comm::agree_on(comm, [&] { replicates->count(first, batch); });
     comm.sum_in_place(batch);
     comm::agree_on(comm, [&] {
       const Turns turns{first, num, comm.rank(), comm.world_size()};
-      compute_values(turns, batch, slots, values, *shared);
+      compute_values(turns, batch, bins, rule, *shared);
     });
   }
   comm.sum_in_place(shared->values());

@@ -11,15 +11,15 @@ namespace {
 
 // Adds rows, of which the first has global index `first_index`, to the counts of one replicate.
 void add_rows(const metrics::PoissonWeights& weights, std::int64_t first_index,
-              std::size_t num_classes, std::span<const std::int64_t> slots,
+              std::size_t num_classes, std::span<const std::int64_t> bins,
               std::span<std::int64_t> counts) {
   auto index = static_cast<std::uint64_t>(first_index);
-  for (; !slots.empty(); slots = slots.subspan(num_classes)) {
+  for (; !bins.empty(); bins = bins.subspan(num_classes)) {
     const std::int64_t weight = weights.of(index++);
     if (weight == 0) continue;
-    for (const std::int64_t slot : slots.first(num_classes)) {
-      if (slot != ordered_metrics::ThresholdBins::kNowhere)
-        counts[static_cast<std::size_t>(slot)] += weight;
+    for (const std::int64_t bin : bins.first(num_classes)) {
+      if (bin != ordered_metrics::ThresholdBins::kNowhere)
+        counts[static_cast<std::size_t>(bin)] += weight;
     }
   }
 }
@@ -28,12 +28,12 @@ void add_rows(const metrics::PoissonWeights& weights, std::int64_t first_index,
 
 ReplicateCounts::ReplicateCounts(const ordered_metrics::ScoreRows& rows,
                                  const CurveBootstrap& options,
-                                 const ordered_metrics::ThresholdBins& slots)
-    : rows_(rows), options_(options), slots_(slots) {
-  const std::int64_t num_places = ordered_metrics::PresortedRows::num_places(rows, slots);
+                                 const ordered_metrics::ThresholdBins& bins)
+    : rows_(rows), options_(options), bins_(bins) {
+  const std::int64_t num_places = ordered_metrics::PresortedRows::num_places(rows, bins);
   if (num_places <= options.max_place_bytes / ordered_metrics::PresortedRows::kPlaceBytes &&
       num_places < std::numeric_limits<std::int32_t>::max()) {
-    placed_.emplace(rows, options.keys, slots);
+    placed_.emplace(rows, options.keys, bins);
   }
 }
 
@@ -42,9 +42,9 @@ void ReplicateCounts::count(std::int64_t first_replicate, std::span<std::int64_t
     count_read(first_replicate, counts);
     return;
   }
-  const auto num_slots = to_size(slots_.num_slots());
-  for (; !counts.empty(); counts = counts.subspan(num_slots)) {
-    count_kept(first_replicate++, counts.first(num_slots));
+  const auto num_bins = to_size(bins_.num_bins());
+  for (; !counts.empty(); counts = counts.subspan(num_bins)) {
+    count_kept(first_replicate++, counts.first(num_bins));
   }
 }
 
@@ -56,17 +56,17 @@ void ReplicateCounts::count_kept(std::int64_t replicate, std::span<std::int64_t>
 
 void ReplicateCounts::count_read(std::int64_t first_replicate,
                                  std::span<std::int64_t> counts) const {
-  const auto num_slots = to_size(slots_.num_slots());
+  const auto num_bins = to_size(bins_.num_bins());
   std::ranges::fill(counts, 0);
   std::vector<std::int64_t> found;
   ordered_metrics::for_each_window(
       rows_, options_.keys, [&](const ordered_metrics::ScoreWindow& window) {
         found.resize(window.scores.size());
-        slots_.find(window, found);
+        bins_.find(window, found);
         std::int64_t replicate = first_replicate;
-        for (auto rest = counts; !rest.empty(); rest = rest.subspan(num_slots)) {
+        for (auto rest = counts; !rest.empty(); rest = rest.subspan(num_bins)) {
           add_rows(weights_of(replicate++), rows_.first_index + window.first, window.num_classes,
-                   found, rest.first(num_slots));
+                   found, rest.first(num_bins));
         }
       });
 }

@@ -16,7 +16,7 @@ class ReplicateCounts {
  public:
   // Reads the rows once if their places are kept. All arguments outlive this object.
   ReplicateCounts(const ordered_metrics::ScoreRows& rows, const CurveBootstrap& options,
-                  const ordered_metrics::ThresholdBins& slots);
+                  const ordered_metrics::ThresholdBins& bins);
 
   // Counts of replicates first, first + 1, …, as many as `counts` has room for, one after the
   // other. Reads the rows once more if their places are not kept.
@@ -31,7 +31,7 @@ class ReplicateCounts {
 
   const ordered_metrics::ScoreRows& rows_;
   const CurveBootstrap& options_;
-  const ordered_metrics::ThresholdBins& slots_;
+  const ordered_metrics::ThresholdBins& bins_;
   std::optional<ordered_metrics::PresortedRows> placed_;  // if places are kept
 };
 

@@ -225,7 +225,7 @@ void score(const ZeroBatch& zeros, const model::Outputs& outputs, std::int64_t b
            tasks::Task& task, const device::Stream& stream) {
   task.settle(outputs);
   exact::State state(task.layout());
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   const auto scorer = task.make_scorer(batch_size, stream.device());
   scorer->enqueue({0, zeros.rows(), {}, outputs, zeros.targets()}, counts);
   counts.finish();
@@ -260,7 +260,7 @@ void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
   const ZeroBatch batch(info, batch_size, bindings, stream);
   const auto outputs = predictor.predict(batch.inputs());
   exact::State state(task.layout());
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   for (auto* const scorer : scorers) {
     scorer->enqueue({0, batch.rows(), {}, outputs, batch.targets()}, counts);
   }

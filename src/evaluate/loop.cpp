@@ -25,19 +25,19 @@ using trace::Span;
 // The batches in flight: they are completed in the order in which they started.
 class Pipeline {
  public:
-  Pipeline(const LoopInputs& parts, exact::State& state)
-      : parts_(parts),
-        copies_(parts.stream.device()),
-        counts_(state, parts.stream),
-        log_rows_(parts.log.columns()),
-        retained_rows_(parts.retained.columns()) {
-    const device::Device& device = parts.stream.device();
-    for (int i = 0; i < parts.in_flight; ++i) {
-      ring_.emplace_back(device, parts.slot_bytes,
-                         parts.task.make_scorer(parts.batch_size, device));
+  Pipeline(const LoopInputs& inputs, exact::State& state)
+      : inputs_(inputs),
+        copies_(inputs.stream.device()),
+        counts_(state, inputs.stream),
+        log_rows_(inputs.log.columns()),
+        retained_rows_(inputs.retained.columns()) {
+    const device::Device& device = inputs.stream.device();
+    for (int i = 0; i < inputs.in_flight; ++i) {
+      ring_.emplace_back(device, inputs.slot_bytes,
+                         inputs.task.make_scorer(inputs.batch_size, device));
     }
     if (device.kind != DeviceKind::cuda) return;
-    if (parts.info != nullptr) warm_ring();
+    if (inputs.info != nullptr) warm_ring();
     watch_ = {};
     if (trace::recorder() != nullptr) mark_on(device);
   }
@@ -45,8 +45,8 @@ class Pipeline {
   // Batches in flight come before the one that cannot be read: so do their failures.
   const data::Batch* next_batch() {
     try {
-      Span span(Kind::loop, "wait_for_data", {}, &findings_.wait_s);
-      const data::Batch* batch = parts_.source.next();
+      Span span(Kind::loop, "wait_for_data", {}, &stats_.wait_s);
+      const data::Batch* batch = inputs_.source.next();
       if (batch != nullptr) span.set_batch({batch->index, batch->samples.count});
       return batch;
     } catch (...) {
@@ -66,23 +66,23 @@ class Pipeline {
     std::vector<TensorView> prepared;
     model::Outputs outputs;
     {
-      const Span span(Kind::loop, "prepare", of_batch, &findings_.prepare_s);
-      on_device = slot.copy_to_device(batch, copies_, parts_.stream);
-      slot.mark(GpuTimestamps::prepare_begins, parts_.stream);
-      prepared = prepare(on_device, parts_.bindings, parts_.stream);
+      const Span span(Kind::loop, "prepare", of_batch, &stats_.prepare_s);
+      on_device = slot.copy_to_device(batch, copies_, inputs_.stream);
+      slot.mark(GpuTimestamps::prepare_begins, inputs_.stream);
+      prepared = prepare(on_device, inputs_.bindings, inputs_.stream);
     }
     {
-      const Span span(Kind::loop, "forward", of_batch, &findings_.predict_s);
-      slot.mark(GpuTimestamps::forward_begins, parts_.stream);
-      outputs = parts_.predictor.predict(prepared);
-      slot.mark(GpuTimestamps::metrics_begin, parts_.stream);
+      const Span span(Kind::loop, "forward", of_batch, &stats_.predict_s);
+      slot.mark(GpuTimestamps::forward_begins, inputs_.stream);
+      outputs = inputs_.predictor.predict(prepared);
+      slot.mark(GpuTimestamps::metrics_begin, inputs_.stream);
     }
-    const Span span(Kind::loop, "metrics", of_batch, &findings_.score_s);
+    const Span span(Kind::loop, "metrics", of_batch, &stats_.score_s);
     slot.scorer->enqueue(
         {batch.samples.first, batch.samples.count, batch.indices, outputs, on_device.targets},
         counts_);
-    slot.mark(GpuTimestamps::metrics_end, parts_.stream);
-    slot.done.record(parts_.stream);
+    slot.mark(GpuTimestamps::metrics_end, inputs_.stream);
+    slot.done.record(inputs_.stream);
     counts_.batch_enqueued(batch.samples.count);
   }
 
@@ -94,20 +94,20 @@ class Pipeline {
     counts_.finish();  // first: the observer sees the whole state with the last batch
     land_all();
     counts_.add_counts_of_host();
-    findings_.total_s = watch_.elapsed_s();
-    return findings_;
+    stats_.total_s = watch_.elapsed_s();
+    return stats_;
   }
 
  private:
   void warm_ring() {
     std::vector<tasks::BatchScorer*> scorers;
     for (const InFlightBatch& slot : ring_) scorers.push_back(slot.scorer.get());
-    warm_scorers(*parts_.info, parts_.batch_size, parts_.bindings, parts_.predictor, parts_.task,
-                 parts_.stream, scorers);
+    warm_scorers(*inputs_.info, inputs_.batch_size, inputs_.bindings, inputs_.predictor,
+                 inputs_.task, inputs_.stream, scorers);
   }
 
   void mark_on(const device::Device& device) {
-    timeline_.emplace(parts_.stream);
+    timeline_.emplace(inputs_.stream);
     for (InFlightBatch& slot : ring_) slot.marks.emplace(device);
   }
 
@@ -116,53 +116,53 @@ class Pipeline {
   void complete() {
     InFlightBatch& slot = oldest();
     {
-      const Span span(Kind::loop, "wait_for_device", slot.of_batch, &findings_.device_wait_s);
+      const Span span(Kind::loop, "wait_for_device", slot.of_batch, &stats_.device_wait_s);
       slot.done.wait();
     }
     if (slot.marks) slot.marks->record(*timeline_, slot.of_batch);
     {
-      const Span span(Kind::loop, "records", slot.of_batch, &findings_.score_s);
+      const Span span(Kind::loop, "records", slot.of_batch, &stats_.score_s);
       slot.scorer->collect(collected_);
       keep_records(slot);
     }
     ++completed_;
-    findings_.samples += slot.of_batch.samples;
-    if (findings_.first_batch_samples == 0) {
-      findings_.first_batch_samples = slot.of_batch.samples;
-      findings_.first_batch_s = watch_.elapsed_s();
+    stats_.samples += slot.of_batch.samples;
+    if (stats_.first_batch_samples == 0) {
+      stats_.first_batch_samples = slot.of_batch.samples;
+      stats_.first_batch_s = watch_.elapsed_s();
     }
     const Span span(Kind::loop, "progress", slot.of_batch);
-    parts_.observer.batch_done(findings_.samples, counts_.state());
+    inputs_.observer.batch_done(stats_.samples, counts_.state());
   }
 
   // In the order of the samples, whatever the order in which they came.
   void keep_records(const InFlightBatch& slot) {
     if (slot.indices.empty()) {
-      parts_.log.append(collected_.records);
-      parts_.retained.append(collected_.retained);
+      inputs_.log.append(collected_.records);
+      inputs_.retained.append(collected_.retained);
       return note_not_finite(collected_.not_finite);
     }
-    if (!parts_.log.columns().empty()) log_rows_.add(collected_.records, slot.indices);
-    if (!parts_.retained.columns().empty()) retained_rows_.add(collected_.retained, slot.indices);
+    if (!inputs_.log.columns().empty()) log_rows_.add(collected_.records, slot.indices);
+    if (!inputs_.retained.columns().empty()) retained_rows_.add(collected_.retained, slot.indices);
     not_finite_.insert(not_finite_.end(), collected_.not_finite.begin(),
                        collected_.not_finite.end());
     if (!slot.ends_block) return;
-    if (!parts_.log.columns().empty()) parts_.log.append(log_rows_.take());
-    if (!parts_.retained.columns().empty()) parts_.retained.append(retained_rows_.take());
+    if (!inputs_.log.columns().empty()) inputs_.log.append(log_rows_.take());
+    if (!inputs_.retained.columns().empty()) inputs_.retained.append(retained_rows_.take());
     std::ranges::sort(not_finite_);
     note_not_finite(not_finite_);
     not_finite_.clear();
   }
 
   void note_not_finite(std::span<const std::int64_t> indices) {
-    NotFinite& found = findings_.not_finite;
+    NotFinite& found = stats_.not_finite;
     for (const std::int64_t index : indices) found.add(index);
-    if (found.count > parts_.most_not_finite) throw numeric_error(found, "at least ");
+    if (found.count > inputs_.most_not_finite) throw numeric_error(found, "at least ");
   }
 
-  const LoopInputs& parts_;
+  const LoopInputs& inputs_;
   device::Stream copies_;
-  metrics::DeviceCounts counts_;
+  metrics::DeviceAccumulator counts_;
   std::vector<InFlightBatch> ring_;
   std::optional<device::Timeline> timeline_;  // of a traced run on a GPU
   std::size_t started_ = 0;
@@ -171,7 +171,7 @@ class Pipeline {
   // Of a block that has not come to its end.
   ReorderBuffer log_rows_, retained_rows_;
   std::vector<std::int64_t> not_finite_;
-  LoopStats findings_;
+  LoopStats stats_;
   Stopwatch watch_;
 };
 
@@ -196,8 +196,8 @@ Error numeric_error(const NotFinite& found, std::string_view bound) {
           "such samples as wrong."};
 }
 
-LoopStats run(const LoopInputs& parts, exact::State& state) {
-  Pipeline pipeline(parts, state);
+LoopStats run(const LoopInputs& inputs, exact::State& state) {
+  Pipeline pipeline(inputs, state);
   for (;;) {
     // First, since the source may use the oldest batch's memory again.
     pipeline.make_room();

@@ -1,8 +1,9 @@
+#include <tally/model/loaded_model.hpp>
+
 #include <ATen/Parallel.h>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/model/loaded_model.hpp>
 #include <tally/weights/file_kind.hpp>
 
 #include "load_model_kinds.hpp"

@@ -8,10 +8,10 @@ namespace tally::ordered_metrics {
 
 struct LocalCurves::Body {
   Body(const ScoreRows& rows, ScoreKeys keys)
-      : num_rows(to_size(rows.num_rows)), slots(bins_of(rows, keys)), placed(rows, keys, slots) {}
+      : num_rows(to_size(rows.num_rows)), bins(bins_of(rows, keys)), placed(rows, keys, bins) {}
 
   std::size_t num_rows;
-  ThresholdBins slots;
+  ThresholdBins bins;
   PresortedRows placed;
 };
 
@@ -26,9 +26,9 @@ void LocalCurves::count(metrics::RowWeights weights, std::vector<CurveCounts>& c
   if (weights.size() != body_->num_rows) {
     throw Error(ErrorKind::internal, "curves need one weight a row");
   }
-  std::vector<std::int64_t> counts(to_size(body_->slots.num_slots()));
+  std::vector<std::int64_t> counts(to_size(body_->bins.num_bins()));
   body_->placed.count(weights, counts);
-  body_->slots.fill(counts, curves);
+  body_->bins.fill(counts, curves);
 }
 
 }  // namespace tally::ordered_metrics

@@ -8,46 +8,46 @@
 
 namespace tally::ordered_metrics {
 
-std::int64_t PresortedRows::num_places(const ScoreRows& rows, const ThresholdBins& slots) {
-  return rows.num_rows * rows.num_classes + slots.num_slots();
+std::int64_t PresortedRows::num_places(const ScoreRows& rows, const ThresholdBins& bins) {
+  return rows.num_rows * rows.num_classes + bins.num_bins();
 }
 
-// A counting sort of the rows by slot.
-PresortedRows::PresortedRows(const ScoreRows& rows, ScoreKeys keys, const ThresholdBins& slots) {
-  if (num_places(rows, slots) >= std::numeric_limits<std::int32_t>::max()) {
+// A counting sort of the rows by bin.
+PresortedRows::PresortedRows(const ScoreRows& rows, ScoreKeys keys, const ThresholdBins& bins) {
+  if (num_places(rows, bins) >= std::numeric_limits<std::int32_t>::max()) {
     throw Error(ErrorKind::internal, "places of 2^31 scores");
   }
-  std::vector<std::int32_t> slot_of_element;
-  slot_of_element.reserve(to_size(rows.num_rows * rows.num_classes));
-  first_in_slot_.assign(to_size(slots.num_slots()) + 1, 0);
+  std::vector<std::int32_t> bin_of_element;
+  bin_of_element.reserve(to_size(rows.num_rows * rows.num_classes));
+  first_in_bin_.assign(to_size(bins.num_bins()) + 1, 0);
   std::vector<std::int64_t> found;
   for_each_window(rows, keys, [&](const ScoreWindow& window) {
     found.resize(window.scores.size());
-    slots.find(window, found);
-    for (const std::int64_t slot : found) {
-      slot_of_element.push_back(static_cast<std::int32_t>(slot));
-      if (slot != ThresholdBins::kNowhere) ++first_in_slot_[static_cast<std::size_t>(slot) + 1];
+    bins.find(window, found);
+    for (const std::int64_t bin : found) {
+      bin_of_element.push_back(static_cast<std::int32_t>(bin));
+      if (bin != ThresholdBins::kNowhere) ++first_in_bin_[static_cast<std::size_t>(bin) + 1];
     }
   });
-  std::partial_sum(first_in_slot_.begin(), first_in_slot_.end(), first_in_slot_.begin());
-  rows_by_slot_.resize(static_cast<std::size_t>(first_in_slot_.back()));
-  std::vector<std::int32_t> next(first_in_slot_.begin(), first_in_slot_.end() - 1);
-  for (std::size_t i = 0; i < slot_of_element.size(); ++i) {
-    if (slot_of_element[i] == ThresholdBins::kNowhere) continue;
-    const auto place = next[static_cast<std::size_t>(slot_of_element[i])]++;
-    rows_by_slot_[static_cast<std::size_t>(place)] =
+  std::partial_sum(first_in_bin_.begin(), first_in_bin_.end(), first_in_bin_.begin());
+  rows_by_bin_.resize(static_cast<std::size_t>(first_in_bin_.back()));
+  std::vector<std::int32_t> next(first_in_bin_.begin(), first_in_bin_.end() - 1);
+  for (std::size_t i = 0; i < bin_of_element.size(); ++i) {
+    if (bin_of_element[i] == ThresholdBins::kNowhere) continue;
+    const auto place = next[static_cast<std::size_t>(bin_of_element[i])]++;
+    rows_by_bin_[static_cast<std::size_t>(place)] =
         static_cast<std::int32_t>(i / to_size(rows.num_classes));
   }
 }
 
 void PresortedRows::count(std::span<const std::uint8_t> weight_of_row,
                           std::span<std::int64_t> counts) const {
-  const std::int32_t* row = rows_by_slot_.data();
-  for (std::size_t slot = 0; slot < counts.size(); ++slot) {
-    const std::int32_t* const end = rows_by_slot_.data() + first_in_slot_[slot + 1];
+  const std::int32_t* row = rows_by_bin_.data();
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) {
+    const std::int32_t* const end = rows_by_bin_.data() + first_in_bin_[bin + 1];
     std::int64_t sum = 0;
     for (; row != end; ++row) sum += weight_of_row[static_cast<std::size_t>(*row)];
-    counts[slot] = sum;
+    counts[bin] = sum;
   }
 }
 

@@ -44,14 +44,14 @@ std::size_t num_above_from(std::span<const float> thresholds, std::size_t known,
   return known + num_above(thresholds.subspan(known, end - known), score);
 }
 
-std::int64_t slot_in_class(std::span<const float> thresholds, std::size_t above, float score,
-                           bool is_positive) {
+std::int64_t bin_in_class(std::span<const float> thresholds, std::size_t above, float score,
+                          bool is_positive) {
   const bool is_at = above < thresholds.size() && thresholds[above] == score;
   return 3 * static_cast<std::int64_t>(above) + (is_positive ? 2 : is_at ? 1 : 0);
 }
 
-// One class's entries of the slots from `slots` on.
-void fill_class(std::span<const float> thresholds, std::span<const std::int64_t> slots,
+// One class's entries of the bins from `bins` on.
+void fill_class(std::span<const float> thresholds, std::span<const std::int64_t> bins,
                 CurveCounts& curve) {
   const std::size_t num_thresholds = thresholds.size();
   curve.thresholds.assign(thresholds.begin(), thresholds.end());
@@ -59,16 +59,16 @@ void fill_class(std::span<const float> thresholds, std::span<const std::int64_t>
     column->resize(num_thresholds);
   }
   for (std::size_t i = 0; i < num_thresholds; ++i) {
-    curve.negatives_above[i] = slots[3 * i];
-    curve.negatives_at[i] = slots[3 * i + 1];
-    curve.positives_at[i] = slots[3 * i + 2];
+    curve.negatives_above[i] = bins[3 * i];
+    curve.negatives_at[i] = bins[3 * i + 1];
+    curve.positives_at[i] = bins[3 * i + 2];
   }
   const auto total = [](const std::vector<std::int64_t>& column) {
     return std::accumulate(column.begin(), column.end(), std::int64_t{0});
   };
   curve.positives = total(curve.positives_at);
   curve.negatives =
-      total(curve.negatives_at) + total(curve.negatives_above) + slots[3 * num_thresholds];
+      total(curve.negatives_at) + total(curve.negatives_above) + bins[3 * num_thresholds];
 }
 
 }  // namespace
@@ -83,25 +83,25 @@ ThresholdBins::ThresholdBins(std::span<const std::uint64_t> keys, std::int64_t n
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
 
-std::int64_t ThresholdBins::num_slots() const {
+std::int64_t ThresholdBins::num_bins() const {
   return 3 * std::ssize(thresholds_) + std::ssize(first_) - 1;
 }
 
-void ThresholdBins::find(const ScoreWindow& window, std::span<std::int64_t> slots) const {
-  std::ranges::fill(slots, kNowhere);
+void ThresholdBins::find(const ScoreWindow& window, std::span<std::int64_t> bins) const {
+  std::ranges::fill(bins, kNowhere);
   for_each_element(window, [&](std::size_t i, std::size_t c, float score, bool is_positive) {
     const auto thresholds = thresholds_of(c);
     if (thresholds.size() > kSearched) return;
-    slots[i] =
-        first_slot(c) + slot_in_class(thresholds, num_above(thresholds, score), score, is_positive);
+    bins[i] =
+        first_bin(c) + bin_in_class(thresholds, num_above(thresholds, score), score, is_positive);
   });
   for (std::size_t c = 0; c < window.num_classes; ++c) {
-    if (thresholds_of(c).size() > kSearched) find_in_order(window, c, slots);
+    if (thresholds_of(c).size() > kSearched) find_in_order(window, c, bins);
   }
 }
 
 void ThresholdBins::find_in_order(const ScoreWindow& window, std::size_t c,
-                                  std::span<std::int64_t> slots) const {
+                                  std::span<std::int64_t> bins) const {
   const auto thresholds = thresholds_of(c);
   std::vector<std::pair<float, std::size_t>> elements;
   for (std::size_t i = c; i < window.scores.size(); i += window.num_classes) {
@@ -111,8 +111,7 @@ void ThresholdBins::find_in_order(const ScoreWindow& window, std::size_t c,
   std::size_t above = 0;
   for (const auto& [score, i] : elements) {
     above = num_above_from(thresholds, above, score);
-    slots[i] =
-        first_slot(c) + slot_in_class(thresholds, above, score, window.targets[i] == kPositive);
+    bins[i] = first_bin(c) + bin_in_class(thresholds, above, score, window.targets[i] == kPositive);
   }
 }
 
@@ -122,7 +121,7 @@ void ThresholdBins::fill(std::span<const std::int64_t> counts,
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const auto thresholds =
         std::span(thresholds_).subspan(to_size(first_[c]), to_size(first_[c + 1] - first_[c]));
-    fill_class(thresholds, counts.subspan(to_size(first_slot(c)), 3 * thresholds.size() + 1),
+    fill_class(thresholds, counts.subspan(to_size(first_bin(c)), 3 * thresholds.size() + 1),
                curves[c]);
   }
 }

@@ -114,7 +114,7 @@ Test exact_match_test(const SavedRows& saved) {
 }
 
 // Keeps rows of which not all parts are right.
-Test parts_test(const SavedRows& saved, const WorstSamples& ranking) {
+Test parts_test(const SavedRows& saved, const BadnessRule& ranking) {
   return value_test(saved, std::string(ranking.columns[0]), std::string(ranking.columns[1]),
                     [](double right, double all) { return right < all; });
 }
@@ -124,7 +124,7 @@ Test scored_test(const SavedRows& saved, const std::string& column) {
   return value_test(saved, column, column, [](double scored, double) { return scored > 0; });
 }
 
-Test wrong_test(const SavedRows& saved, const WorstSamples& ranking) {
+Test wrong_test(const SavedRows& saved, const BadnessRule& ranking) {
   switch (ranking.wrong) {
     case Wrong::prediction:
       return label_test(saved, true);
@@ -152,10 +152,10 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
   add_class("--class", "label", wanted.label);
   add_class("--predicted", "prediction", wanted.prediction);
   if (wanted.wrong) {
-    tests.push_back(wrong_test(saved, ranking_of(saved.task())));
-  } else if (wanted.worst && ranking_of(saved.task()).has_classes) {
+    tests.push_back(wrong_test(saved, badness_rule_of(saved.task())));
+  } else if (wanted.worst && badness_rule_of(saved.task()).has_classes) {
     tests.push_back(label_test(saved, false));
-  } else if (wanted.worst && ranking_of(saved.task()).wrong == Wrong::choice) {
+  } else if (wanted.worst && badness_rule_of(saved.task()).wrong == Wrong::choice) {
     tests.push_back(scored_choice_test(saved));
   }
   for (const char* const scored : {"pixels", "tokens", "annotated"}) {
@@ -172,7 +172,7 @@ std::vector<Test> tests_for(const SavedRows& saved, const RowsWanted& wanted) {
 // Of the rows that are kept; the others' are not looked at.
 class Ranks {
  public:
-  explicit Ranks(const SavedRows& saved) : saved_(saved), ranking_(ranking_of(saved.task())) {
+  explicit Ranks(const SavedRows& saved) : saved_(saved), ranking_(badness_rule_of(saved.task())) {
     breaks_ties_ = !ranking_.tie_break.empty() && saved.has(ranking_.tie_break);
   }
   std::string_view order() const { return ranking_.order; }
@@ -193,7 +193,7 @@ class Ranks {
 
  private:
   const SavedRows& saved_;
-  const WorstSamples& ranking_;
+  const BadnessRule& ranking_;
   bool breaks_ties_ = false;
   std::vector<double> first_, second_, tie_breaks_;
 };
@@ -215,7 +215,7 @@ std::int64_t window_rows(const SavedRows& saved) {
 }  // namespace
 
 bool has_classes(std::string_view task) {
-  const WorstSamples* const ranking = find_ranking(task);
+  const BadnessRule* const ranking = find_badness_rule(task);
   return ranking != nullptr && ranking->has_classes;
 }
 

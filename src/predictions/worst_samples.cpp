@@ -19,31 +19,31 @@ double different_is_bad(double label, double prediction) { return label == predi
 
 constexpr std::string_view kLargestLoss = "largest loss first";
 
-constexpr WorstSamples kByLoss{.order = kLargestLoss, .badness = large_is_bad, .columns = {"loss"}};
-constexpr WorstSamples kByLossOfClasses{.has_classes = true,
-                                        .wrong = Wrong::prediction,
-                                        .order = kLargestLoss,
-                                        .badness = large_is_bad,
-                                        .columns = {"loss"}};
-constexpr WorstSamples kByObjects{.wrong = Wrong::parts,
-                                  .order = "smallest share of objects found first",
-                                  .badness = share_is_small,
-                                  .columns = {"correct", "annotated"}};
-constexpr WorstSamples kByPixels{.wrong = Wrong::parts,
-                                 .order = "smallest share of right pixels first",
+constexpr BadnessRule kByLoss{.order = kLargestLoss, .badness = large_is_bad, .columns = {"loss"}};
+constexpr BadnessRule kByLossOfClasses{.has_classes = true,
+                                       .wrong = Wrong::prediction,
+                                       .order = kLargestLoss,
+                                       .badness = large_is_bad,
+                                       .columns = {"loss"}};
+constexpr BadnessRule kByObjects{.wrong = Wrong::parts,
+                                 .order = "smallest share of objects found first",
                                  .badness = share_is_small,
-                                 .columns = {"correct", "pixels"}};
-constexpr WorstSamples kByChoice{.wrong = Wrong::choice,
-                                 .order = "wrong ones first",
-                                 .badness = different_is_bad,
-                                 .columns = {"label", "prediction"}};
-constexpr WorstSamples kByF1{.wrong = Wrong::exact_match,
-                             .order = "lowest f1 first",
-                             .badness = small_is_bad,
-                             .columns = {"f1"},
-                             .tie_break = "score"};
+                                 .columns = {"correct", "annotated"}};
+constexpr BadnessRule kByPixels{.wrong = Wrong::parts,
+                                .order = "smallest share of right pixels first",
+                                .badness = share_is_small,
+                                .columns = {"correct", "pixels"}};
+constexpr BadnessRule kByChoice{.wrong = Wrong::choice,
+                                .order = "wrong ones first",
+                                .badness = different_is_bad,
+                                .columns = {"label", "prediction"}};
+constexpr BadnessRule kByF1{.wrong = Wrong::exact_match,
+                            .order = "lowest f1 first",
+                            .badness = small_is_bad,
+                            .columns = {"f1"},
+                            .tie_break = "score"};
 
-const WorstSamples* ranking_of(TaskKind task) {
+const BadnessRule* badness_rule_of(TaskKind task) {
   switch (task) {
     case TaskKind::binary:
     case TaskKind::multiclass:
@@ -68,13 +68,13 @@ const WorstSamples* ranking_of(TaskKind task) {
 
 }  // namespace
 
-const WorstSamples* find_ranking(std::string_view task) {
+const BadnessRule* find_badness_rule(std::string_view task) {
   const TaskTraits* found = find_task_traits(task);
-  return found == nullptr ? nullptr : ranking_of(found->kind);
+  return found == nullptr ? nullptr : badness_rule_of(found->kind);
 }
 
-const WorstSamples& ranking_of(std::string_view task) {
-  if (const WorstSamples* const found = find_ranking(task)) return *found;
+const BadnessRule& badness_rule_of(std::string_view task) {
+  if (const BadnessRule* const found = find_badness_rule(task)) return *found;
   throw Error(ErrorKind::usage,
               format("the rows of the task {} are neither right nor wrong", printable(task)),
               "Look at them with --show N or --group NAME=VALUE.");

@@ -14,7 +14,7 @@ enum class Wrong { unknown, prediction, choice, exact_match, parts };
 // The larger of two is worse; NaN is the worst.
 using Badness = double (*)(double first, double second);
 
-struct WorstSamples {
+struct BadnessRule {
   bool has_classes = false;  // /label and /prediction are classes, or a mark for each
   Wrong wrong = Wrong::unknown;
   std::string_view order = {};  // for people; empty: no row is worse than another
@@ -24,9 +24,9 @@ struct WorstSamples {
 };
 
 // Null for a task whose rows are neither right nor wrong.
-const WorstSamples* find_ranking(std::string_view task);
+const BadnessRule* find_badness_rule(std::string_view task);
 // Error(usage) for it.
-const WorstSamples& ranking_of(std::string_view task);
+const BadnessRule& badness_rule_of(std::string_view task);
 
 struct RankedRow {
   double badness = 0;

@@ -73,12 +73,12 @@ LocalSamples loop_with_progress(const EvaluationSession& session, RootSide* root
     return session.source->score(session, stoppable);
   }
   const auto own_samples = session.plan.grid->samples_of(session.plan.slice).count;
-  ProgressObserver watcher(report::progress_style_from_name(session.config.results.progress),
-                           *root->events, *session.scoring.task, own_samples,
-                           session.plan.grid->num_samples());
-  StoppableObserver stoppable(watcher);
+  ProgressObserver progress(report::progress_style_from_name(session.config.results.progress),
+                            *root->events, *session.scoring.task, own_samples,
+                            session.plan.grid->num_samples());
+  StoppableObserver stoppable(progress);
   auto result = session.source->score(session, stoppable);
-  watcher.finish();
+  progress.finish();
   return result;
 }
 

@@ -35,7 +35,7 @@ std::int64_t sample_bytes(const data::DataSetInfo& info) {
 
 Timings metrics_of(const EvaluationSession& session, const LocalUnits& local,
                    const Phases& phases) {
-  const auto& found = local.loop.findings;
+  const auto& found = local.loop.stats;
   return {.samples = found.samples,
           .first_batch_samples = found.first_batch_samples,
           .bytes_read = local.loop.bytes_read,

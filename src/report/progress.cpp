@@ -30,19 +30,19 @@ ProgressStyle progress_style_from_name(std::string_view word) {
 }
 
 struct ProgressDisplay::Body {
-  ProgressRenderer painter;
+  ProgressRenderer renderer;
   Stopwatch since_start;
 };
 
 ProgressDisplay::ProgressDisplay(ProgressStyle style, std::int64_t total_samples)
     : body_(std::make_unique<Body>(Body{ProgressRenderer(style, total_samples), Stopwatch()})) {}
 
-ProgressDisplay::~ProgressDisplay() { show(body_->painter.abandon()); }
+ProgressDisplay::~ProgressDisplay() { show(body_->renderer.abandon()); }
 
 void ProgressDisplay::update(std::int64_t samples_done, std::optional<double> accuracy) {
-  show(body_->painter.update(body_->since_start.elapsed_s(), samples_done, accuracy));
+  show(body_->renderer.update(body_->since_start.elapsed_s(), samples_done, accuracy));
 }
 
-void ProgressDisplay::finish() { show(body_->painter.finish(body_->since_start.elapsed_s())); }
+void ProgressDisplay::finish() { show(body_->renderer.finish(body_->since_start.elapsed_s())); }
 
 }  // namespace tally::report

@@ -53,8 +53,8 @@ class DetectionScores final : public ScoreSource {
         const metrics::SampleRecord row{static_cast<std::uint64_t>(image)};
         session.scoring.task->detections()->count(std::span(&row, 1), result.state);
       }
-      result.loop.findings.samples += images.count;
-      observer.batch_done(result.loop.findings.samples, result.state);
+      result.loop.stats.samples += images.count;
+      observer.batch_done(result.loop.stats.samples, result.state);
     }
     return result;
   }

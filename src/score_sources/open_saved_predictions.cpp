@@ -13,9 +13,9 @@
 #include <tally/model/passthrough_predictor.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/score_sources/predictor_scores.hpp>
-#include <tally/score_sources/saved_columns.hpp>
 
 #include "detection_scores.hpp"
+#include "saved_columns.hpp"
 #include "text_scores.hpp"
 #include "unit_scores.hpp"
 

@@ -59,7 +59,7 @@ void run_batches(const EvaluationSession& session, evaluate::BatchSource& source
                              observer};
   parts.info = &session.data.set->info();
   if (session.config.scoring.on_nan == "fail") parts.most_not_finite = kMostNotFinite;
-  result.loop.findings = evaluate::run(parts, result.state);
+  result.loop.stats = evaluate::run(parts, result.state);
 }
 
 // Reads whole blocks, and hands their samples out sorted by length.

@@ -1,4 +1,4 @@
-#include <tally/score_sources/saved_columns.hpp>
+#include "saved_columns.hpp"
 
 #include <algorithm>
 #include <array>

@@ -14,10 +14,10 @@
 #include <tally/hdf5/reader.hpp>
 #include <tally/hdf5/signature.hpp>
 #include <tally/predictions/open_predictions.hpp>
-#include <tally/score_sources/saved_columns.hpp>
 
 #include "coco_results.hpp"
 #include "id_list.hpp"
+#include "saved_columns.hpp"
 
 namespace tally::app {
 namespace {

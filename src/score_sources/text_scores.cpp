@@ -12,10 +12,10 @@
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/ragged.hpp>
-#include <tally/score_sources/saved_columns.hpp>
 #include <tally/session/local_result.hpp>
 
 #include "id_list.hpp"
+#include "saved_columns.hpp"
 
 namespace tally::app {
 namespace {
@@ -145,8 +145,8 @@ class TextScores final : public ScoreSource {
     for (std::int64_t batch = slice.first; batch < slice.end(); ++batch) {
       const plan::SampleRange units = session.plan.grid->samples_of(batch);
       scorer.score(units);
-      result.loop.findings.samples += units.count;
-      observer.batch_done(result.loop.findings.samples, result.state);
+      result.loop.stats.samples += units.count;
+      observer.batch_done(result.loop.stats.samples, result.state);
     }
     return result;
   }

@@ -3,8 +3,9 @@
 
 #include <memory>
 
-#include <tally/score_sources/saved_columns.hpp>
 #include <tally/session/score_source.hpp>
+
+#include "saved_columns.hpp"
 
 namespace tally::app {
 

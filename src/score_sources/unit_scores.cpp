@@ -22,7 +22,7 @@ namespace {
 using predictions::SavedRows;
 using tasks::SequenceRecord;
 
-// Some units, as UnitJoin would have put them together.
+// Some units, as UnitAggregator would have put them together.
 template <class Found>
 struct SavedParts {
   std::vector<UnitPart<Found>> parts;
@@ -193,11 +193,11 @@ LocalSamples score_all(const EvaluationSession& session, const SavedRows& saved,
     for (const auto& [unit, found] : parts) {
       const metrics::SampleRecord sample{checked_cast<std::uint64_t>(unit), is_finite(found)};
       maker.task().count({&sample, 1}, result.state);
-      if (!sample.finite) result.loop.findings.not_finite.add(unit);
+      if (!sample.finite) result.loop.stats.not_finite.add(unit);
     }
     maker.score(parts, cut, result.log, result.retained);
-    result.loop.findings.samples += units.count;
-    observer.batch_done(result.loop.findings.samples, result.state);
+    result.loop.stats.samples += units.count;
+    observer.batch_done(result.loop.stats.samples, result.state);
   }
   return result;
 }

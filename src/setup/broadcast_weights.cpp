@@ -19,7 +19,7 @@
 #include <tally/weights/checkpoint.hpp>
 #include <tally/weights/entry_check.hpp>
 #include <tally/weights/format_error.hpp>
-#include <tally/weights/transfer_chunks.hpp>
+#include <tally/weights/transfer_pieces.hpp>
 
 namespace tally::app {
 namespace {

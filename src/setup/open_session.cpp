@@ -24,7 +24,7 @@
 #include <tally/setup/staging.hpp>
 #include <tally/setup/warm_up.hpp>
 
-#include "batch_size.hpp"
+#include "auto_batch_size.hpp"
 #include "cpu_binding_hints.hpp"
 #include "find_subgroups.hpp"
 #include "model_memory.hpp"

@@ -6,7 +6,7 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/model/amx.hpp>
 
-#include "batch_size.hpp"
+#include "auto_batch_size.hpp"
 
 namespace tally::app {
 

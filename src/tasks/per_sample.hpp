@@ -70,7 +70,7 @@ class SampleScorer : public BatchScorer {
   SampleScorer(const Rules& rules, const device::Device& device)
       : rules_(rules), outputs_(device), labels_(device), counter_(rules) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const TensorView& output = only_output(batch.outputs);
     const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
     counter_.check(output, labels);
@@ -104,7 +104,7 @@ class SampleScorer : public BatchScorer {
   Counter counter_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
-  metrics::DeviceCounts* counts_ = nullptr;
+  metrics::DeviceAccumulator* counts_ = nullptr;
 };
 
 }  // namespace tally::tasks

@@ -53,8 +53,8 @@ Files checkpoint_files(const fs::path& path) {
       return is_named_so(layout->path) ? Files{layout->path} : Files{};
     case LayoutKind::shards:
       return shards_and_index(layout->path);
-    case LayoutKind::distributed:
-      return distributed_files(layout->path);
+    case LayoutKind::dcp:
+      return dcp_files(layout->path);
     case LayoutKind::deepspeed:
       return deepspeed_files(layout->path, path);
   }

@@ -88,12 +88,12 @@ std::optional<Layout> find_layout(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return of_file(path);
   const auto names = names_in(path);
-  if (has(names, ".metadata")) return Layout{LayoutKind::distributed, path};
+  if (has(names, ".metadata")) return Layout{LayoutKind::dcp, path};
   if (auto files = find_files(path, names)) return files;
   if (!ending_in(names, "_model_states.pt").empty()) return Layout{LayoutKind::deepspeed, path};
   if (has(names, "latest")) return latest_of(path);
   const auto inner = path / "pytorch_model_fsdp_0";
-  if (fs::exists(inner / ".metadata", ignored)) return Layout{LayoutKind::distributed, inner};
+  if (fs::exists(inner / ".metadata", ignored)) return Layout{LayoutKind::dcp, inner};
   return std::nullopt;
 }
 

@@ -8,8 +8,8 @@ namespace tally::weights {
 
 enum class LayoutKind {
   file,
-  shards,       // an index and the files that it names
-  distributed,  // torch.distributed.checkpoint
+  shards,  // an index and the files that it names
+  dcp,     // torch.distributed.checkpoint
   deepspeed,
 };
 

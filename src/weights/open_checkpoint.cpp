@@ -68,8 +68,8 @@ Checkpoint open_layout(const Layout& layout, std::string_view key) {
   switch (layout.kind) {
     case LayoutKind::shards:
       return open_shards(layout.path, key);
-    case LayoutKind::distributed:
-      return open_distributed(layout.path, key);
+    case LayoutKind::dcp:
+      return open_dcp(layout.path, key);
     case LayoutKind::deepspeed:
       return open_deepspeed(layout.path, key);
     case LayoutKind::file:

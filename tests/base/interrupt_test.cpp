@@ -10,7 +10,7 @@
 
 #include <tally/base/clock.hpp>
 
-namespace tally::app {
+namespace tally {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,4 +52,4 @@ TEST(Interrupt, OneThatWaitsDiesOfTheSignalToo) {
 }
 
 }  // namespace
-}  // namespace tally::app
+}  // namespace tally

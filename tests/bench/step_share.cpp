@@ -88,7 +88,7 @@ Setup set_up(const std::vector<std::string>& words) {
 }
 
 struct LoopTimes {
-  evaluate::LoopStats findings;
+  evaluate::LoopStats stats;
   double wait_s = 0;
 };
 
@@ -112,8 +112,8 @@ LoopTimes loop(Setup& setup) {
                                    log,
                                    kept,
                                    silent};
-  const auto findings = evaluate::run(parts, state);
-  return {findings, reader.wait_s()};
+  const auto stats = evaluate::run(parts, state);
+  return {stats, reader.wait_s()};
 }
 
 double bare_forward_s(Setup& setup) {

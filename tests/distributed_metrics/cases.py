@@ -1,4 +1,4 @@
-"""Random cases of exchanged metrics, and what tests/exchange/metric_cases.cpp makes of them."""
+"""Random cases of ordered metrics, and what tests/distributed_metrics/metric_cases.cpp makes of them."""
 
 import json
 import os

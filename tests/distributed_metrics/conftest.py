@@ -21,7 +21,7 @@ RANKS = [cases.make_rank_case(seed) for seed in range(420)]
 @pytest.fixture(scope="session", autouse=True)
 def results(tmp_path_factory):
     torch.set_num_threads(1)
-    cases.run(tmp_path_factory.mktemp("exchange"), CURVES + RANKS)
+    cases.run(tmp_path_factory.mktemp("distributed_metrics"), CURVES + RANKS)
 
 
 @pytest.fixture(autouse=True)

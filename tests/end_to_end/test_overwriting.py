@@ -63,7 +63,7 @@ def overwriting(tally: Program, small_case: Small, earlier: Path, tmp_path: Path
 
 
 def test_whatever_strikes_one_of_the_two_results_is_whole(overwriting: Overwriting, tally: Program) -> None:
-    """app_replacing_test strikes at each operation; here, at some, it is the whole program."""
+    """result_folder_replacing_test strikes at each operation; here, at some, it is the whole program."""
     operations = overwriting.operations()
     assert operations > 50
     output, earlier = overwriting.output, overwriting.earlier

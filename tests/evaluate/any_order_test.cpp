@@ -55,7 +55,7 @@ void append_bytes(std::span<const std::int64_t> values, predictions::RecordBatch
 // Records the index of each sample and keeps ten times it; odd ones are not finite.
 class IndexScorer : public tasks::BatchScorer {
  public:
-  void enqueue(const tasks::ScoredBatch& batch, metrics::DeviceCounts&) override {
+  void enqueue(const tasks::ScoredBatch& batch, metrics::DeviceAccumulator&) override {
     indices_.assign(batch.indices.begin(), batch.indices.end());
   }
   void collect(tasks::CollectedBatch& collected) override {
@@ -140,10 +140,10 @@ Outcome evaluate(const std::vector<Given>& batches, int in_flight, Logged logged
   LogObserver observer(log);
   exact::State state(task.layout());
   const device::Stream stream{device::Device{}};
-  const auto findings = run({stream, kBatch, 0, in_flight, source, bindings, *predictor, task, log,
-                             retained, observer, most_not_finite},
-                            state);
-  Outcome outcome{{}, rows_in(retained), observer.rows, findings.not_finite};
+  const auto stats = run({stream, kBatch, 0, in_flight, source, bindings, *predictor, task, log,
+                          retained, observer, most_not_finite},
+                         state);
+  Outcome outcome{{}, rows_in(retained), observer.rows, stats.not_finite};
   if (logged == Logged::all) outcome.records = rows_in(log);
   return outcome;
 }

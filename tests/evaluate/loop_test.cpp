@@ -67,7 +67,7 @@ struct Outcome {
   std::vector<std::byte> state;
   std::int64_t rows = 0;
   std::vector<std::int64_t> progress;
-  LoopStats findings;  // of the last rank
+  LoopStats stats;  // of the last rank
 };
 
 // Runs the given batches of the grid as the slices of several ranks, merged.
@@ -96,7 +96,7 @@ Outcome evaluate(const plan::BatchGrid& grid,
     merged.merge(std::move(state));
     outcome.rows += log.num_rows();
     outcome.progress = observer.seen;
-    outcome.findings = times;
+    outcome.stats = times;
   }
   outcome.results = task->finalize(merged);
   const auto bytes = merged.bytes();
@@ -136,7 +136,7 @@ TEST(Loop, AnySplitGivesTheSameBits) {
 
 TEST(Loop, ItsSpansMakeItsSums) {
   trace::Recorder recorder({100, 100});
-  const auto found = evaluate(plan::BatchGrid(10, kBatch), {{0, 1, 2}}, 2).findings;
+  const auto found = evaluate(plan::BatchGrid(10, kBatch), {{0, 1, 2}}, 2).stats;
   std::map<std::string, double> seconds;
   std::map<std::string, std::vector<std::int64_t>> samples;
   for (const trace::Event& event : recorder.take()) {

@@ -1,4 +1,4 @@
-// Reading: value() and mean() are the exact metric rounded once, judged with rationals.
+// Reading: value() and mean() are the exact value rounded once, judged with rationals.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -69,7 +69,7 @@ Outcome score(const device::Device& device, const Samples& samples, OutputKind k
   const MetricSet metrics(options);
   const device::Stream stream(device);
   exact::State state(metrics.layout());
-  DeviceCounts counts(state, stream);
+  DeviceAccumulator counts(state, stream);
   const MulticlassPass pass(metrics, kind, device);
   BatchStatistics facts(batch, device);
   const auto scores = on_device(samples.scores, stream);

@@ -95,7 +95,7 @@ Outcome score(const device::Device& device, const Batches& given, std::int64_t b
                            .definitions = definitions});
   const device::Stream stream(device);
   exact::State state(metrics.layout());
-  DeviceCounts counts(state, stream);
+  DeviceAccumulator counts(state, stream);
   const MultilabelPass pass(metrics, given.kind);
   BatchLabels facts(batch, is_binary ? 1 : given.num_labels, device);
   const auto scores = on_device(given.scores, stream);

@@ -50,7 +50,7 @@ Outcome score(const device::Device& device, const Values& values, std::int64_t b
   const MetricSet metrics({.task = "regression", .num_classes = outputs, .names = {"all"}});
   const device::Stream stream(device);
   exact::State state(metrics.layout());
-  DeviceCounts counts(state, stream);
+  DeviceAccumulator counts(state, stream);
   const RegressionPass pass(metrics);
   RegressionBatch rows(batch, outputs, device);
   const auto predictions = on_device(values.predictions, stream);

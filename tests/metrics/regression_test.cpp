@@ -168,7 +168,7 @@ TEST(RegressionPass, TakesOneOutputWithAndWithoutADimension) {
   view.strides = {2, 2};
   for (const Shape& shape : {Shape{2}, Shape{2, 1}}) {
     exact::State state(metrics.layout());
-    DeviceCounts counts(state, stream);
+    DeviceAccumulator counts(state, stream);
     RegressionBatch batch(2, 1, cpu);
     RegressionPass(metrics).enqueue(0, 2, view, contiguous_view(targets.data(), DType::f32, shape),
                                     counts, batch);
@@ -182,7 +182,7 @@ TEST(RegressionPass, RefusesWhatIsNotItsForm) {
   const device::Device cpu;
   const device::Stream stream(cpu);
   exact::State state(metrics.layout());
-  DeviceCounts counts(state, stream);
+  DeviceAccumulator counts(state, stream);
   std::vector<float> values(8);
   RegressionBatch batch(2, 2, cpu);
   const auto enqueue = [&](std::int64_t rows, const Shape& predictions, DType dtype,

@@ -39,7 +39,7 @@ inline void add_values(const MetricSet& metrics, Values& values, std::int64_t fi
                        std::int64_t count, std::int64_t batch, exact::State& state) {
   const device::Device cpu;
   const device::Stream stream(cpu);
-  DeviceCounts counts(state, stream);
+  DeviceAccumulator counts(state, stream);
   const RegressionPass pass(metrics);
   RegressionBatch rows(batch, values.num_outputs, cpu);
   for (std::int64_t done = 0; done < count; done += batch) {

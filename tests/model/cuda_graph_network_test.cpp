@@ -216,7 +216,7 @@ TEST_F(ReplayTest, NoGainNoReplay) {
   EXPECT_EQ(scene_.num_recordings, 1);
 }
 
-// CapturedGraph takes memory: nothing is recorded where the device is busy anyway.
+// Capturing takes memory: nothing is captured where the device is busy anyway.
 TEST_F(ReplayTest, ABusyDeviceGainsNothing) {
   scene_.host_s = 0.1;
   scene_.work_s = 1.0;

@@ -14,7 +14,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/log.hpp>
 #include <tally/model/loaded_model.hpp>
-#include <tally/weights/transfer_chunks.hpp>
+#include <tally/weights/transfer_pieces.hpp>
 
 #include "fixture_file.hpp"
 

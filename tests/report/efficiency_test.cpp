@@ -1,4 +1,4 @@
-// Where time went, on made-up metrics.
+// Where time went, on made-up timings.
 #include "report_fixture.hpp"
 
 #include <tally/report/efficiency.hpp>

@@ -128,7 +128,7 @@ EDITS = [
         "src/evaluate/loop.cpp",
         ("      slot.done.wait();\n", ""),
         ("if (started_ - completed_ == ring_.size()) complete();", "if (started_ - completed_ > ring_.size()) complete();"),
-        ("    slot.done.record(parts_.stream);\n    counts_.batch_enqueued(batch.samples.count);",
+        ("    slot.done.record(inputs_.stream);\n    counts_.batch_enqueued(batch.samples.count);",
          "    counts_.batch_enqueued(batch.samples.count);"),
         ("    counts_.add_counts_of_host();\n", "", "needs a task that counts on the host"),
     ),

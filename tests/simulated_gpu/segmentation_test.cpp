@@ -101,7 +101,7 @@ Outcome evaluate(const device::Device& device) {
   };
   task->settle(scores(batches.front()));
   exact::State state(task->layout());
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   std::vector<InFlightBatch> flights;
   for (std::size_t i = 0; i < kInFlight; ++i) {
     flights.push_back({task->make_scorer(kImages, device), device::Event(device)});

@@ -1,4 +1,4 @@
-// predictions.h5 under its own name, as app gives it one.
+// predictions.h5 under its own name, as publish gives it one.
 #pragma once
 
 #include <filesystem>

@@ -46,7 +46,7 @@ struct Batch {
 CollectedBatch collected_of(const Task& task, const std::vector<TensorView>& outputs,
                             exact::State& state) {
   const device::Stream stream{device::Device{}};
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   const auto scorer = task.make_scorer(3, {});
   CollectedBatch collected;
   scorer->enqueue({.first_index = 40, .num_samples = 3, .outputs = outputs, .targets = {}}, counts);

@@ -66,7 +66,7 @@ struct Batch {
     exact::State state(task->layout());
     const device::Device cpu;
     const device::Stream stream(cpu);
-    metrics::DeviceCounts counts(state, stream);
+    metrics::DeviceAccumulator counts(state, stream);
     const auto scorer = task->make_scorer(score_shape[0], cpu);
     scorer->enqueue({.first_index = 40,
                      .num_samples = label_shape[0] - 1,

@@ -63,7 +63,7 @@ CollectedBatch score(const Task& task, const ScoredBatch& batch) {
   exact::State state(task.layout());
   const device::Device cpu;
   const device::Stream stream(cpu);
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   const auto scorer = task.make_scorer(kRows, cpu);
   scorer->enqueue(batch, counts);
   counts.finish();

@@ -84,7 +84,7 @@ Scored score(const TaskOptions& with, const ScoredBatch& batch) {
   Scored scored{.results = {}, .specs = task->columns(), .records = {}, .collected = {}};
   const device::Device cpu;
   const device::Stream stream(cpu);
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   const auto scorer = task->make_scorer(batch.outputs.front().shape[0], cpu);
   scorer->enqueue(batch, counts);
   scorer->collect(scored.collected);

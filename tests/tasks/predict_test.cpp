@@ -46,7 +46,7 @@ TEST(Predict, RecordsEveryOutputAndCountsEverySample) {
                           ColumnSpec{"pair", DType::f32, {2}}));
   exact::State state(task->layout());
   const device::Stream stream{device::Device{}};
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   const auto scorer = task->make_scorer(3, {});
   scorer->enqueue(batch.view, counts);
   CollectedBatch collected;

@@ -84,7 +84,7 @@ CollectedBatch score(const Task& task, const ScoredBatch& batch) {
   exact::State state(task.layout());
   const device::Device cpu;
   const device::Stream stream(cpu);
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   const auto scorer = task.make_scorer(kRows, cpu);
   scorer->enqueue(batch, counts);
   counts.finish();
@@ -156,7 +156,7 @@ TEST(QuestionAnswering, CollectsEachBatchAnew) {
   exact::State state(task->layout());
   const device::Device cpu;
   const device::Stream stream(cpu);
-  metrics::DeviceCounts counts(state, stream);
+  metrics::DeviceAccumulator counts(state, stream);
   const auto scorer = task->make_scorer(kRows, cpu);
   CollectedBatch collected;
   for (Batch* batch : {&first, &second}) {

@@ -23,7 +23,7 @@ std::string taken(const Folder& folder) {
       return "file " + name;
     case LayoutKind::shards:
       return "shards " + name;
-    case LayoutKind::distributed:
+    case LayoutKind::dcp:
       return "distributed " + name;
     case LayoutKind::deepspeed:
       return "deepspeed " + name;

@@ -71,10 +71,10 @@ TEST(WriteSafetensorsTest, WhatTheDiskRefusesAtTheEndIsNotPublished) {
 
 TEST(WriteSafetensorsTest, AFileThatIsThereStays) {
   const Folder folder;
-  const auto path = folder.write("local.safetensors", "local");
+  const auto path = folder.write("mine.safetensors", "mine");
   const auto checkpoint = open_checkpoint(fixture_path("state_dict.pth"), {});
   EXPECT_THAT(error_of(ErrorKind::output, [&] { write_safetensors(checkpoint, {}, path); }),
-              HasSubstr("local.safetensors"));
+              HasSubstr("mine.safetensors"));
   EXPECT_EQ(std::filesystem::file_size(path), 4U);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }

@@ -14,7 +14,7 @@
 
 namespace tally::app {
 
-// As UnitJoin wants it.
+// As UnitAggregator wants it.
 class ChoiceQuestions {
  public:
   using Found = std::vector<tasks::SequenceRecord>;  // a choice each

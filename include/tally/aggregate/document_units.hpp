@@ -14,7 +14,7 @@
 
 namespace tally::app {
 
-// As UnitJoin wants it.
+// As UnitAggregator wants it.
 class Documents {
  public:
   using Found = tasks::DocumentSums;

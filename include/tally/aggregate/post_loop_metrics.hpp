@@ -9,8 +9,8 @@
 
 namespace tally::app {
 
-// Collective. What is computed of kept samples: metrics by subgroup, intervals. What it throws must
-// end the MPI job.
+// Collective. Computes all of them, of retained samples, into `global`. What it throws must end the
+// MPI job.
 void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
                                LocalUnits& local, GlobalResult& global);
 

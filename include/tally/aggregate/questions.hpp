@@ -23,7 +23,7 @@ const tasks::AnswerTask* answers_of(const EvaluationSession& session);
 inline constexpr std::int64_t kPredictionsText = 0;
 inline constexpr std::int64_t kNbestText = 1;
 
-// As UnitJoin wants it.
+// As UnitAggregator wants it.
 class Questions {
  public:
   using Found = tasks::AnswerCandidates;

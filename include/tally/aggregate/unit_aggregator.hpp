@@ -52,13 +52,13 @@ struct UnitSample {
 //                                           may be one
 //   finish()                                after the last
 template <class Maker>
-class UnitJoin {
+class UnitAggregator {
  public:
   using Found = typename Maker::Found;
   using Part = UnitPart<Found>;
 
   // Both results outlive it; `units` is filled.
-  UnitJoin(const EvaluationSession& session, const LocalSamples& samples, LocalUnits& units)
+  UnitAggregator(const EvaluationSession& session, const LocalSamples& samples, LocalUnits& units)
       : session_(session),
         samples_(samples),
         units_(units),

@@ -7,7 +7,7 @@ namespace tally::log {
 
 // Who speaks: uniform paths are silenced on all ranks but rank 0.
 enum class Verbosity { speaks, quiet };
-void set_verbosity(Verbosity voice);
+void set_verbosity(Verbosity verbosity);
 
 // "tally: note: …"; only from a rank that speaks.
 void note(std::string_view text);

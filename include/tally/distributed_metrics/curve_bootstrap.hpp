@@ -28,19 +28,19 @@ struct CurveBootstrap {
   std::int64_t num_replicates = 1000;
   ordered_metrics::ScoreKeys keys = ordered_metrics::ScoreKeys::float32;
   // Memory, on which no result depends. Up to here the places of all elements among the thresholds
-  // are kept, 4 bytes an element and slot (twice that while they are sorted); beyond, the rows are
+  // are kept, 4 bytes an element and bin (twice that while they are sorted); beyond, the rows are
   // read and placed again for every batch of replicates.
   std::int64_t max_place_bytes = std::int64_t{64} << 20;
   // A batch: as many replicates as have room for their counts here, at least one.
   std::int64_t max_batch_bytes = std::int64_t{64} << 20;
 };
 
-// Collective. The metrics [replicate][metric], on every rank; the same for any distribution of the
-// rows. Sample i occurs PoissonWeights(seed, replicate).of(i) times in a replicate. The
-// ranks share the computing of metrics. Options are the
-// same on every rank. Fails as count_curves() does, and with what `compute` throws.
+// Collective. The values [replicate][value], on every rank; the same for any distribution of the
+// rows. Sample i occurs PoissonWeights(seed, replicate).of(i) times in a replicate. The ranks share
+// the computing. Options are the same on every rank. Fails as count_curves() does, and with what
+// `compute` throws.
 std::vector<std::vector<std::optional<double>>> bootstrap_curves(
     const comm::Communicator& comm, const ordered_metrics::ScoreRows& rows,
-    const CurveBootstrap& options, const ReplicateValues& values);
+    const CurveBootstrap& options, const ReplicateValues& rule);
 
 }  // namespace tally::distributed_metrics

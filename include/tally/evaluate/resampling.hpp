@@ -1,6 +1,5 @@
-// Recounts retained samples after the loop: subgroups and replicates of a
-// bootstrap. Each count is a State of Task::resample_layout(), to be summed over ranks. Knows no
-// rank.
+// Recounts retained samples after the loop: subgroups and replicates of a bootstrap. Each count is
+// a State of Task::resample_layout(), to be summed over ranks. Knows no rank.
 #pragma once
 
 #include <cstdint>

@@ -12,10 +12,10 @@ namespace tally::metrics {
 
 // On the CPU the counts are `state` itself. On a GPU they start at zero in its memory and come to
 // `state` now and then, for running metrics, and in the end; nothing there waits for the GPU.
-class DeviceCounts {
+class DeviceAccumulator {
  public:
   // `state` is fresh; it and `stream` outlive this object.
-  DeviceCounts(exact::State& state, const device::Stream& stream);
+  DeviceAccumulator(exact::State& state, const device::Stream& stream);
 
   // Element i of the State: where the pass over the scores adds.
   std::int64_t* values() const;

@@ -54,7 +54,8 @@ struct MetricDescription {
   // Of a form: the metric of the standard set that has it; none if empty.
   std::string_view standard_form = {};
   bool less_is_better = false;
-  // Made of all scores in order, after the loop (room `exchange`): nothing is counted for it.
+  // Made of all scores in order, after the loop (room `distributed_metrics`): nothing is counted
+  // for it.
   bool needs_order = false;
   // Samples without finite outputs have no part in it; in other metrics they count as wrong.
   bool leaves_out_not_finite = false;

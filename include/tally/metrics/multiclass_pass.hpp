@@ -40,7 +40,7 @@ class MulticlassPass {
   // scores: [rows >= num_rows, classes] float32, unit stride along classes; labels: [>= num_rows]
   // int64; both on the stream's device. Error(internal) for other forms and too many rows.
   void enqueue(std::int64_t first_index, std::int64_t num_rows, const TensorView& scores,
-               const TensorView& labels, DeviceCounts& counts, BatchStatistics& facts) const;
+               const TensorView& labels, DeviceAccumulator& counts, BatchStatistics& facts) const;
 
  private:
   const MetricSet& metrics_;

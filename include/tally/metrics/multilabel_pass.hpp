@@ -78,7 +78,7 @@ class MultilabelPass {
   // are of the forms of examine_labels(), on the stream's device. Error(internal) for other forms
   // and too many rows.
   void enqueue(std::int64_t first_index, std::int64_t num_rows, const TensorView& scores,
-               const TensorView& targets, DeviceCounts& counts, BatchLabels& facts) const;
+               const TensorView& targets, DeviceAccumulator& counts, BatchLabels& facts) const;
 
  private:
   const MetricSet& metrics_;

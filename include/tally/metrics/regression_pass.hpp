@@ -50,7 +50,7 @@ class RegressionPass {
   // [rows >= num_rows] where there is one output; both on the stream's device. Error(internal) for
   // other forms and too many rows.
   void enqueue(std::int64_t first_index, std::int64_t num_rows, const TensorView& predictions,
-               const TensorView& targets, DeviceCounts& counts, RegressionBatch& batch) const;
+               const TensorView& targets, DeviceAccumulator& counts, RegressionBatch& batch) const;
 
  private:
   const MetricSet& metrics_;

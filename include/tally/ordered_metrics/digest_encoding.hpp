@@ -1,4 +1,4 @@
-// Exchanged results as bytes, for digests: equal results are equal bytes.
+// Curves and rank sums as bytes, for digests: equal results are equal bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// All counts of all curves as one vector: each element of the scores belongs to one slot of it.
+// All counts of all curves as one vector: each element of the scores belongs to one bin of it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace tally::ordered_metrics {
 
-// A class with thresholds t_0 > t_1 > … has, for each of them, the slots of negatives above it (and
-// below the one before), negatives at it and positives at it; at the end one slot of negatives
+// A class with thresholds t_0 > t_1 > … has, for each of them, the bins of negatives above it (and
+// below the one before), negatives at it and positives at it; at the end one bin of negatives
 // below all.
 class ThresholdBins {
  public:
@@ -23,21 +23,21 @@ class ThresholdBins {
 
   static constexpr int kNowhere = -1;
 
-  std::int64_t num_slots() const;
-  // The slot of each element of a window, kNowhere of what does not count. Every positive's score
+  std::int64_t num_bins() const;
+  // The bin of each element of a window, kNowhere of what does not count. Every positive's score
   // is one of the thresholds.
-  void find(const ScoreWindow& window, std::span<std::int64_t> slots) const;
-  // The curves that the counts of all slots stand for; reuses the room of `curves`.
+  void find(const ScoreWindow& window, std::span<std::int64_t> bins) const;
+  // The curves that the counts of all bins stand for; reuses the room of `curves`.
   void fill(std::span<const std::int64_t> counts, std::vector<CurveCounts>& curves) const;
 
  private:
   std::span<const float> thresholds_of(std::size_t c) const {
     return std::span(thresholds_).subspan(to_size(first_[c]), to_size(first_[c + 1] - first_[c]));
   }
-  std::int64_t first_slot(std::size_t c) const {
+  std::int64_t first_bin(std::size_t c) const {
     return 3 * first_[c] + static_cast<std::int64_t>(c);
   }
-  void find_in_order(const ScoreWindow& window, std::size_t c, std::span<std::int64_t> slots) const;
+  void find_in_order(const ScoreWindow& window, std::size_t c, std::span<std::int64_t> bins) const;
 
   std::vector<float> thresholds_;    // of all classes
   std::vector<std::int64_t> first_;  // [classes + 1]: where a class begins in thresholds_
@@ -47,7 +47,7 @@ class ThresholdBins {
 // for no class.
 void collect_positives(const ScoreRows& rows, ScoreKeys keys, DistinctKeys& found);
 
-// The slots of these rows alone.
+// The bins of these rows alone.
 ThresholdBins bins_of(const ScoreRows& rows, ScoreKeys keys);
 
 }  // namespace tally::ordered_metrics

@@ -1,5 +1,5 @@
 // Where a run's time went that no model used, who was slow, and what it took: arithmetic over a
-// report's metrics.
+// report's timings.
 #pragma once
 
 #include <optional>

@@ -16,7 +16,7 @@ namespace tally::app {
 
 // How the loop of one rank went.
 struct LoopStatistics {
-  evaluate::LoopStats findings;
+  evaluate::LoopStats stats;
   double read_s = 0;
   std::int64_t bytes_read = 0;          // from the data set
   std::optional<double> energy_j = {};  // of this rank's GPU, also by others that compute on it

@@ -73,7 +73,7 @@ class BatchScorer {
 
   // Enqueues on the stream of `counts`: scores num_samples rows into them. Error(model) if the
   // output's shape or type is not the expected one.
-  virtual void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) = 0;
+  virtual void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) = 0;
   // Once the stream has passed that batch. Error(model) says that outputs are not of the expected
   // kind.
   virtual void collect(CollectedBatch& collected) = 0;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tally/weights/checkpoint.hpp>
-#include <tally/weights/transfer_chunks.hpp>
+#include <tally/weights/transfer_pieces.hpp>
 
 namespace tally::weights {
 

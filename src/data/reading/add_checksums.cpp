@@ -11,7 +11,7 @@
 #include <tally/hdf5/writer.hpp>
 
 #include "reading/checksum_table.hpp"
-#include "reading/column_chunks.hpp"
+#include "reading/column_pieces.hpp"
 #include "schema/columns.hpp"
 #include "schema/schema.hpp"
 #include "schema/structure_digest.hpp"

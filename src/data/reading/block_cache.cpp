@@ -5,26 +5,26 @@
 
 namespace tally::data {
 
-// A promise in `local` where the caller has to make the block.
+// A promise where the caller has to make the block.
 std::shared_future<BlockCache::Block> BlockCache::find_or_begin(std::int64_t number,
-                                                                Promise& local) {
+                                                                Promise& promise) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(entries_, number, &Entry::number);
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);
     return found->block;
   }
-  local = std::make_shared<std::promise<Block>>();
-  entries_.push_front({number, local->get_future().share()});
+  promise = std::make_shared<std::promise<Block>>();
+  entries_.push_front({number, promise->get_future().share()});
   while (entries_.size() > most_) entries_.pop_back();
   return entries_.front().block;
 }
 
-void BlockCache::fulfil(std::int64_t number, std::promise<Block>& local, const Make& make) {
+void BlockCache::fulfil(std::int64_t number, std::promise<Block>& promise, const Make& make) {
   try {
-    local.set_value(make());
+    promise.set_value(make());
   } catch (...) {
-    local.set_exception(std::current_exception());
+    promise.set_exception(std::current_exception());
     const std::lock_guard lock(mutex_);
     std::erase_if(entries_, [&](const Entry& entry) { return entry.number == number; });
   }
@@ -32,10 +32,10 @@ void BlockCache::fulfil(std::int64_t number, std::promise<Block>& local, const M
 
 BlockCache::Block BlockCache::get(std::int64_t number, const Make& make,
                                   const std::function<void()>& meanwhile) {
-  Promise local;
-  const auto block = find_or_begin(number, local);
-  if (local) {
-    fulfil(number, *local, make);
+  Promise promise;
+  const auto block = find_or_begin(number, promise);
+  if (promise) {
+    fulfil(number, *promise, make);
   } else if (meanwhile && block.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     meanwhile();
   }
@@ -43,9 +43,9 @@ BlockCache::Block BlockCache::get(std::int64_t number, const Make& make,
 }
 
 void BlockCache::prepare(std::int64_t number, const Make& make) {
-  Promise local;
-  find_or_begin(number, local);
-  if (local) fulfil(number, *local, make);
+  Promise promise;
+  find_or_begin(number, promise);
+  if (promise) fulfil(number, *promise, make);
 }
 
 }  // namespace tally::data

@@ -33,8 +33,8 @@ class BlockCache {
   };
   using Promise = std::shared_ptr<std::promise<Block>>;
 
-  std::shared_future<Block> find_or_begin(std::int64_t number, Promise& local);
-  void fulfil(std::int64_t number, std::promise<Block>& local, const Make& make);
+  std::shared_future<Block> find_or_begin(std::int64_t number, Promise& promise);
+  void fulfil(std::int64_t number, std::promise<Block>& promise, const Make& make);
 
   std::mutex mutex_;          // of the entries
   std::list<Entry> entries_;  // the last used one first

@@ -5,7 +5,7 @@
 #include <tally/digest/digest.hpp>
 
 #include "data_set_body.hpp"
-#include "reading/column_chunks.hpp"
+#include "reading/column_pieces.hpp"
 #include "schema/columns.hpp"
 #include "schema/schema.hpp"
 #include "schema/task_rules.hpp"

@@ -8,7 +8,7 @@
 
 #include "dataset_error.hpp"
 #include "reading/checksum_table.hpp"
-#include "reading/column_chunks.hpp"
+#include "reading/column_pieces.hpp"
 #include "schema/columns.hpp"
 #include "schema/label_shape.hpp"
 #include "schema/labels.hpp"

@@ -10,7 +10,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "reading/column_chunks.hpp"
+#include "reading/column_pieces.hpp"
 #include "schema/label_shape.hpp"
 #include "schema/labels.hpp"
 #include "schema/task_rules.hpp"

@@ -1,5 +1,5 @@
-// Metrics that need all scores of a class in order. They count nothing here: the room `exchange`
-// computes them after the loop; these entries make them known.
+// Metrics that need all scores of a class in order. They count nothing here: the room
+// `distributed_metrics` computes them after the loop; these entries make them known.
 #pragma once
 
 #include "family.hpp"

@@ -1,5 +1,5 @@
 // Detection: objects and what was found of them per class, and recall. Precision needs the order of
-// all detections (room `exchange`).
+// all detections (room `distributed_metrics`).
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ std::vector<SumPlace> sums_of(const exact::StateLayout& layout) {
 
 }  // namespace
 
-DeviceCounts::DeviceCounts(exact::State& state, const device::Stream& stream)
+DeviceAccumulator::DeviceAccumulator(exact::State& state, const device::Stream& stream)
     : state_(state), stream_(stream), fetch_done_(stream.device()) {
   if (stream.device().kind == DeviceKind::cpu) return;
   on_host_ = state;
@@ -40,11 +40,11 @@ DeviceCounts::DeviceCounts(exact::State& state, const device::Stream& stream)
   stream.copy_to_device(sums_on_device_.data(), sums_.bytes());
 }
 
-std::int64_t* DeviceCounts::values() const {
+std::int64_t* DeviceAccumulator::values() const {
   return on_device_.data() == nullptr ? state_.values().data() : on_device_.as<std::int64_t>();
 }
 
-void DeviceCounts::batch_enqueued(std::int64_t num_rows) {
+void DeviceAccumulator::batch_enqueued(std::int64_t num_rows) {
   if (on_device_.data() == nullptr) return;
   ++batches_since_fetch_;
   rows_since_fetch_ += num_rows;
@@ -59,7 +59,7 @@ void DeviceCounts::batch_enqueued(std::int64_t num_rows) {
   }
 }
 
-void DeviceCounts::finish() {
+void DeviceAccumulator::finish() {
   if (on_device_.data() != nullptr) {
     begin_fetch();  // the stream puts it after a fetch that is under way
     fetch_done_.wait();
@@ -68,26 +68,26 @@ void DeviceCounts::finish() {
   state_.canonicalise();
 }
 
-void DeviceCounts::add_counts_of_host() {
+void DeviceAccumulator::add_counts_of_host() {
   if (!on_host_) return;
   state_.merge(*std::move(on_host_));
   on_host_.reset();
 }
 
-void DeviceCounts::carry() {
+void DeviceAccumulator::carry() {
   launch_carry(values(), sums_on_device_.as<const SumPlace>(), num_sums_, stream_.handle());
   batches_since_fetch_ = 0;
   rows_since_fetch_ = 0;
 }
 
-void DeviceCounts::begin_fetch() {
+void DeviceAccumulator::begin_fetch() {
   carry();
   stream_.copy_to_host(fetched_.data(), on_device_.bytes());
   fetch_done_.record(stream_);
   is_fetching_ = true;
 }
 
-void DeviceCounts::end_fetch() {
+void DeviceAccumulator::end_fetch() {
   const std::span<const std::int64_t> values(fetched_.as<const std::int64_t>(),
                                              to_size(state_.layout().length()));
   std::ranges::copy(values, state_.values().begin());

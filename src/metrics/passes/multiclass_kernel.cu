@@ -56,18 +56,18 @@ struct RowOfLanes {
   __device__ void examine(MulticlassRecord& row) const {
     const std::int64_t label = row.ignored ? -1 : row.label;
     const float truth = row.ignored ? peak.score : scores[label];
-    const auto [standing, sums] =
+    const auto [label_rank, sums] =
         lanes.joined(read_row(scores, peak.score, truth, label, lanes.lane));
-    row.prediction = standing.prediction;
+    row.prediction = label_rank.prediction;
     if (row.ignored) {
       fill_ignored(probability_of(peak.score, peak.score, sums, rules.kind), row);
       return;
     }
-    const float runner_up = rules.hinge == HingeOn::nothing ? peak.score : standing.runner_up;
+    const float runner_up = rules.hinge == HingeOn::nothing ? peak.score : label_rank.runner_up;
     const Judgement judgement =
         judge({peak.score, truth, runner_up}, sums, rules.kind, rules.hinge);
     const double spread = rules.label_smoothing > 0 ? mean_surprise(sums) : 0.0;
-    fill_scored(standing, judgement, spread, rules, row);
+    fill_scored(label_rank, judgement, spread, rules, row);
   }
 };
 

@@ -81,7 +81,7 @@ MulticlassPass::MulticlassPass(const MetricSet& metrics, OutputKind kind,
 
 void MulticlassPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                              const TensorView& scores, const TensorView& labels,
-                             DeviceCounts& counts, BatchStatistics& facts) const {
+                             DeviceAccumulator& counts, BatchStatistics& facts) const {
   const device::Stream& stream = counts.stream();
   check_form(scores, labels, num_rows, facts.max_rows_, stream.device().kind);
   facts.num_rows_ = num_rows;

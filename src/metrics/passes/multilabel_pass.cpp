@@ -132,7 +132,7 @@ MultilabelPass::MultilabelPass(const MetricSet& metrics, OutputKind kind)
 
 void MultilabelPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                              const TensorView& scores, const TensorView& targets,
-                             DeviceCounts& counts, BatchLabels& facts) const {
+                             DeviceAccumulator& counts, BatchLabels& facts) const {
   const device::Stream& stream = counts.stream();
   const LabelBatch batch = batch_of(scores, targets, num_rows, stream.device().kind);
   if (num_rows > facts.max_rows_ || batch.num_labels != facts.num_labels_) {

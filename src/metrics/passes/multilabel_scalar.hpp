@@ -1,5 +1,5 @@
 // The arithmetic of one label that is judged by itself: constexpr and free of library functions, as
-// in scalar.hpp, so that CPUs and GPUs find the same bits.
+// in deterministic_math.hpp, so that CPUs and GPUs find the same bits.
 #pragma once
 
 #include <algorithm>

@@ -81,7 +81,7 @@ const std::vector<RegressionRecord>& RegressionBatch::rows() {
 
 void RegressionPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                              const TensorView& predictions, const TensorView& targets,
-                             DeviceCounts& counts, RegressionBatch& batch) const {
+                             DeviceAccumulator& counts, RegressionBatch& batch) const {
   const device::Stream& stream = counts.stream();
   const std::int64_t outputs = metrics_.options().num_classes;
   check_form(predictions, targets, num_rows, outputs, stream.device().kind);

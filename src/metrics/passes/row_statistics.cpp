@@ -36,7 +36,7 @@ void check_form(const TensorView& scores, std::size_t num_labels) {
 }
 
 struct Found {
-  LabelRank standing;
+  LabelRank label_rank;
   Scored scored;
 };
 
@@ -52,9 +52,9 @@ Found compare_with_truth(Row row, float peak, std::int64_t label, HingeOn hinge)
   const Comparison earlier = compare(before, truth);
   const Comparison later = compare(after, truth);
   Found found;
-  found.standing.greater = earlier.greater + later.greater;
-  found.standing.equal_before = earlier.equal;
-  found.standing.equal = earlier.equal + later.equal;
+  found.label_rank.greater = earlier.greater + later.greater;
+  found.label_rank.equal_before = earlier.equal;
+  found.label_rank.equal = earlier.equal + later.equal;
   const float runner_up =
       hinge == HingeOn::nothing ? peak : std::max(largest(before), largest(after));
   found.scored = {peak, truth, runner_up};
@@ -77,7 +77,7 @@ void judge_label(Row row, float peak, const Terms& terms, const ScoreRules& rule
   const Judgement judgement = judge(found.scored, terms, rules.kind, rules.hinge);
   const double spread =
       rules.label_smoothing > 0 ? mean_surprise(row, found.scored, terms, rules) : 0.0;
-  fill_scored(found.standing, judgement, spread, rules, made);
+  fill_scored(found.label_rank, judgement, spread, rules, made);
 }
 
 }  // namespace

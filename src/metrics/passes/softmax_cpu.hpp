@@ -12,7 +12,7 @@ namespace tally::metrics {
 float largest(std::span<const float> row);
 
 // Whether a score is no number of this kind of output, and whether each one can be of this kind
-// (scalar.hpp says when).
+// (deterministic_math.hpp says when).
 bool has_bad_score(std::span<const float> row, OutputKind kind);
 bool all_fit_kind(std::span<const float> row, OutputKind kind);
 
@@ -23,7 +23,8 @@ struct Comparison {
 // How many values are greater than `value` and how many equal it.
 Comparison compare(std::span<const float> row, float value);
 
-// Sums over the terms of a row (scalar.hpp) in a fixed order; `peak` is the largest score, finite.
+// Sums over the terms of a row (deterministic_math.hpp) in a fixed order; `peak` is the largest
+// score, finite.
 Terms sum_terms(std::span<const float> row, float peak, OutputKind kind);
 
 }  // namespace tally::metrics

@@ -1,6 +1,7 @@
 // How eight lanes share a row of scores: what each finds in every eighth score, and how two finds
-// become one. Joined in the order of the lanes it gives what the CPU's loops give (row_kernel.cpp),
-// to the last bit. Constexpr: kernels run it with a thread per lane, a test on the CPU one by one.
+// become one. Joined in the order of the lanes it gives what the CPU's loops give
+// (softmax_cpu.cpp), to the last bit. Constexpr: kernels run it with a thread per lane, a test on
+// the CPU one by one.
 #pragma once
 
 #include <algorithm>
@@ -48,14 +49,14 @@ struct Peak {
 
 template <class Score>
 constexpr Peak find_peak(const Scores<Score>& scores, int lane) {
-  Peak local;
+  Peak found;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
     const float score = scores[i];
-    local.score = score > local.score ? score : local.score;
-    local.has_bad_score |= is_bad(score, scores.kind);
-    local.fits_kind &= fits_kind(score, scores.kind);
+    found.score = score > found.score ? score : found.score;
+    found.has_bad_score |= is_bad(score, scores.kind);
+    found.fits_kind &= fits_kind(score, scores.kind);
   }
-  return local;
+  return found;
 }
 
 constexpr Peak join(const Peak& a, const Peak& b) {
@@ -74,7 +75,7 @@ struct LabelRank {
 
 // Both in one reading of the row. label: -1 if there is none.
 struct Reading {
-  LabelRank standing;
+  LabelRank label_rank;
   Terms terms;
 };
 
@@ -82,21 +83,21 @@ template <class Score>
 constexpr Reading read_row(const Scores<Score>& scores, float peak, float truth, std::int64_t label,
                            int lane) {
   const double shift = scores.kind == OutputKind::logits ? double{peak} : 0.0;
-  Reading local;
-  auto& [standing, terms] = local;
+  Reading found;
+  auto& [label_rank, terms] = found;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
     const float score = scores[i];
     const double term = term_of(score, shift, scores.kind);
     terms.sum += term;
     terms.squares += term * term;
-    if (score == peak) standing.prediction = std::min(standing.prediction, i);
+    if (score == peak) label_rank.prediction = std::min(label_rank.prediction, i);
     if (i == label) continue;
-    standing.runner_up = score > standing.runner_up ? score : standing.runner_up;
-    standing.greater += score > truth;
-    standing.equal += score == truth;
-    standing.equal_before += score == truth && i < label;
+    label_rank.runner_up = score > label_rank.runner_up ? score : label_rank.runner_up;
+    label_rank.greater += score > truth;
+    label_rank.equal += score == truth;
+    label_rank.equal_before += score == truth && i < label;
   }
-  return local;
+  return found;
 }
 
 constexpr LabelRank join(const LabelRank& a, const LabelRank& b) {
@@ -110,19 +111,19 @@ constexpr Terms join(const Terms& a, const Terms& b) {
 }
 
 constexpr Reading join(const Reading& a, const Reading& b) {
-  return {join(a.standing, b.standing), join(a.terms, b.terms)};
+  return {join(a.label_rank, b.label_rank), join(a.terms, b.terms)};
 }
 
 // Sum over the classes of weight * -log(probability), for label smoothing.
 template <class Score>
 constexpr double sum_surprise(const Scores<Score>& scores, double log_total, const double* weights,
                               int lane) {
-  double local = 0;
+  double found = 0;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
     const double surprise = negative_log_likelihood(scores[i], log_total, scores.kind);
-    local += weights == nullptr ? surprise : weights[i] * surprise;
+    found += weights == nullptr ? surprise : weights[i] * surprise;
   }
-  return local;
+  return found;
 }
 
 constexpr double join(double a, double b) { return a + b; }
@@ -154,11 +155,11 @@ constexpr void fill_ignored(double confidence, MulticlassRecord& row) {
 }
 
 // mean_surprise: sum_surprise() / classes, looked at where there is smoothing.
-constexpr void fill_scored(const LabelRank& standing, const Judgement& judgement,
+constexpr void fill_scored(const LabelRank& label_rank, const Judgement& judgement,
                            double mean_surprise, const ScoreRules& rules, MulticlassRecord& row) {
-  row.label_rank = standing.greater + standing.equal_before;
-  row.best_rank = standing.greater;
-  row.worst_rank = standing.greater + standing.equal;
+  row.label_rank = label_rank.greater + label_rank.equal_before;
+  row.best_rank = label_rank.greater;
+  row.worst_rank = label_rank.greater + label_rank.equal;
   row.loss = ruled_loss(judgement.loss, mean_surprise, row.label, rules);
   row.confidence = judgement.confidence;
   row.brier = judgement.brier;

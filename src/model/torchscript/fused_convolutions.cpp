@@ -171,11 +171,11 @@ Value* shared_bias(Graph& graph, const Chain& chain) {
       bias_or_zeros(graph, chain.convolution, constant(chain.convolution, "weight").toTensor());
   if (chain.sum == nullptr) return own;
   Node* const other = chain.other->node();
-  const auto local = torch::jit::toIValue(own);
-  if (!is_suitable(other) || only_reader(other->output()) != chain.sum || !local) return own;
+  const auto own_bias = torch::jit::toIValue(own);
+  if (!is_suitable(other) || only_reader(other->output()) != chain.sum || !own_bias) return own;
   const auto theirs = constant(other, "bias");
   if (!theirs.isTensor()) return own;
-  const auto &here = local->toTensor(), &there = theirs.toTensor();
+  const auto &here = own_bias->toTensor(), &there = theirs.toTensor();
   if (there.sizes() != here.sizes() || !there.options().type_equal(here.options())) return own;
   const auto both = (here.to(at::kDouble) + there.to(at::kDouble)).to(here.scalar_type());
   Value* const bias = graph.insertConstant(both);

@@ -108,7 +108,7 @@ class DetectionScorer : public BatchScorer {
   DetectionScorer(const Rules& rules, const device::Device& device)
       : rules_(rules), outputs_(device) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const Outputs found = outputs_in(batch.outputs, rules_.options.output_names);
     check_num_rows(found.scores.shape[0], batch.num_samples);
     first_index_ = batch.first_index;
@@ -182,7 +182,7 @@ class DetectionScorer : public BatchScorer {
   HostTensors outputs_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
-  metrics::DeviceCounts* counts_ = nullptr;
+  metrics::DeviceAccumulator* counts_ = nullptr;
   std::vector<std::int64_t> found_;  // of the row in hand: places
 };
 

@@ -47,13 +47,14 @@ class ClassMatch {
                       .label = one->label,
                       .place = static_cast<std::int32_t>(rows.size() - first)});
     }
-    const auto local = std::span(rows).subspan(first);
+    const auto of_image = std::span(rows).subspan(first);
     const auto thresholds = iou_thresholds();
     for (int area = 0; area < kNumAreaRanges; ++area) {
       order_objects(kRanges[to_size(area)]);
       measure();
       for (int t = 0; t < kNumIouThresholds; ++t) {
-        judge(kRanges[to_size(area)], thresholds[to_size(t)], metrics::verdict_bit(area, t), local);
+        judge(kRanges[to_size(area)], thresholds[to_size(t)], metrics::verdict_bit(area, t),
+              of_image);
       }
     }
   }

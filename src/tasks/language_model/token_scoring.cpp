@@ -41,7 +41,7 @@ class TokenScorer : public BatchScorer {
         facts_(device),
         targets_(device) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     check_token_scores(batch.outputs, rules_);
     check_rows(batch);
     const TensorView& labels = label_of(batch, rules_.options, rules_.label);

@@ -66,7 +66,7 @@ class MulticlassScorer : public BatchScorer {
         facts_(max_samples, device),
         scores_(max_samples, rules.num_scores(), device) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const TensorView& scores = scores_in(batch.outputs);
     check_classes(scores.shape, rules_.options.metrics.num_classes);
     check_rows(batch);

@@ -84,7 +84,7 @@ class LabelScorer : public BatchScorer {
         facts_(max_samples, rules.num_labels, device),
         scores_(max_samples, rules.num_scores(), device) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const TensorView& scores = scores_in(batch.outputs);
     rules_.check_shape(scores.shape);
     check_rows(batch);

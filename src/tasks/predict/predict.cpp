@@ -101,7 +101,7 @@ class OutputScorer : public BatchScorer {
   OutputScorer(const Rules& rules, const device::Device& device)
       : rules_(rules), outputs_(device) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     check_same(specs_of_outputs(batch.outputs, rules_.options.output_names), rules_.outputs);
     check_rows(batch);
     first_index_ = batch.first_index;
@@ -161,7 +161,7 @@ class OutputScorer : public BatchScorer {
   HostTensors outputs_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
-  metrics::DeviceCounts* counts_ = nullptr;
+  metrics::DeviceAccumulator* counts_ = nullptr;
   std::vector<metrics::SampleRecord> rows_;
 };
 

@@ -80,7 +80,7 @@ class WindowScorer : public BatchScorer {
   WindowScorer(const Rules& rules, const device::Device& device)
       : rules_(rules), outputs_(device), targets_(device) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     check_logits(batch.outputs);
     check_num_rows(batch.outputs.front().shape[0], batch.num_samples);
     indices_.assign(batch.indices.begin(), batch.indices.end());

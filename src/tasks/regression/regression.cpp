@@ -141,7 +141,7 @@ class RegressionScorer : public BatchScorer {
   RegressionScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
       : rules_(rules), pass_(rules.metrics), batch_(max_samples, rules.num_outputs(), device) {}
 
-  void enqueue(const ScoredBatch& batch, metrics::DeviceCounts& counts) override {
+  void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
     const TensorView& scores = scores_in(batch.outputs);
     check_shape(scores.shape, rules_.num_outputs());
     check_rows(batch);

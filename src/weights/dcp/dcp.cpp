@@ -50,8 +50,7 @@ std::vector<Wanted> chunks_of(const std::string& name, const SavedTensor& saved,
 }
 
 // Fills in all but files and parts; returns the chunks, which point into the metadata.
-std::vector<Wanted> select(DistributedMetadata& metadata, std::string_view key,
-                           Checkpoint& checkpoint) {
+std::vector<Wanted> select(DcpMetadata& metadata, std::string_view key, Checkpoint& checkpoint) {
   const auto entries = metadata.entries();
   auto weights = find_saved_weights(metadata.arena(), entries, key);
   auto places = metadata.places();
@@ -123,13 +122,13 @@ void add_parts(const fs::path& folder, std::vector<Wanted> wanted, Checkpoint& c
 
 }  // namespace
 
-Checkpoint open_distributed(const fs::path& folder, std::string_view key) {
+Checkpoint open_dcp(const fs::path& folder, std::string_view key) {
   const auto path = folder / kMetadata;
   Checkpoint checkpoint;
   checkpoint.kind = "a distributed checkpoint";
   const FileSource file(path);
   try {
-    DistributedMetadata metadata(file);
+    DcpMetadata metadata(file);
     add_parts(folder, select(metadata, key, checkpoint), checkpoint);
   } catch (const FormatError& error) {
     throw unreadable(path.string(), error);
@@ -137,12 +136,12 @@ Checkpoint open_distributed(const fs::path& folder, std::string_view key) {
   return checkpoint;
 }
 
-std::vector<fs::path> distributed_files(const fs::path& folder) {
+std::vector<fs::path> dcp_files(const fs::path& folder) {
   const auto path = folder / kMetadata;
   std::vector<fs::path> files{path};
   const FileSource file(path);
   try {
-    const DistributedMetadata metadata(file);
+    const DcpMetadata metadata(file);
     for (const auto name : metadata.files()) {
       files.push_back(folder / name);
       std::error_code ignored;

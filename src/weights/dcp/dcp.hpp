@@ -11,9 +11,9 @@ namespace tally::weights {
 
 // Of any number of ranks that trained. Error(model) unless the chunks of each tensor are the whole
 // tensor and lie where .metadata says.
-Checkpoint open_distributed(const std::filesystem::path& folder, std::string_view key);
+Checkpoint open_dcp(const std::filesystem::path& folder, std::string_view key);
 
 // .metadata and the files it names. Error(model) if one is missing.
-std::vector<std::filesystem::path> distributed_files(const std::filesystem::path& folder);
+std::vector<std::filesystem::path> dcp_files(const std::filesystem::path& folder);
 
 }  // namespace tally::weights

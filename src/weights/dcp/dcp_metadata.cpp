@@ -95,7 +95,7 @@ std::vector<std::string_view> keys_of(PickleArena& arena, const PickleValue& pat
 
 }  // namespace
 
-DistributedMetadata::DistributedMetadata(const ByteSource& file)
+DcpMetadata::DcpMetadata(const ByteSource& file)
     : bytes_(read(file)), root_(&PickleReader(as_text(bytes_), arena_).load()) {
   if (!is_a(*root_, "Metadata")) {
     throw FormatError(
@@ -103,13 +103,13 @@ DistributedMetadata::DistributedMetadata(const ByteSource& file)
   }
 }
 
-const PickleValue& DistributedMetadata::dict(std::string_view name) const {
+const PickleValue& DcpMetadata::dict(std::string_view name) const {
   const auto& found = attribute(*root_, name);
   if (found.kind != PickleKind::dict) throw FormatError(format("its {} is no dict", name));
   return found;
 }
 
-std::vector<SavedEntry> DistributedMetadata::entries() {
+std::vector<SavedEntry> DcpMetadata::entries() {
   const auto& items = dict("state_dict_metadata").items;
   arena_.spend(items.size() / 2 * kEntryBytes);
   std::map<std::string_view, const PickleValue*> paths;
@@ -134,14 +134,14 @@ std::vector<SavedEntry> DistributedMetadata::entries() {
   return entries;
 }
 
-std::set<std::string_view> DistributedMetadata::files() const {
+std::set<std::string_view> DcpMetadata::files() const {
   std::set<std::string_view> files;
   const auto& items = dict("storage_data").items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) files.insert(file_of(*items[i + 1]));
   return files;
 }
 
-std::map<std::string_view, std::map<Shape, SavedPlace>> DistributedMetadata::places() {
+std::map<std::string_view, std::map<Shape, SavedPlace>> DcpMetadata::places() {
   std::map<std::string_view, std::map<Shape, SavedPlace>> places;
   const auto& items = dict("storage_data").items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
@@ -154,7 +154,7 @@ std::map<std::string_view, std::map<Shape, SavedPlace>> DistributedMetadata::pla
   return places;
 }
 
-SavedTensor DistributedMetadata::tensor(const SavedEntry& entry) {
+SavedTensor DcpMetadata::tensor(const SavedEntry& entry) {
   const auto& tensor = *entry.tensor;
   const auto& properties = attribute(tensor, "properties");
   if (!is_a(properties, "TensorProperties") || properties.items.front()->items.empty()) {

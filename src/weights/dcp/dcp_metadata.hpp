@@ -40,11 +40,11 @@ struct SavedPlace {
 };
 
 // Throws FormatError from all of its functions where the pickle does not say what they tell.
-class DistributedMetadata {
+class DcpMetadata {
  public:
-  explicit DistributedMetadata(const ByteSource& file);
-  DistributedMetadata(const DistributedMetadata&) = delete;
-  DistributedMetadata& operator=(const DistributedMetadata&) = delete;
+  explicit DcpMetadata(const ByteSource& file);
+  DcpMetadata(const DcpMetadata&) = delete;
+  DcpMetadata& operator=(const DcpMetadata&) = delete;
 
   std::vector<SavedEntry> entries();
   // All names of files.

@@ -1,4 +1,4 @@
-// Twin of src/model/load_model.cpp: TorchScript alone, whose predictors are queued ones on the
+// Twin of src/model/loaded_model.cpp: TorchScript alone, whose predictors are queued ones on the
 // simulated GPU. There is no compiled package for it.
 #include <ATen/Parallel.h>
 

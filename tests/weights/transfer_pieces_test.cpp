@@ -1,4 +1,4 @@
-#include <tally/weights/transfer_chunks.hpp>
+#include <tally/weights/transfer_pieces.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "batch_size.hpp"
+#include "auto_batch_size.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "reading/column_chunks.hpp"
+#include "reading/column_pieces.hpp"
 
 #include <algorithm>
 #include <vector>
