@@ -33,8 +33,8 @@ __global__ void count_values(const ValuesToCount values) {
   if (mark == RowMark::target_not_finite) return;
 
   std::int64_t* const counts = values.counts;
-  const RegressionRecord row{values.first_index + static_cast<std::uint64_t>(i), predictions, targets,
-                          outputs, mark == RowMark::counted};
+  const RegressionRecord row{values.first_index + static_cast<std::uint64_t>(i), predictions,
+                             targets, outputs, mark == RowMark::counted};
   const auto add = [counts](std::int64_t offset, std::int64_t value) {
     // In two's complement adding unsigned numbers adds signed ones.
     atomicAdd(reinterpret_cast<unsigned long long*>(counts + offset),

@@ -4,8 +4,8 @@
 
 #include <tally/device/launch.cuh>
 
-#include "passes/softmax_lanes.hpp"
 #include "passes/multiclass_kernel.hpp"
+#include "passes/softmax_lanes.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <tally/device/launch.cuh>
 
-#include "passes/predict_pixels.hpp"
 #include "passes/deterministic_math.hpp"
+#include "passes/predict_pixels.hpp"
 
 namespace tally::metrics {
 namespace {
