@@ -30,19 +30,19 @@ foreach(line IN LISTS _lines)
   endif()
 endforeach()
 
-# tally_room(NAME [COLD] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … STUB a_stub.cpp b_stub.cpp …])
+# tally_room(NAME [COLD] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … NO_CUDA a_no_cuda.cpp b_no_cuda.cpp …])
 #
 # One static library per room. Its public headers live in include/tally/<room>/, private ones
 # beside the bodies. A room sees only the public headers of the rooms that src/rooms.txt lets it use, and of
 # those that these use; its VENDOR libraries stay private: a forbidden include does not compile.
 #
-# Of twins, a build with CUDA compiles those of CUDA and links its runtime; another one the stubs of the same
+# Of twins, a build with CUDA compiles those of CUDA and links its runtime; another one those that do without, of the same
 # names.
 #
 # Rooms where no time is spent per sample are COLD: compiled for a fast build.
 function(tally_room name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;VENDOR;CUDA;STUB" ${ARGN})
-  set(twins ${ARG_STUB})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;VENDOR;CUDA;NO_CUDA" ${ARGN})
+  set(twins ${ARG_NO_CUDA})
   if(TALLY_HAS_CUDA AND ARG_CUDA)
     set(twins ${ARG_CUDA})
     list(APPEND ARG_VENDOR tally::cudart)

@@ -112,7 +112,7 @@ def main() -> int:
     deps = included_files(build)
     marks = {entry["file"]: pass_mark(build, entry, deps, settings) for entry in database
              if Path(entry["file"]).is_relative_to(ROOT / "src")}
-    once = {entry["file"]: entry for entry in database}  # the stub twins' test compiles some files again
+    once = {entry["file"]: entry for entry in database}  # the test of twins without CUDA compiles some files again
     due = [entry for file, entry in once.items() if file in marks and not marks[file].exists()]
     for mark in marks.values():
         if mark.exists():

@@ -1,5 +1,5 @@
 // What this room asks of the CUDA runtime, in plain types. Twins: runtime_cuda.cpp and, in a build
-// without CUDA, runtime_stub.cpp, where only the functions that cannot throw do nothing: no
+// without CUDA, runtime_no_cuda.cpp, where only the functions that cannot throw do nothing: no
 // Device of kind cuda can be made there, so nobody calls the others.
 #pragma once
 

@@ -27,7 +27,7 @@ struct Conversion {
 // Each thread converts some of the pixels; returns when all are.
 void convert_on_cpu(const Conversion& conversion, ThreadTeam& team);
 // Enqueues on `stream`, a cudaStream_t. Twins: convert.cu and, in a build without CUDA,
-// convert_stub.cpp, which nobody calls there.
+// convert_no_cuda.cpp, which nobody calls there.
 void launch_convert(const Conversion& conversion, void* stream);
 
 }  // namespace tally::preprocess

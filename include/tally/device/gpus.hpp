@@ -30,7 +30,7 @@ struct GpuInventory {
 };
 
 // Asks the CUDA runtime; makes no context, but starts the driver, which takes some 0.1 s. Never
-// throws for want of a GPU. Twins: gpus_cuda.cpp, gpus_stub.cpp.
+// throws for want of a GPU. Twins: gpus_cuda.cpp, gpus_no_cuda.cpp.
 GpuInventory list_gpus();
 
 // The CUDA version that this program was compiled with; 0 without CUDA. Same twins.

@@ -1,5 +1,5 @@
 // The kernel of a regression's pass behind a plain function. Twins: count_values.cu and, in a build
-// without CUDA, count_values_stub.cpp, which nobody calls there.
+// without CUDA, count_values_no_cuda.cpp, which nobody calls there.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The kernels of this room, behind plain functions. Twins: multiclass_kernel.cu and, in a build
-// without CUDA, multiclass_kernel_stub.cpp, which nobody calls there.
+// without CUDA, multiclass_kernel_no_cuda.cpp, which nobody calls there.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The kernel of binary and multilabel scores, behind a plain function. Twins: multilabel_kernel.cu
-// and, in a build without CUDA, multilabel_kernel_stub.cpp, which nobody calls there.
+// and, in a build without CUDA, multilabel_kernel_no_cuda.cpp, which nobody calls there.
 #pragma once
 
 #include <cstddef>

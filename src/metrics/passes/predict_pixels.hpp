@@ -1,5 +1,5 @@
 // The kernel that predicts pixels behind a plain function. Twins: predict_pixels.cu and, in a build
-// without CUDA, predict_pixels_stub.cpp, which nobody calls there.
+// without CUDA, predict_pixels_no_cuda.cpp, which nobody calls there.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ struct ImagesToPool {
 inline constexpr std::int64_t kPoolBytes = 16;  // that a thread takes at a time
 
 // Enqueues on `stream`, a cudaStream_t. Twins: max_pool.cu and, in a build without CUDA,
-// max_pool_stub.cpp, which nobody calls there.
+// max_pool_no_cuda.cpp, which nobody calls there.
 void launch_max_pool(const ImagesToPool& images, void* stream);
 
 }  // namespace tally::model

@@ -19,7 +19,7 @@ struct SquaresToFill {
 };
 
 // Enqueues on `stream`, a cudaStream_t. Twins: pixel_squares.cu and, in a build without CUDA,
-// pixel_squares_stub.cpp, which nobody calls there.
+// pixel_squares_no_cuda.cpp, which nobody calls there.
 void launch_pixel_squares(const SquaresToFill& work, void* stream);
 
 }  // namespace tally::model
