@@ -28,9 +28,9 @@ from tally_data.options import ToolParser, add_image_options, add_output_options
 from tally_export.card import Description, describe, make_card, take_own_card
 from tally_export.hugging_face import PREFIX, find_hugging_face
 from tally_export.outputs import KINDS, check_outputs, num_classes_of, return_only
-from tally_export.quiet import quiet_compiler
+from tally_export.silence_inductor import silence_inductor
 from tally_export.recipe_choice import RECIPE_HELP
-from tally_export.reproduce import Outputs, differ, run_module
+from tally_export.verify_export import Outputs, differ, run_module
 from tally_export.resolve import find_model
 from tally_export.sequences import UNLIMITED, SequenceForm
 from tally_export.torchscript import (
@@ -181,7 +181,7 @@ def write_torchscript(args: argparse.Namespace, subject: Subject, outputs: list[
 
 def write_package(args: argparse.Namespace, subject: Subject, outputs: list[Outputs]) -> tuple[str, list[str]]:
     """Returns how it was made, and notes."""
-    with quiet_compiler():
+    with silence_inductor():
         from tally_export import package  # loads the compiler, which takes seconds
 
         longest = subject.form.longest or UNLIMITED if isinstance(subject.form, SequenceForm) else None

@@ -24,7 +24,7 @@ from tally_data.decode import FILTERS
 from tally_data.detection_set import Pixels, write_detection_set
 from tally_data.encoding import IMAGENET
 from tally_data.errors import DataError, UsageError, run_tool
-from tally_data.fit import FITS, FitRule, fit_chunk
+from tally_data.letterbox import FITS, FitRule, fit_chunk
 from tally_data.image_files import ImageFile, list_images
 from tally_data.options import (
     ToolParser,

@@ -29,7 +29,7 @@ from tally_data.documents import Document, read_documents
 from tally_data.errors import DataError, UsageError, run_tool
 from tally_data.options import ToolParser, add_output_options, positive
 from tally_data.progress import progress_bar
-from tally_data.rolling import RollingRule, Window, empty_row, make_row
+from tally_data.sliding_windows import SlidingWindowRule, Window, empty_row, make_row
 from tally_data.set_file import SetFile
 from tally_data.text_tokenizers import TextTokenizer, add_tokenizer_options, find_tokenizer
 from tally_data.token_rows import IGNORED, TokenRow, TokenRowWriter
@@ -44,7 +44,7 @@ class TextSet:
     documents: list[Document]
     tokenizer: TextTokenizer
     tokens: list[np.ndarray]
-    rule: RollingRule
+    rule: SlidingWindowRule
 
     def windows(self) -> Iterator[tuple[int, Window | None]]:
         """With the document's number, row by row; None for one without a token to score."""
@@ -86,7 +86,7 @@ def make_text_set(args: argparse.Namespace) -> TextSet:
     texts = [document.text for document in documents]
     tokenizer = find_tokenizer(args, texts)
     stride = args.stride or args.max_length
-    rule = RollingRule(args.max_length, stride, tokenizer.prefix is not None, args.full_last_window)
+    rule = SlidingWindowRule(args.max_length, stride, tokenizer.prefix is not None, args.full_last_window)
     return TextSet(documents, tokenizer, tokenizer.ids(texts), rule)
 
 

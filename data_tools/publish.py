@@ -19,9 +19,9 @@ from typing import Any
 
 from tally_data.errors import DataError, OutputError, ToolError, UsageError, run_tool
 from tally_data.options import ToolParser, positive
-from tally_publish.growing import WrittenAnew
+from tally_publish.tail_jsonl import FileReplaced
 from tally_publish.items import Item
-from tally_publish.saved import NAME, read_position, save_position
+from tally_publish.publish_state import NAME, read_position, save_position
 from tally_publish.sources import Source, find_source
 from tally_publish.targets import TARGETS, NameTaken, check_installed
 
@@ -64,7 +64,7 @@ class Publisher:
         """Whether anything was new. After a fault the next call goes on from the saved position."""
         try:
             is_new = self._publish(source)
-        except WrittenAnew as error:
+        except FileReplaced as error:
             raise DataError(f"{error}; delete '{self.folder / NAME}' to publish it as another run") from error
         except OutputError:
             with suppress(OutputError):

@@ -8,7 +8,7 @@ import numpy as np
 
 from .coco import Coco
 from .encoding import ImageEncoding
-from .fit import AS_IT_IS, FitRule
+from .letterbox import AS_IT_IS, FitRule
 from .progress import progress_bar
 from .set_file import SetFile
 

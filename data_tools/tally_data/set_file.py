@@ -15,7 +15,7 @@ from .checksum import BlockChecksums
 from .column import Column, RowCheck
 from .encoding import ImageEncoding
 from .errors import UsageError
-from .fault_keeping_file import FaultKeepingFile
+from .write_error_capture import WriteErrorCapture
 from .fixed_text import fixed_text
 from .geometry import Geometry
 from .structure import CHECKSUMS, DIGEST_ATTRIBUTE, structure_digest
@@ -43,7 +43,7 @@ class SetFile:
         self._rows_per_block = rows_per_block
         self._columns: dict[str, Column] = {}
         self._file: h5py.File | None = None
-        self._raw: FaultKeepingFile | None = None
+        self._raw: WriteErrorCapture | None = None
         self._cleanup = ExitStack()
         if rows_per_block is not None and not 1 <= rows_per_block <= schema.MAX_ROWS_PER_BLOCK:
             raise UsageError(f"rows_per_block is {rows_per_block}, expected 1 to {schema.MAX_ROWS_PER_BLOCK}")
@@ -51,7 +51,7 @@ class SetFile:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             temporary = stack.enter_context(atomic_path(self.path, self._overwrite))
-            raw = stack.enter_context(FaultKeepingFile(temporary))
+            raw = stack.enter_context(WriteErrorCapture(temporary))
             stack.callback(raw.raise_fault)
             self._file = h5py.File(raw, "w", libver=schema.HDF5_VERSIONS, **schema.HDF5_ALIGNMENT)
             stack.callback(self._file.close)

@@ -14,7 +14,7 @@ from .outputs import OutputNames, find_output_names, num_classes_of, shapes_in_w
 from .probe import try_image_shapes
 from .recipe import Recipe
 from .recipe_choice import choose_recipe
-from .reproduce import UNLIKE_ROWS, Batch, Checks, Names, Outputs, random_batch, unlike_values
+from .verify_export import UNLIKE_ROWS, Batch, Checks, Names, Outputs, random_batch, unlike_values
 from .resolve import FoundModel
 
 CARD_NAME = "tally.json"

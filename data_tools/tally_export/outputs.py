@@ -10,7 +10,7 @@ from torch import nn
 
 from tally_data.errors import ModelError, UsageError
 
-from .reproduce import INTEGERS, Names, Outputs, wanted_of
+from .verify_export import INTEGERS, Names, Outputs, wanted_of
 
 KINDS = ("logits", "log-probabilities", "probabilities")
 

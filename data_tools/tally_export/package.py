@@ -1,6 +1,6 @@
 """Compiles a module with AOTInductor into a .pt2 package and proves that it gives what the module gives.
 
-Imported and used inside quiet_compiler() only: the import alone makes a folder.
+Imported and used inside silence_inductor() only: the import alone makes a folder.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from tally_data.errors import EnvironmentFault, ModelError
 
 from .compiler_output import check_files, check_linked
 from .gpu import gpu_compiler, largest_batch
-from .reproduce import Batch, Checks, reproduces
+from .verify_export import Batch, Checks, reproduces
 from .training_mode import Finding, of_program
 
 MOST_SAMPLES = 1 << 24

@@ -8,7 +8,7 @@ import torch
 from tally_data.errors import ModelError
 
 from .card import dtype_name
-from .reproduce import UNLIKE_ROWS, Batch, Checks, Names, Outputs
+from .verify_export import UNLIKE_ROWS, Batch, Checks, Names, Outputs
 
 # Rows and tokens of the example that is traced, and of those that must come out alike.
 EXAMPLE = (4, 16)

@@ -13,7 +13,7 @@ from tally_data.errors import ModelError, OutputError
 
 from .card import CARD_NAME
 from .decisions import recorded_decisions
-from .reproduce import Batch, Checks, reproduces
+from .verify_export import Batch, Checks, reproduces
 from .training_mode import of_torchscript, training_notes
 
 

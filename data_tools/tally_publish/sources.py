@@ -11,9 +11,9 @@ from typing import Any
 
 from tally_data.errors import DataError
 
-from .growing import WrittenAnew, new_lines, read_object
+from .tail_jsonl import FileReplaced, new_lines, read_object
 from .items import SAMPLES, STEPS, Item, Row, Scalars, Settings, Text
-from .pictures import draw_pictures
+from .plots import draw_plots
 
 Position = dict[str, Any]
 
@@ -58,7 +58,7 @@ def _settings(settings: dict[str, Any] | None, position: Position) -> Iterator[I
 
 def _pictures(result: Path, step: int, time: float, position: Position) -> Iterator[Item]:
     """Those that were not sent; `pictures` of the position is taken away once the figures are, too."""
-    for picture in draw_pictures(result / "metrics.h5", step, time):
+    for picture in draw_plots(result / "metrics.h5", step, time):
         if picture.name not in position.get("pictures", []):
             yield picture
             position.setdefault("pictures", []).append(picture.name)
@@ -116,7 +116,7 @@ class WatchFolder:
     def _running(result: Path, position: Position) -> Iterator[Item]:
         try:
             yield from _running(result, result.name, position)
-        except WrittenAnew:  # the watch was interrupted in it, and evaluated the checkpoint again
+        except FileReplaced:  # the watch was interrupted in it, and evaluated the checkpoint again
             del position["events"][result.name]
             yield from _running(result, result.name, position)
 

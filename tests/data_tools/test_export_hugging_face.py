@@ -261,7 +261,7 @@ class Odd(torch.nn.Module):
 
 @pytest.mark.parametrize(("kind", "is_right"), [("length", False), ("rows", False), ("mask", False), ("none", True)])
 def test_traces_are_tried_on_other_sizes(kind: str, is_right: bool) -> None:
-    from tally_export.reproduce import reproduces
+    from tally_export.verify_export import reproduces
     from tally_export.sequences import SequenceForm
 
     form, module = SequenceForm(THREE[:2], num_tokens=9, pad=0, longest=None), Odd(kind)

@@ -95,7 +95,7 @@ def draw_reliability(bins: dict[str, np.ndarray]) -> Image.Image:
     return page
 
 
-def draw_pictures(path: Path, step: int, time: float) -> Iterator[Picture]:
+def draw_plots(path: Path, step: int, time: float) -> Iterator[Picture]:
     """None of a file that has neither, and of no file."""
     if not path.is_file():
         return

@@ -28,7 +28,7 @@ class Window(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RollingRule:
+class SlidingWindowRule:
     """As in Hugging Face's "Perplexity of fixed-length models": window i holds the tokens from i * stride on.
 
     length: tokens that the model sees at once; stride: at most that. A window begins a token earlier where its first

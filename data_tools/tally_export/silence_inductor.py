@@ -12,7 +12,7 @@ import torch
 
 
 @contextmanager
-def quiet_compiler() -> Iterator[None]:
+def silence_inductor() -> Iterator[None]:
     """Inductor's cache: the user's, if TORCHINDUCTOR_CACHE_DIR names one, else a folder that is gone afterwards."""
     torch._logging.set_logs(all=logging.ERROR)
     with tempfile.TemporaryDirectory(prefix="tally-export-") as folder, warnings.catch_warnings():

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 
-class FaultKeepingFile(io.FileIO):
+class WriteErrorCapture(io.FileIO):
     """Keeps the first OSError of a write and pretends success from then on.
 
     HDF5 2.0 that has met a full disk can neither close its file nor end its process without a crash. The owner asks

@@ -6,7 +6,7 @@ from typing import Any
 
 from tally_data.atomic import atomic_path
 
-from .growing import read_object
+from .tail_jsonl import read_object
 
 NAME = "publish.json"
 

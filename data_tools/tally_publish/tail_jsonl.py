@@ -9,14 +9,14 @@ from typing import Any, BinaryIO
 from tally_data.errors import DataError, reading
 
 
-class WrittenAnew(DataError):
+class FileReplaced(DataError):
     """The file is not the one whose lines were read before."""
 
 
 def new_lines(path: Path, position: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The whole lines behind `position` ({} at first), which moves on when the next one is asked for.
 
-    Raises WrittenAnew, or DataError for a line that is no JSON object.
+    Raises FileReplaced, or DataError for a line that is no JSON object.
     """
     if not path.is_file():
         return
@@ -28,7 +28,7 @@ def new_lines(path: Path, position: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if first.endswith(b"\n"):
             begun = hashlib.sha256(first).hexdigest()[:16]
             if position.get("begun", begun) != begun or found.st_size < position.get("offset", 0):
-                raise WrittenAnew(f"'{path}' has been written anew since it was published")
+                raise FileReplaced(f"'{path}' has been written anew since it was published")
             position.update({"offset": 0, "lines": 0} | position | {"begun": begun, "modified_ns": found.st_mtime_ns})
             yield from _from_here(file, path, position)
 
