@@ -82,7 +82,7 @@ void ChoiceQuestions::score(std::span<const UnitPart<Records>> parts, std::int64
     const tasks::Chosen chosen = choose(question, found);
     const metrics::MultipleChoiceRecord row = row_of(question, chosen);
     task_.count({&row, 1}, state_);
-    task_.keep(row, rows);
+    task_.retain(row, rows);
     if (!log.columns().empty()) append_choice(question, chosen, records);
   }
   if (rows.num_rows > 0) retained.append(rows);

@@ -29,14 +29,15 @@ std::vector<std::string> names_of(const EvaluationSession& session) {
 
 ordered_metrics::ScoreRows rows_of(const EvaluationSession& session, const LocalUnits& local) {
   const evaluate::RetainedSamples retained = retained_samples(session, local);
+  const tasks::ClassScores& classes = tasks::class_scores_of(*session.scoring.task);
   return {.num_rows = retained.log.num_rows(),
-          .num_classes = session.scoring.task->num_score_classes(),
+          .num_classes = classes.num_score_classes(),
           .first_index = retained.first_index,
-          .read = [retained](std::int64_t first, std::int64_t count, std::span<float> scores,
-                             std::span<std::uint8_t> targets) {
+          .read = [retained, &classes](std::int64_t first, std::int64_t count,
+                                       std::span<float> scores, std::span<std::uint8_t> targets) {
             predictions::RecordBatch window;
             evaluate::read_window(retained, first, count, window);
-            retained.task.scores_of(window, scores, targets);
+            classes.scores_of(window, scores, targets);
           }};
 }
 

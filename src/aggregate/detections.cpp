@@ -107,7 +107,7 @@ class ImageMatcher {
   ImageMatcher(const EvaluationSession& session, const LocalSamples& samples, LocalUnits& units,
                const std::vector<SavedDetection>* saved, bool first_in_results)
       : session_(session),
-        task_(*session.scoring.task->detections()),
+        task_(*session.scoring.capabilities().detections),
         retained_(samples.retained),
         units_(units),
         rows_(units.detections.emplace(
@@ -145,7 +145,7 @@ class ImageMatcher {
       require_finite(found, samples.first + i);
       const auto matched = tasks::match(samples.first + i, objects_of(objects, i), found);
       task_.count(matched, units_.state);
-      keep(matched);
+      retain(matched);
       record({samples.first + i, images.id[to_size(i)]}, found, matched);
     }
   }
@@ -162,7 +162,7 @@ class ImageMatcher {
     }
   }
 
-  void keep(const tasks::ImageMatch& matched) {
+  void retain(const tasks::ImageMatch& matched) {
     RecordBatch rows;
     rows.num_rows = std::ssize(matched.detections);
     const auto bytes = std::as_bytes(std::span(matched.detections));
@@ -236,8 +236,8 @@ void add_average_precisions(const comm::Communicator& comm, const EvaluationSess
   const auto& names = session.scoring.task->metrics();
   const bool wants_any =
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("ap"); });
-  if (session.scoring.task->detections() == nullptr || !wants_any) return;
-  const auto& task = *session.scoring.task->detections();
+  if (session.scoring.capabilities().detections == nullptr || !wants_any) return;
+  const auto& task = *session.scoring.capabilities().detections;
   const auto& layout = local.state.layout();
   const auto found = distributed_metrics::average_precisions(
       comm, rows_of(local),

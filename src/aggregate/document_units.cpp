@@ -35,7 +35,7 @@ void Documents::score(std::span<const UnitPart<Found>> parts, std::int64_t cut,
                                    .whole = unit != cut};
     const metrics::LanguageModelRecord row = row_of(document, sums);
     task_.count({&row, 1}, state_);
-    task_.keep(row, rows);
+    task_.retain(row, rows);
     if (!log.columns().empty()) append_document(document, sums, records);
   }
   if (rows.num_rows > 0) retained.append(rows);

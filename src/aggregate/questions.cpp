@@ -28,7 +28,7 @@ bool wants_best(const EvaluationSession& session) {
 }  // namespace
 
 const tasks::AnswerTask* answers_of(const EvaluationSession& session) {
-  const tasks::UnitTask units = session.scoring.task->units();
+  const tasks::UnitTask units = session.scoring.capabilities().units;
   const auto* const found = std::get_if<const tasks::AnswerTask*>(&units);
   return found == nullptr ? nullptr : *found;
 }
@@ -70,7 +70,7 @@ void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::in
     keep_margin(answer);
     // One by one: texts may be long, and the logs know where to put them.
     RecordBatch record, row, lines;
-    task_.keep(answer.row, row);
+    task_.retain(answer.row, row);
     if (row.num_rows > 0) retained.append(row);
     if (log.columns().empty()) continue;
     append_answer(question, answer, task_.policy(), record);

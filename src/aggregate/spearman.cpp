@@ -20,14 +20,15 @@ bool is_wanted(const EvaluationSession& session) {
 
 ordered_metrics::PairRows rows_of(const EvaluationSession& session, const LocalUnits& local) {
   const evaluate::RetainedSamples retained = retained_samples(session, local);
+  const tasks::ValuePairs& pairs = tasks::value_pairs_of(*session.scoring.task);
   return {.num_rows = retained.log.num_rows(),
-          .num_outputs = session.scoring.task->num_pair_outputs(),
+          .num_outputs = pairs.num_pair_outputs(),
           .first_index = retained.first_index,
-          .read = [retained](std::int64_t first, std::int64_t count, std::span<float> predictions,
-                             std::span<float> targets) {
+          .read = [retained, &pairs](std::int64_t first, std::int64_t count,
+                                     std::span<float> predictions, std::span<float> targets) {
             predictions::RecordBatch window;
             evaluate::read_window(retained, first, count, window);
-            retained.task.pairs_of(window, predictions, targets);
+            pairs.pairs_of(window, predictions, targets);
           }};
 }
 

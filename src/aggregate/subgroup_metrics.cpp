@@ -28,7 +28,7 @@ std::vector<std::int32_t> group_codes(const EvaluationSession& session, const Lo
     }
     code = static_cast<std::int32_t>(place - groups.values.begin());
   }
-  if (!session.scoring.task->has_units()) return codes;
+  if (!session.scoring.capabilities().has_units()) return codes;
   // A unit is where its first sample is.
   std::vector<std::int32_t> of_units;
   for (const std::int64_t sample : local.unit_samples) {

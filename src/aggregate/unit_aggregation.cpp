@@ -89,7 +89,7 @@ std::int64_t count_units(const EvaluationSession& session) {
 
 LocalUnits join_units(const comm::Communicator& comm, const EvaluationSession& session,
                       LocalSamples samples) {
-  return std::visit(Joiner{comm, session, samples}, session.scoring.task->units());
+  return std::visit(Joiner{comm, session, samples}, session.scoring.capabilities().units);
 }
 
 }  // namespace tally::app

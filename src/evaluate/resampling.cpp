@@ -18,7 +18,7 @@ std::int64_t window_rows(const RetainedSamples& retained) {
   return std::clamp<std::int64_t>(kMostBytes / std::max<std::int64_t>(1, row_bytes), 1, kMostRows);
 }
 
-std::vector<exact::State> fresh_states(const tasks::Task& task, std::int64_t count) {
+std::vector<exact::State> fresh_states(const tasks::Resampling& task, std::int64_t count) {
   return std::vector<exact::State>(to_size(count), exact::State(task.resample_layout()));
 }
 

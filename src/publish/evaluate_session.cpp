@@ -205,7 +205,8 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   phases.done("wait_for_ranks");
   auto local = session.source->complete(comm, session, std::move(samples));
   const auto& task = *session.scoring.task;
-  if (task.has_units() || task.detections() != nullptr) phases.done("match");
+  if (task.capabilities().has_units() || task.capabilities().detections != nullptr)
+    phases.done("match");
   auto global = merge_results(comm, session, local);
   phases.done("reduce");
   compute_post_loop_metrics(comm, session, local, global);

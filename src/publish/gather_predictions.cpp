@@ -18,7 +18,7 @@ std::optional<SavedPredictions> gather_predictions(const comm::Communicator& com
                                session.config.results.gather_window_bytes, path);
   std::vector<std::filesystem::path> texts;
   const auto form =
-      session.scoring.task->detections() != nullptr ? JsonForm::list : JsonForm::object;
+      session.scoring.capabilities().detections != nullptr ? JsonForm::list : JsonForm::object;
   const auto num_texts = local.texts ? std::ssize(local.texts->columns()) : 0;
   for (std::int64_t column = 0; column < num_texts; ++column) {
     texts.push_back(path.parent_path() / local.texts->columns()[to_size(column)].name);

@@ -35,7 +35,7 @@ std::string threads_text(int threads) {
 std::string task_text(const EvaluationSession& session) {
   const auto& info = session.data.set->info();
   const TaskTraits& task = task_traits(session.scoring.task_name);
-  if (session.scoring.task->has_units()) {
+  if (session.scoring.capabilities().has_units()) {
     return format("{}, {} {}", task.name, info.num_units, task.many);
   }
   if (info.num_classes == 0) return format("{}, nothing is scored", task.name);

@@ -51,7 +51,7 @@ class DetectionScores final : public ScoreSource {
       const plan::SampleRange images = grid.samples_of(batch);
       for (std::int64_t image = images.first; image < images.end(); ++image) {
         const metrics::SampleRecord row{static_cast<std::uint64_t>(image)};
-        session.scoring.task->detections()->count(std::span(&row, 1), result.state);
+        session.scoring.capabilities().detections->count(std::span(&row, 1), result.state);
       }
       result.loop.stats.samples += images.count;
       observer.batch_done(result.loop.stats.samples, result.state);

@@ -102,8 +102,8 @@ void run_in_order(const EvaluationSession& session, int held, evaluate::Observer
 // Evaluates this rank's slice.
 LocalSamples run_loop(const EvaluationSession& session, evaluate::Observer& observer) {
   // No log is written where records are made of what is kept only later.
-  const bool has_units =
-      session.scoring.task->has_units() || session.scoring.task->detections() != nullptr;
+  const bool has_units = session.scoring.capabilities().has_units() ||
+                         session.scoring.capabilities().detections != nullptr;
   LocalSamples result = empty_samples(
       session, has_units ? std::vector<predictions::ColumnSpec>() : session.scoring.task->columns(),
       session.scoring.task->sample_columns());
@@ -130,7 +130,7 @@ class PredictorScores final : public ScoreSource {
 
   LocalUnits complete(const comm::Communicator& comm, const EvaluationSession& session,
                       LocalSamples samples) override {
-    if (session.scoring.task->detections() != nullptr) {
+    if (session.scoring.capabilities().detections != nullptr) {
       return match_detections(comm, session, std::move(samples), nullptr);
     }
     return join_units(comm, session, std::move(samples));

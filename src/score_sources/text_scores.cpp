@@ -54,7 +54,7 @@ class TextScorer {
       const metrics::SampleRecord sample{answer.row.index};
       task_.count({&sample, 1}, result_.state);
       task_.count({&answer.row, 1}, result_.state);
-      task_.keep(answer.row, retained);
+      task_.retain(answer.row, retained);
       if (!result_.log.columns().empty()) {
         append_answer(question, answer, task_.policy(), records);
       }

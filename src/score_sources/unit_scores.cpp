@@ -211,7 +211,7 @@ class UnitScores final : public ScoreSource {
 
   LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
     const bool of_documents =
-        std::holds_alternative<const tasks::DocumentTask*>(session.scoring.task->units());
+        std::holds_alternative<const tasks::DocumentTask*>(session.scoring.capabilities().units);
     return of_documents ? score_all<Documents>(session, saved_, observer)
                         : score_all<ChoiceQuestions>(session, saved_, observer);
   }

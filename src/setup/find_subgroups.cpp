@@ -60,7 +60,7 @@ bool can_be_kept(const EvaluationSession& session, const std::string& path, std:
 std::vector<Subgroups> find_subgroups(const comm::Communicator& comm,
                                       const EvaluationSession& session, Notes& notes) {
   std::vector<Subgroups> found;
-  if (session.scoring.task->detections() != nullptr) {
+  if (session.scoring.capabilities().detections != nullptr) {
     if (!session.data.set->info().groups.empty()) {
       notes.add("no metrics by subgroup: detections of all images are ranked together");
     }

@@ -85,7 +85,7 @@ void check_state_size(const exact::StateLayout& layout) {
 
 // An image may be drawn several times; COCO's evaluation has each once.
 void check_intervals(const tasks::Task& task, const std::string& intervals) {
-  if (task.detections() == nullptr || intervals != "bootstrap") return;
+  if (task.capabilities().detections == nullptr || intervals != "bootstrap") return;
   throw Error(ErrorKind::usage, "the task detection has no bootstrap intervals",
               "Leave out --intervals.");
 }

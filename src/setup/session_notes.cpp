@@ -17,7 +17,7 @@ void note_model(const EvaluationSession& session, Notes& notes) {
   if (keeps_weights && card && card->has_random_weights) {
     notes.add("the weights are random: the model was exported without --weights");
   }
-  const bool has_classes = session.scoring.task->num_score_classes() > 0;
+  const bool has_classes = session.scoring.capabilities().class_scores != nullptr;
   const bool has_kind =
       !session.config.scoring.outputs.empty() || !session.config.files.predictions.empty();
   if (!card && !has_kind && has_classes) {

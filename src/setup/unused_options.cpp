@@ -34,7 +34,7 @@ void note_unused_options(const EvaluationSession& session, Notes& notes) {
   const bool has_losses = metrics::contains(session.scoring.task->metrics(), "loss") ||
                           metrics::contains(given.results.save, "labels");
   const bool has_curves =
-      session.scoring.task->num_score_classes() > 0 &&
+      session.scoring.capabilities().class_scores != nullptr &&
       is_wanted(session, [&](const std::string& metric) {
         return metrics::description_of(session.scoring.task_name, metric).value().needs_order;
       });

@@ -68,7 +68,7 @@ class HostScores {
 };
 
 // A task that counts with MetricSets. `Rules` has them as `metrics` and, for counting kept rows,
-// `again`, and the columns as `columns` and `retained`.
+// `resample_metrics`, and the columns as `columns` and `retained`.
 template <class Rules>
 class CountingTask : public Task {
  public:
@@ -89,10 +89,10 @@ class CountingTask : public Task {
     return specs_of(rules_.retained);
   }
   std::shared_ptr<const exact::StateLayout> resample_layout() const override {
-    return rules_.again.layout();
+    return rules_.resample_metrics.layout();
   }
   metrics::Results finalize_resampled(const exact::State& state) const override {
-    return rules_.again.finalize(state);
+    return rules_.resample_metrics.finalize(state);
   }
 
  protected:
@@ -106,7 +106,9 @@ class UnitCountingTask : public CountingTask<Rules>, public Interface {
  public:
   using CountingTask<Rules>::CountingTask;
 
-  UnitTask units() const override { return static_cast<const Interface*>(this); }
+  Capabilities capabilities() const override {
+    return {.units = static_cast<const Interface*>(this), .takes_any_order = true};
+  }
 
   void count(std::span<const metrics::SampleRecord> samples, exact::State& state) const override {
     this->rules_.metrics.update(samples, state);
@@ -115,7 +117,7 @@ class UnitCountingTask : public CountingTask<Rules>, public Interface {
     this->rules_.metrics.update(units, state);
   }
 
-  void keep(const Row& unit, predictions::RecordBatch& retained) const override {
+  void retain(const Row& unit, predictions::RecordBatch& retained) const override {
     if (this->rules_.retained.empty()) return;
     retained.columns.resize(1);
     const auto bytes = std::as_bytes(std::span(&unit, 1));
@@ -126,7 +128,7 @@ class UnitCountingTask : public CountingTask<Rules>, public Interface {
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
     const auto* const rows = reinterpret_cast<const Row*>(retained.columns.at(0).data());
-    return {this->rules_.again, std::span(rows, to_size(retained.num_rows))};
+    return {this->rules_.resample_metrics, std::span(rows, to_size(retained.num_rows))};
   }
 };
 

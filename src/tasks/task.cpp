@@ -46,12 +46,13 @@ std::unique_ptr<Task> make(TaskKind kind, const TaskOptions& options) {
 
 }  // namespace
 
-void Task::scores_of(const predictions::RecordBatch&, std::span<float>,
-                     std::span<std::uint8_t>) const {
+const ClassScores& class_scores_of(const Task& task) {
+  if (const ClassScores* scores = task.capabilities().class_scores) return *scores;
   throw Error(ErrorKind::internal, "scores of classes were asked of a task that has none");
 }
 
-void Task::pairs_of(const predictions::RecordBatch&, std::span<float>, std::span<float>) const {
+const ValuePairs& value_pairs_of(const Task& task) {
+  if (const ValuePairs* pairs = task.capabilities().value_pairs) return *pairs;
   throw Error(ErrorKind::internal, "real values were asked of a task that has none");
 }
 

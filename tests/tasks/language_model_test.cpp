@@ -128,7 +128,7 @@ TEST(LanguageModel, AddsUpExactly) {
 
 TEST(LanguageModel, RefusesOtherOutputs) {
   const auto task = make_task(options("language-model"));
-  EXPECT_TRUE(task->takes_any_order());
+  EXPECT_TRUE(task->capabilities().takes_any_order);
   EXPECT_NO_THROW(task->check_outputs(outputs_of({2, 4, 3})));
   EXPECT_NO_THROW(task->check_outputs(outputs_of({2, 4, 9})));
   for (const Shape& shape : std::vector<Shape>{{2, 4, 2}, {2, 4}, {2, 0, 3}, {2, 4, 3, 1}}) {
@@ -202,7 +202,7 @@ TEST(LanguageModel, RefusesOptionsThatMeanNothing) {
 
 TEST(LanguageModel, CountsDocumentsOnceAndAgain) {
   const auto task = make_task(options("language-model"));
-  const DocumentTask& documents = *std::get<const DocumentTask*>(task->units());
+  const DocumentTask& documents = *std::get<const DocumentTask*>(task->capabilities().units);
   const std::vector<metrics::SampleRecord> windows{{3, true}, {4, true}, {5, true}};
   const std::vector<metrics::LanguageModelRecord> rows{{.index = 1, .tokens = 4, .loss = 8},
                                                        {.index = 2, .tokens = 2, .loss = 1}};
@@ -210,7 +210,7 @@ TEST(LanguageModel, CountsDocumentsOnceAndAgain) {
   documents.count(windows, state);
   documents.count(rows, state);
   predictions::RecordBatch retained;
-  for (const auto& row : rows) documents.keep(row, retained);
+  for (const auto& row : rows) documents.retain(row, retained);
   EXPECT_EQ(task->finalize(state).samples().count, 3);
   EXPECT_EQ(task->finalize(state).find("loss")->value, 1.5);
   ASSERT_EQ(retained.num_rows, 2);

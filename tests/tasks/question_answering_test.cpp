@@ -232,8 +232,8 @@ TEST(QuestionAnswering, RefusesOptionsThatMeanNothing) {
 
 TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   const auto task = make_task(options());
-  EXPECT_TRUE(task->takes_any_order());
-  const AnswerTask& answers = *std::get<const AnswerTask*>(task->units());
+  EXPECT_TRUE(task->capabilities().takes_any_order);
+  const AnswerTask& answers = *std::get<const AnswerTask*>(task->capabilities().units);
   EXPECT_EQ(answers.limits().num_best, 5);
   EXPECT_TRUE(answers.policy().no_answer);
   const std::vector<metrics::SampleRecord> windows{{3, true}, {4, true}};
@@ -243,7 +243,7 @@ TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   answers.count(windows, state);
   answers.count(rows, state);
   predictions::RecordBatch retained;
-  for (const auto& row : rows) answers.keep(row, retained);
+  for (const auto& row : rows) answers.retain(row, retained);
   const metrics::Results results = task->finalize(state);
   EXPECT_EQ(results.count, 2);
   EXPECT_EQ(results.samples().count, 2);
@@ -264,7 +264,7 @@ TEST(QuestionAnswering, KeepsAndSavesWhatIsAskedFor) {
   EXPECT_THAT(task->retained_columns(), IsEmpty());
   EXPECT_EQ(task->sample_columns().size(), 1U) << "what answers are made of";
   predictions::RecordBatch retained;
-  std::get<const AnswerTask*>(task->units())->keep({}, retained);
+  std::get<const AnswerTask*>(task->capabilities().units)->retain({}, retained);
   EXPECT_EQ(retained.num_rows, 0);
   EXPECT_EQ(make_task(options())->columns(), answer_columns({.no_answer = true}));
 }

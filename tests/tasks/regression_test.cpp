@@ -133,15 +133,14 @@ TEST(Regression, GivesKeptPairsWhereAMetricNeedsTheirOrder) {
   ASSERT_EQ(retained.num_rows, 3);
 
   std::vector<float> predictions(6), targets(6);
-  EXPECT_EQ(task->num_pair_outputs(), 2);
-  task->pairs_of(retained, predictions, targets);
+  EXPECT_EQ(value_pairs_of(*task).num_pair_outputs(), 2);
+  value_pairs_of(*task).pairs_of(retained, predictions, targets);
   EXPECT_THAT(predictions,
               Pointwise(NanSensitiveFloatEq(), std::vector<float>{1, 2, 3, kNan, 5, 9}));
   EXPECT_THAT(targets,
               Pointwise(NanSensitiveFloatEq(), std::vector<float>{1, 4, kNan, kNan, 6, 8}));
-  EXPECT_EQ(task->num_score_classes(), 0);
-  std::vector<std::uint8_t> marks(6);
-  EXPECT_THROW(task->scores_of(retained, predictions, marks), Error);
+  EXPECT_EQ(task->capabilities().class_scores, nullptr);
+  EXPECT_THROW(class_scores_of(*task), Error);
 }
 
 TEST(Regression, RefusesOutputsThatDoNotFitTheDataSet) {

@@ -25,7 +25,7 @@ class ChoiceQuestions {
   // `state` counts the units.
   ChoiceQuestions(const EvaluationSession& session, exact::State& state)
       : session_(session),
-        task_(*std::get<const tasks::ChoiceTask*>(session.scoring.task->units())),
+        task_(*std::get<const tasks::ChoiceTask*>(session.scoring.capabilities().units)),
         state_(state) {}
 
   const tasks::ChoiceTask& task() const { return task_; }

@@ -25,7 +25,7 @@ class Documents {
   // `state` counts the units.
   Documents(const EvaluationSession& session, exact::State& state)
       : session_(session),
-        task_(*std::get<const tasks::DocumentTask*>(session.scoring.task->units())),
+        task_(*std::get<const tasks::DocumentTask*>(session.scoring.capabilities().units)),
         state_(state) {}
 
   const tasks::DocumentTask& task() const { return task_; }

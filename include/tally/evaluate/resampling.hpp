@@ -1,5 +1,5 @@
 // Recounts retained samples after the loop: subgroups and replicates of a bootstrap. Each count is
-// a State of Task::resample_layout(), to be summed over ranks. Knows no rank.
+// a State of Resampling::resample_layout(), to be summed over ranks. Knows no rank.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 #include <tally/exact/state.hpp>
 #include <tally/predictions/log.hpp>
-#include <tally/tasks/task.hpp>
+#include <tally/tasks/capabilities.hpp>
 
 namespace tally::evaluate {
 
 // What a rank kept of its samples.
 struct RetainedSamples {
-  const tasks::Task& task;
-  const predictions::PredictionLog& log;  // of Task::retained_columns()
+  const tasks::Resampling& task;
+  const predictions::PredictionLog& log;  // of Resampling::retained_columns()
   std::int64_t first_index = 0;           // global index of the first
 };
 

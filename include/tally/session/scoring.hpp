@@ -25,6 +25,8 @@ struct Scoring {
   std::unique_ptr<tasks::Task> task;
   std::vector<Subgroups> subgroups;
   std::int64_t num_units = 0;  // that are scored, of all ranks
+
+  tasks::Capabilities capabilities() const { return task->capabilities(); }
 };
 
 }  // namespace tally::app

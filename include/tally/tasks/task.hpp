@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include <tally/base/task_traits.hpp>
@@ -17,12 +16,11 @@
 #include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/output_kind.hpp>
-#include <tally/metrics/precomputed_updates.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/columns.hpp>
 #include <tally/tasks/answers.hpp>
+#include <tally/tasks/capabilities.hpp>
 #include <tally/tasks/detections.hpp>
-#include <tally/tasks/units.hpp>
 
 namespace tally::tasks {
 
@@ -79,21 +77,22 @@ class BatchScorer {
   virtual void collect(CollectedBatch& collected) = 0;
 };
 
-class Task {
+class Task : public Resampling {
  public:
   virtual ~Task() = default;
 
+  virtual Capabilities capabilities() const { return {}; }
+
+  // Full names of the metrics that are wanted.
+  virtual const std::vector<std::string>& metrics() const = 0;
   virtual std::shared_ptr<const exact::StateLayout> layout() const = 0;
+  virtual metrics::Results finalize(const exact::State& state) const = 0;
+
   // Of predictions.h5, sorted by name: a row per unit. Complete once outputs are settled.
   virtual std::vector<predictions::ColumnSpec> columns() const = 0;
-  // Whether samples may come in any order within a block (ScoredBatch::indices).
-  virtual bool takes_any_order() const { return false; }
-  virtual UnitTask units() const { return {}; }
-  // Whether several samples make a unit.
-  bool has_units() const { return !std::holds_alternative<std::monostate>(units()); }
-  // Not null where samples are images with objects: then scorers only collect detections, which are
-  // held against the objects after the loop.
-  virtual const DetectionTask* detections() const { return nullptr; }
+  // What scorers retain of each sample: retained_columns(), or what units are made of.
+  virtual std::vector<predictions::ColumnSpec> sample_columns() const { return retained_columns(); }
+
   // Error(model), naming what was found and what was expected, if the model's outputs do not fit
   // the data set. For the warm-up; scorers check it too.
   virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
@@ -104,34 +103,11 @@ class Task {
   // For batches of at most `max_samples` on this device; the task outlives it.
   virtual std::unique_ptr<BatchScorer> make_scorer(std::int64_t max_samples,
                                                    const device::Device& device) const = 0;
-  virtual metrics::Results finalize(const exact::State& state) const = 0;
-
-  // Full names of the metrics that are wanted.
-  virtual const std::vector<std::string>& metrics() const = 0;
-
-  // Counting samples again, from what was kept of them; all but the confusion matrix, which would
-  // be large. `retained` holds rows of retained_columns().
-  virtual std::vector<predictions::ColumnSpec> retained_columns() const = 0;
-  // What scorers keep of each sample: that, or what units are made of.
-  virtual std::vector<predictions::ColumnSpec> sample_columns() const { return retained_columns(); }
-  virtual std::shared_ptr<const exact::StateLayout> resample_layout() const = 0;
-  virtual metrics::PrecomputedUpdates resample_rows(
-      const predictions::RecordBatch& retained) const = 0;
-  virtual metrics::Results finalize_resampled(const exact::State& state) const = 0;
-
-  // Scores of the classes, one against the rest, from what was kept: scores [rows, classes];
-  // targets [rows, classes], 1 for the class, 0 for another, 2 for what is not scored. A task
-  // without classes has 0 of them and throws Error(internal).
-  virtual std::int64_t num_score_classes() const { return 0; }
-  virtual void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
-                         std::span<std::uint8_t> targets) const;
-
-  // The same of real-valued outputs: predictions and targets, both [rows, outputs]; targets are NaN
-  // where a row does not count.
-  virtual std::int64_t num_pair_outputs() const { return 0; }
-  virtual void pairs_of(const predictions::RecordBatch& retained, std::span<float> predictions,
-                        std::span<float> targets) const;
 };
+
+// Error(internal) of a task without them.
+const ClassScores& class_scores_of(const Task& task);
+const ValuePairs& value_pairs_of(const Task& task);
 
 // Error(usage) names a task or metric that is not known, or a column that the model's kind of
 // output cannot give; Error(dataset) names a target that the task needs and the data set lacks.

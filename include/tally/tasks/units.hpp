@@ -20,8 +20,8 @@ class UnitCounting {
   // The evidence of samples.
   virtual void count(std::span<const metrics::SampleRecord> samples, exact::State& state) const = 0;
   virtual void count(std::span<const Row> units, exact::State& state) const = 0;
-  // Adds a row of Task::retained_columns(), where there are any.
-  virtual void keep(const Row& unit, predictions::RecordBatch& retained) const = 0;
+  // Adds a row of Resampling::retained_columns(), where there are any.
+  virtual void retain(const Row& unit, predictions::RecordBatch& retained) const = 0;
 
  protected:
   ~UnitCounting() = default;

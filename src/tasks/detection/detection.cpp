@@ -20,7 +20,7 @@ using Tensors = std::span<const TensorView>;
 
 struct Rules {
   explicit Rules(const TaskOptions& given)
-      : options(given), metrics(given.metrics), again(given.metrics) {
+      : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = detection_columns();
   }
 
@@ -28,7 +28,7 @@ struct Rules {
 
   TaskOptions options;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;
+  metrics::MetricSet resample_metrics;
   std::vector<predictions::ColumnSpec> columns;
   std::vector<predictions::ColumnSpec> retained;  // none: images are not counted again
 };
@@ -199,7 +199,7 @@ class DetectionOfObjects : public CountingTask<Rules>, public DetectionTask {
                 "Use --save labels, or --save none.");
   }
 
-  const DetectionTask* detections() const override { return this; }
+  Capabilities capabilities() const override { return {.detections = this}; }
   std::vector<predictions::ColumnSpec> sample_columns() const override {
     return {{"box", DType::f32, {4}, true},
             {"label", DType::i32, {}, true},

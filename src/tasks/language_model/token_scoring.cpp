@@ -94,7 +94,7 @@ TokenRules::TokenRules(const TaskOptions& given, std::vector<predictions::Column
                        std::size_t row_bytes)
     : options(given),
       metrics(given.metrics),
-      again(given.metrics),
+      resample_metrics(given.metrics),
       label(position_of(given, "label")),
       unit(position_of(given, "unit")),
       choice(find_target(given, "choice")) {

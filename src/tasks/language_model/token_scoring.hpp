@@ -24,7 +24,7 @@ struct TokenRules {
 
   TaskOptions options;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;
+  metrics::MetricSet resample_metrics;
   std::vector<predictions::ColumnSpec> columns;
   std::vector<predictions::ColumnSpec> retained;
   std::size_t label = 0, unit = 0;    // places in the data set's targets
@@ -44,7 +44,6 @@ class TokenTask : public UnitCountingTask<Rules, Row> {
  public:
   using UnitCountingTask<Rules, Row>::UnitCountingTask;
 
-  bool takes_any_order() const override { return true; }
   std::vector<predictions::ColumnSpec> sample_columns() const override {
     return {sequence_column()};
   }

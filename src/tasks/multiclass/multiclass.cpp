@@ -36,7 +36,7 @@ struct Rules {
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
-        again(without_matrix(metrics.options())),
+        resample_metrics(without_matrix(metrics.options())),
         columns(class_columns(given.save, given.metrics.num_classes)) {
     if (given.keep_rows || metrics.needs_order()) {
       retained = retained_class_columns(given.metrics.num_classes, metrics.needs_order());
@@ -53,7 +53,7 @@ struct Rules {
   TaskOptions options;
   std::size_t label_position = 0;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;  // for counting kept rows
+  metrics::MetricSet resample_metrics;  // for counting kept rows
   std::vector<ClassColumn> columns;
   std::vector<ClassColumn> retained;
 };
@@ -93,11 +93,13 @@ class MulticlassScorer : public BatchScorer {
   std::int64_t first_index_ = 0;
 };
 
-class Multiclass : public CountingTask<Rules> {
+class Multiclass : public CountingTask<Rules>, public ClassScores {
  public:
   explicit Multiclass(const TaskOptions& options) : CountingTask(options) {
     check_columns(options);
   }
+
+  Capabilities capabilities() const override { return {.class_scores = this}; }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
     check_classes(scores_in(outputs).shape, rules_.options.metrics.num_classes);
@@ -110,7 +112,7 @@ class Multiclass : public CountingTask<Rules> {
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
-    return {rules_.again, rows_of(retained)};
+    return {rules_.resample_metrics, rows_of(retained)};
   }
 
   std::int64_t num_score_classes() const override { return rules_.options.metrics.num_classes; }

@@ -41,7 +41,7 @@ struct Rules {
         num_labels(is_binary ? 1 : given.metrics.num_classes),
         label_position(position_of_label(given)),
         metrics(metrics_of(given)),
-        again(without_matrix(metrics.options())),
+        resample_metrics(without_matrix(metrics.options())),
         columns(is_binary ? binary_columns(given.save)
                           : multilabel_columns(given.save, num_labels)) {
     if (given.keep_rows || metrics.needs_order()) retained = retained_label_columns(num_labels);
@@ -71,7 +71,7 @@ struct Rules {
   std::int64_t num_labels;
   std::size_t label_position;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;  // for counting kept rows
+  metrics::MetricSet resample_metrics;  // for counting kept rows
   std::vector<LabelColumn> columns;
   std::vector<LabelColumn> retained;
 };
@@ -113,9 +113,11 @@ class LabelScorer : public BatchScorer {
   std::int64_t first_index_ = 0;
 };
 
-class Labelwise : public CountingTask<Rules> {
+class Labelwise : public CountingTask<Rules>, public ClassScores {
  public:
   explicit Labelwise(const TaskOptions& options) : CountingTask(options) { check_columns(options); }
+
+  Capabilities capabilities() const override { return {.class_scores = this}; }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
     rules_.check_shape(scores_in(outputs).shape);
@@ -128,7 +130,7 @@ class Labelwise : public CountingTask<Rules> {
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
-    return {rules_.again, retained_records(retained)};
+    return {rules_.resample_metrics, retained_records(retained)};
   }
 
   std::int64_t num_score_classes() const override { return rules_.num_labels; }

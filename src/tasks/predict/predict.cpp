@@ -21,14 +21,14 @@ constexpr std::string_view kIndex = "index";
 
 struct Rules {
   explicit Rules(const TaskOptions& given)
-      : options(given), metrics(given.metrics), again(given.metrics) {
+      : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = {{std::string(kIndex), DType::i64, {}}};
     if (given.keep_rows) retained = {{"finite", DType::u8, {}}};
   }
 
   TaskOptions options;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;
+  metrics::MetricSet resample_metrics;
   std::vector<ColumnSpec> outputs;  // in the order of the model; empty until they are settled
   std::vector<ColumnSpec> columns;  // these, if saved, and the index, by name
   std::vector<ColumnSpec> retained;
@@ -122,7 +122,7 @@ class OutputScorer : public BatchScorer {
     }
     rules_.metrics.update(rows_, counts_->on_host());
     record(collected.records);
-    keep(collected.retained);
+    retain(collected.retained);
   }
 
  private:
@@ -148,7 +148,7 @@ class OutputScorer : public BatchScorer {
                            [](const auto& row) { return static_cast<std::int64_t>(row.index); });
   }
 
-  void keep(predictions::RecordBatch& retained) const {
+  void retain(predictions::RecordBatch& retained) const {
     retained.num_rows = num_samples_;
     retained.columns.resize(rules_.retained.size());
     if (retained.columns.empty()) return;
@@ -199,7 +199,7 @@ class Predict : public CountingTask<Rules> {
     std::vector<metrics::SampleRecord> rows;
     for (const std::byte finite : retained.columns.at(0))
       rows.push_back({0, finite != std::byte{0}});
-    return {rules_.again, rows};
+    return {rules_.resample_metrics, rows};
   }
 };
 

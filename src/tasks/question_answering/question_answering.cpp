@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> kTargets{"context_begin", "context_end
 // What a question is counted by; kept for counting again.
 struct Rules {
   explicit Rules(const TaskOptions& given)
-      : options(given), metrics(given.metrics), again(given.metrics) {
+      : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = answer_columns(given.answer_policy);
     if (given.keep_rows)
       retained = {{"answer", DType::u8, {sizeof(metrics::QuestionAnsweringRecord)}}};
@@ -37,7 +37,7 @@ struct Rules {
 
   TaskOptions options;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;
+  metrics::MetricSet resample_metrics;
   std::vector<predictions::ColumnSpec> columns;
   std::vector<predictions::ColumnSpec> retained;
   std::vector<std::size_t> targets;  // of kTargets: places in the data set's
@@ -154,7 +154,6 @@ class QuestionAnswering
     check_options(options);
   }
 
-  bool takes_any_order() const override { return true; }
   std::vector<predictions::ColumnSpec> sample_columns() const override {
     return {candidates_column(rules_.options.answer_limits)};
   }

@@ -50,7 +50,7 @@ struct Rules {
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
-        again(metrics.options()) {
+        resample_metrics(metrics.options()) {
     if (!given.save.empty()) columns.push_back({{"index", DType::i64, {}}, fill_index});
     if (is_saved(SaveColumns::labels, given)) {
       columns.push_back({{"loss", DType::f32, {}}, fill_loss});
@@ -69,7 +69,7 @@ struct Rules {
   TaskOptions options;
   std::size_t label_position = 0;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;  // for counting kept rows
+  metrics::MetricSet resample_metrics;  // for counting kept rows
   std::vector<MapColumn> columns;
   std::vector<MapColumn> retained;
 };
@@ -157,7 +157,7 @@ class MapRegression : public CountingTask<Rules> {
           metrics::retained_dense_regression_record({sums, each}, finite != std::byte{0}));
       sums += each;
     }
-    return {rules_.again, rows};
+    return {rules_.resample_metrics, rows};
   }
 };
 

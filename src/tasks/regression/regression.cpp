@@ -122,7 +122,7 @@ struct Rules {
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
-        again(metrics.options()),
+        resample_metrics(metrics.options()),
         columns(saved_columns(given)),
         retained(retained_columns_of(given, metrics.needs_order())) {}
 
@@ -131,7 +131,7 @@ struct Rules {
   TaskOptions options;
   std::size_t label_position = 0;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;  // for counting kept rows
+  metrics::MetricSet resample_metrics;  // for counting kept rows
   std::vector<ValueColumn> columns;
   std::vector<ValueColumn> retained;
 };
@@ -162,11 +162,13 @@ class RegressionScorer : public BatchScorer {
   metrics::RegressionBatch batch_;
 };
 
-class Regression : public CountingTask<Rules> {
+class Regression : public CountingTask<Rules>, public ValuePairs {
  public:
   explicit Regression(const TaskOptions& options) : CountingTask(options) {
     check_options(options);
   }
+
+  Capabilities capabilities() const override { return {.value_pairs = this}; }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
     check_shape(scores_in(outputs).shape, rules_.num_outputs());
@@ -179,7 +181,7 @@ class Regression : public CountingTask<Rules> {
 
   metrics::PrecomputedUpdates resample_rows(
       const predictions::RecordBatch& retained) const override {
-    return {rules_.again, retained_rows(retained, rules_.num_outputs())};
+    return {rules_.resample_metrics, retained_rows(retained, rules_.num_outputs())};
   }
 
   std::int64_t num_pair_outputs() const override { return rules_.num_outputs(); }

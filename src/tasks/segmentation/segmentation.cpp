@@ -58,7 +58,7 @@ struct Rules {
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
-        again(without_matrix(metrics.options())) {
+        resample_metrics(without_matrix(metrics.options())) {
     const bool saves_masks = is_saved(SaveColumns::masks, given);
     if (!given.save.empty()) columns.push_back({{"index", DType::i64, {}}, fill_index});
     if (is_saved(SaveColumns::labels, given)) {
@@ -80,7 +80,7 @@ struct Rules {
   TaskOptions options;
   std::size_t label_position = 0;
   metrics::MetricSet metrics;
-  metrics::MetricSet again;  // for counting kept rows
+  metrics::MetricSet resample_metrics;  // for counting kept rows
   std::vector<MaskColumn> columns;
   std::vector<MaskColumn> retained;
 };
@@ -180,7 +180,7 @@ class Segmentation : public CountingTask<Rules> {
                                                            finite != std::byte{0}));
       counts += each;
     }
-    return {rules_.again, rows};
+    return {rules_.resample_metrics, rows};
   }
 };
 

@@ -1,0 +1,77 @@
+// What some tasks can do beyond scoring samples: small interfaces, of which a task names those it
+// has.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include <tally/exact/state.hpp>
+#include <tally/metrics/precomputed_updates.hpp>
+#include <tally/metrics/results.hpp>
+#include <tally/predictions/columns.hpp>
+#include <tally/tasks/units.hpp>
+
+namespace tally::tasks {
+
+class DetectionTask;
+
+// Counts samples again, from what was retained of them, for subgroups and bootstrap replicates: all
+// metrics but the confusion matrix, which would be large.
+class Resampling {
+ public:
+  // A row per sample, or per unit where several samples make one.
+  virtual std::vector<predictions::ColumnSpec> retained_columns() const = 0;
+  virtual std::shared_ptr<const exact::StateLayout> resample_layout() const = 0;
+  // `retained` holds rows of retained_columns(), and outlives what is returned.
+  virtual metrics::PrecomputedUpdates resample_rows(
+      const predictions::RecordBatch& retained) const = 0;
+  // Of a state of resample_layout().
+  virtual metrics::Results finalize_resampled(const exact::State& state) const = 0;
+
+ protected:
+  ~Resampling() = default;
+};
+
+// Scores of the classes, one against the rest, from what was retained: curves are made of them.
+class ClassScores {
+ public:
+  virtual std::int64_t num_score_classes() const = 0;
+  // scores [rows, classes]; targets [rows, classes], 1 for the class, 0 for another, 2 for what is
+  // not scored.
+  virtual void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
+                         std::span<std::uint8_t> targets) const = 0;
+
+ protected:
+  ~ClassScores() = default;
+};
+
+// Real-valued outputs beside their targets, from what was retained: rank correlations are made of
+// them.
+class ValuePairs {
+ public:
+  virtual std::int64_t num_pair_outputs() const = 0;
+  // Both [rows, outputs]; targets are NaN where a row does not count.
+  virtual void pairs_of(const predictions::RecordBatch& retained, std::span<float> predictions,
+                        std::span<float> targets) const = 0;
+
+ protected:
+  ~ValuePairs() = default;
+};
+
+struct Capabilities {
+  UnitTask units = {};  // by what several samples make; without a value samples are units
+  // Where samples are images with objects: then scorers only collect detections, which are held
+  // against the objects after the loop.
+  const DetectionTask* detections = nullptr;
+  const ClassScores* class_scores = nullptr;
+  const ValuePairs* value_pairs = nullptr;
+  // Whether samples may come in any order within a block (ScoredBatch::indices).
+  bool takes_any_order = false;
+
+  bool has_units() const { return !std::holds_alternative<std::monostate>(units); }
+};
+
+}  // namespace tally::tasks
