@@ -10,6 +10,15 @@ function(tally_compile_cold target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
+# With TALLY_UNITY eight bodies at a time, which read their headers once; not those with options of their own.
+function(tally_compile_together target)
+  if(TALLY_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # No file is the main one then, so that every private type in an unnamed namespace is warned of.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # Sets TALLY_ROOMS, bottom up, and TALLY_ROOM_<room>_USES to the rooms that each may use, by src/rooms.txt. The include
 # root of each room, TALLY_INCLUDE_ROOTS/<room>, holds a link to its public headers and nothing else: no compile line
 # names include/ itself, where those of all rooms lie.
@@ -30,7 +39,7 @@ foreach(line IN LISTS _lines)
   endif()
 endforeach()
 
-# tally_room(NAME [COLD] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … NO_CUDA a_no_cuda.cpp b_no_cuda.cpp …])
+# tally_room(NAME [COLD | TOGETHER] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … NO_CUDA a_no_cuda.cpp b_no_cuda.cpp …])
 #
 # One static library per room. Its public headers live in include/tally/<room>/, private ones
 # beside the bodies. A room sees only the public headers of the rooms that src/rooms.txt lets it use, and of
@@ -39,9 +48,10 @@ endforeach()
 # Of twins, a build with CUDA compiles those of CUDA and links its runtime; another one those that do without, of the same
 # names.
 #
-# Rooms where no time is spent per sample are COLD: compiled for a fast build.
+# Rooms where no time is spent per sample are COLD: compiled for a fast build. Bodies of these, and of rooms that are
+# TOGETHER, may be compiled several at a time.
 function(tally_room name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;VENDOR;CUDA;NO_CUDA" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;TOGETHER" "" "SOURCES;VENDOR;CUDA;NO_CUDA" ${ARGN})
   set(twins ${ARG_NO_CUDA})
   if(TALLY_HAS_CUDA AND ARG_CUDA)
     set(twins ${ARG_CUDA})
@@ -58,6 +68,9 @@ function(tally_room name)
   if(ARG_COLD)
     tally_compile_cold(tally_${name})
   endif()
+  if(ARG_COLD OR ARG_TOGETHER)
+    tally_compile_together(tally_${name})
+  endif()
   set_property(GLOBAL APPEND PROPERTY TALLY_ROOM_TARGETS tally_${name})
 endfunction()
 
@@ -72,4 +85,5 @@ function(tally_sees_torch name)
   target_include_directories(${name} SYSTEM BEFORE PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/first)
   target_link_libraries(${name} PRIVATE tally_build_flags LibTorch::LibTorch)
   tally_compile_cold(${name})
+  tally_compile_together(${name})
 endfunction()

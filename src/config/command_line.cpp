@@ -16,7 +16,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::string_view kForm = "Options have the form --name VALUE or --name=VALUE.";
+constexpr std::string_view kOptionForm = "Options have the form --name VALUE or --name=VALUE.";
 
 po::options_description description_of(const OptionTable& table) {
   po::options_description description;
@@ -39,7 +39,7 @@ po::options_description description_of(const OptionTable& table) {
   throw Error(
       ErrorKind::usage,
       format("option --{} (command line) has no value, expected {}", name, option->argument),
-      kForm);
+      kOptionForm);
 }
 
 [[noreturn]] void refuse_stray_word(const OptionTable& table, const std::string& word) {
@@ -47,7 +47,7 @@ po::options_description description_of(const OptionTable& table) {
   throw Error(
       ErrorKind::usage,
       format("unexpected word '{}' (command line), which belongs to no option", printable(word)),
-      kForm);
+      kOptionForm);
 }
 
 po::parsed_options tokens_of(const OptionTable& table, const std::vector<std::string>& arguments) {
@@ -68,7 +68,8 @@ po::parsed_options tokens_of(const OptionTable& table, const std::vector<std::st
     const auto first = std::min(token.find_first_not_of('-'), token.size());
     refuse_missing_value(table, token.substr(first, token.find('=', first) - first));
   } catch (const po::error& error) {
-    throw Error(ErrorKind::usage, format("cannot read the command line ({})", error.what()), kForm);
+    throw Error(ErrorKind::usage, format("cannot read the command line ({})", error.what()),
+                kOptionForm);
   }
 }
 

@@ -16,7 +16,8 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-constexpr std::string_view kForm = "Lines of a config file have the form 'batch-size = 32'.";
+constexpr std::string_view kConfigFileForm =
+    "Lines of a config file have the form 'batch-size = 32'.";
 
 std::string text_of(const std::string& path) {
   const auto bytes = read_file(path, ErrorKind::usage, "config file");
@@ -25,7 +26,7 @@ std::string text_of(const std::string& path) {
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   if (text.find('\0') != std::string::npos) {
     throw Error(ErrorKind::usage, format("config file '{}' is not a text file", printable(path)),
-                kForm);
+                kConfigFileForm);
   }
   return text;
 }
@@ -51,7 +52,7 @@ std::vector<po::option> options_of(const std::string& line, std::string_view whe
   } catch (const po::error&) {  // reported below
   }
   throw Error(ErrorKind::usage, format("'{}' ({}) is no 'name = value'", printable(line), where),
-              kForm);
+              kConfigFileForm);
 }
 
 void check_key(const OptionTable& table, const std::string& key, std::string_view where) {

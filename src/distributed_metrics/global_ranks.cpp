@@ -11,7 +11,8 @@ namespace {
 
 using ordered_metrics::WeightedValue;
 
-constexpr std::int64_t kShareBytes = std::int64_t{64} << 20;  // at a time, from all ranks together
+constexpr std::int64_t kGatheredBytes = std::int64_t{64}
+                                        << 20;  // at a time, from all ranks together
 
 }  // namespace
 
@@ -25,7 +26,7 @@ std::vector<std::int64_t> global_ranks(const comm::Communicator& comm,
     below.emplace(column.distinct());
   });
   comm::windowed_all_gather(
-      comm, std::as_bytes(std::span(local)), sizeof(WeightedValue), kShareBytes,
+      comm, std::as_bytes(std::span(local)), sizeof(WeightedValue), kGatheredBytes,
       [&](std::int64_t, std::span<const std::byte> values) { below->add(values); });
   std::vector<std::int64_t> ranks;
   comm::agree_on(comm, [&] { ranks = column.spread(below->centred()); });

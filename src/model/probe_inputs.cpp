@@ -10,8 +10,8 @@ namespace {
 
 // Of three samples none has the mean, the least or the largest number of another.
 at::Tensor fractions(const at::Tensor& input) {
-  constexpr double kStep = 0.6180339887498949;  // a golden section further each time
-  const auto steps = at::arange(input.numel(), at::kDouble).mul_(kStep);
+  constexpr double kGoldenSection = 0.6180339887498949;
+  const auto steps = at::arange(input.numel(), at::kDouble).mul_(kGoldenSection);
   auto numbers = steps.sub_(steps.floor()).mul_(4).sub_(2).reshape(input.sizes());
   for (std::int64_t row = 0; row < input.size(0); ++row) {
     const auto kind = static_cast<double>(row % 3);

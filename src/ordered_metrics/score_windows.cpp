@@ -12,7 +12,7 @@
 namespace tally::ordered_metrics {
 namespace {
 
-constexpr std::int64_t kWindowElements = std::int64_t{1} << 20;  // 5 MiB of scores and targets
+constexpr std::int64_t kScoreElements = std::int64_t{1} << 20;  // 5 MiB of scores and targets
 
 [[noreturn]] void throw_score_error(const ScoreRows& rows, std::int64_t first, std::size_t element,
                                     float score, std::uint8_t target) {
@@ -51,7 +51,7 @@ float nearest_bfloat16(float value) {
 void for_each_window(const ScoreRows& rows, ScoreKeys keys,
                      const std::function<void(const ScoreWindow&)>& take) {
   if (rows.num_rows == 0 || rows.num_classes == 0) return;
-  const std::int64_t max_rows = std::max<std::int64_t>(1, kWindowElements / rows.num_classes);
+  const std::int64_t max_rows = std::max<std::int64_t>(1, kScoreElements / rows.num_classes);
   const auto room = to_size(std::min(max_rows, rows.num_rows) * rows.num_classes);
   std::vector<float> scores(room);
   std::vector<std::uint8_t> targets(room);

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void throw_output_error(const fs::path& trace, std::string_view why,
-                                     std::string_view next_step) {
+[[noreturn]] void throw_trace_error(const fs::path& trace, std::string_view why,
+                                    std::string_view next_step) {
   throw Error(ErrorKind::output, format("trace '{}' {}", trace.string(), why), next_step);
 }
 
@@ -31,11 +31,11 @@ void check_type(const fs::path& trace) {
   const fs::file_type type = fs::symlink_status(trace, ignored).type();
   if (type == fs::file_type::not_found || type == fs::file_type::regular) return;
   if (type == fs::file_type::directory) {
-    throw_output_error(trace, "is a folder", "Name a file in it with --trace.");
+    throw_trace_error(trace, "is a folder", "Name a file in it with --trace.");
   }
   // What cannot be looked at has no folder that could be used; this is refused below.
   if (type != fs::file_type::none)
-    throw_output_error(trace, "is no regular file", "Name another file.");
+    throw_trace_error(trace, "is no regular file", "Name another file.");
 }
 
 // "out", "./out" and "out/" are one.
@@ -68,33 +68,32 @@ void check_trace_path(const fs::path& trace, const fs::path& output, bool overwr
   check_type(trace);
   if (fs::exists(trace, ignored)) {
     if (!is_trace(trace))
-      throw_output_error(trace, "is there and is no trace", "Name another file.");
+      throw_trace_error(trace, "is there and is no trace", "Name another file.");
     if (!overwrite) {
-      throw_output_error(trace, "is there already",
-                         "Name another file, or replace it with --overwrite.");
+      throw_trace_error(trace, "is there already",
+                        "Name another file, or replace it with --overwrite.");
     }
   }
   if (!trace.lexically_normal().has_filename()) {
-    throw_output_error(trace, "is a folder", "Name a file in it with --trace.");
+    throw_trace_error(trace, "is a folder", "Name a file in it with --trace.");
   }
   if (is_or_holds(plain(trace), plain(output))) {
-    throw_output_error(trace, "is the output folder or one above it", "Name a file with --trace.");
+    throw_trace_error(trace, "is the output folder or one above it", "Name a file with --trace.");
   }
   const fs::path folder = plain(trace).parent_path();
   if (lies_in(trace, output)) {
     const std::string name = trace.filename();
     if (name == kEventsFile || std::ranges::find(kResultFiles, name) != kResultFiles.end()) {
-      throw_output_error(trace, "is another file of the result", "Name another file.");
+      throw_trace_error(trace, "is another file of the result", "Name another file.");
     }
     return;
   }
   if (!fs::is_directory(folder, ignored)) {
-    throw_output_error(trace, "cannot be written (its folder does not exist)",
-                       "Create the folder.");
+    throw_trace_error(trace, "cannot be written (its folder does not exist)", "Create the folder.");
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw_output_error(trace, format("cannot be written ({})", errno_text(errno)),
-                       "Name a file in a folder that is writable.");
+    throw_trace_error(trace, format("cannot be written ({})", errno_text(errno)),
+                      "Name a file in a folder that is writable.");
   }
 }
 

@@ -30,8 +30,8 @@ constexpr Kinds kPassing{kMaxPool,           "aten::avg_pool2d", "aten::adaptive
                          "aten::add",        "aten::mul"};
 
 bool is_firm(const at::IValue& bias) {
-  constexpr double kLeast = 1e-10;
-  return bias.isTensor() && bias.toTensor().abs().gt(kLeast).all().item<bool>();
+  constexpr double kLeastBias = 1e-10;
+  return bias.isTensor() && bias.toTensor().abs().gt(kLeastBias).all().item<bool>();
 }
 
 // Whether the layer adds to every sum a constant beside which 1e-20 vanishes.

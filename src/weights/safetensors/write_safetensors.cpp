@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kCopyBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kHeaderAlignment = 8;
 
 // Calls visit(place) for each element of a block in row-major order, places counted in elements.
@@ -151,7 +151,7 @@ void write_safetensors(const Checkpoint& checkpoint,
   std::vector<std::string> stored;
   for (const auto& entry : names) stored.push_back(entry.second);
   try {
-    copy_tensors(checkpoint, plan_pieces(checkpoint, stored, kPieceBytes), output);
+    copy_tensors(checkpoint, plan_pieces(checkpoint, stored, kCopyBytes), output);
   } catch (const FormatError& error) {
     throw unreadable(checkpoint.path, error);
   }
