@@ -19,9 +19,9 @@ TEST(Help, ShowsEveryOptionOnce) {
 
 TEST(Help, GroupsStandInOrderAndDefaultsComeFromTheStruct) {
   const std::string help = run_options_help();
-  EXPECT_LT(help.find("Files:"), help.find("What is computed:"));
-  EXPECT_LT(help.find("What is computed:"), help.find("How:"));
-  EXPECT_LT(help.find("How:"), help.find("Results:"));
+  EXPECT_LT(help.find("Files:"), help.find("Metrics:"));
+  EXPECT_LT(help.find("Metrics:"), help.find("Execution:"));
+  EXPECT_LT(help.find("Execution:"), help.find("Results:"));
   EXPECT_THAT(help, HasSubstr("--threads N                threads per rank"));
   EXPECT_THAT(help, HasSubstr("(default: 64MiB)"));
   EXPECT_THAT(help, HasSubstr("TorchScript model, .pt or .ts, or .pt2 package; required"));
