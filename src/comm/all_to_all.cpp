@@ -65,11 +65,11 @@ std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> 
     throw Error(ErrorKind::internal, "all_to_all_rows: a buffer does not fit its number of rows");
   }
   std::vector<std::int64_t> rows_from_rank(to_size(world_size()));
-  body_->check(MPI_Alltoall(rows_to_rank.data(), 1, MPI_INT64_T, rows_from_rank.data(), 1,
-                            MPI_INT64_T, body_->comm.get()),
+  impl_->check(MPI_Alltoall(rows_to_rank.data(), 1, MPI_INT64_T, rows_from_rank.data(), 1,
+                            MPI_INT64_T, impl_->comm.get()),
                "MPI_Alltoall");
   const std::int64_t max_rows =
-      std::max<std::int64_t>(1, std::min(body_->max_piece, kRoundBytes / row_bytes) / world_size());
+      std::max<std::int64_t>(1, std::min(impl_->max_piece, kRoundBytes / row_bytes) / world_size());
   std::vector<std::byte> received, sent_now, received_now;
   agree_on(*this, [&] {
     received.resize(to_size(total(rows_from_rank) * row_bytes));
@@ -78,15 +78,15 @@ std::vector<std::byte> Communicator::all_to_all_rows(std::span<const std::byte> 
     received_now.resize(to_size(Round(rows_from_rank, max_rows, 0).num_rows * row_bytes));
   });
   const std::int64_t most = max(std::ranges::max(rows_to_rank));
-  const UniqueType row = row_type(*body_, row_bytes);
+  const UniqueType row = row_type(*impl_, row_bytes);
   for (std::int64_t number = 0; number * max_rows < most; ++number) {
     const Round to(rows_to_rank, max_rows, number), from(rows_from_rank, max_rows, number);
     for_each_part(to, row_bytes, [&](std::int64_t all, std::int64_t now, std::int64_t count) {
       std::copy_n(local.begin() + all, count, sent_now.begin() + now);
     });
-    body_->check(MPI_Alltoallv(sent_now.data(), to.counts.data(), to.displacements.data(),
+    impl_->check(MPI_Alltoallv(sent_now.data(), to.counts.data(), to.displacements.data(),
                                row.get(), received_now.data(), from.counts.data(),
-                               from.displacements.data(), row.get(), body_->comm.get()),
+                               from.displacements.data(), row.get(), impl_->comm.get()),
                  "MPI_Alltoallv");
     for_each_part(from, row_bytes, [&](std::int64_t all, std::int64_t now, std::int64_t count) {
       std::copy_n(received_now.begin() + now, count, received.begin() + all);

@@ -26,49 +26,49 @@ void in_pieces(std::int64_t num_elements, std::int64_t max_piece, const Step& st
 }
 
 template <class Bytes>  // a string or a vector of bytes
-void broadcast_resizing(const Communicator& comm, const Communicator::Body& body, Bytes& bytes,
+void broadcast_resizing(const Communicator& comm, const Communicator::Impl& impl, Bytes& bytes,
                         int root = 0) {
   const trace::Span span(trace::Kind::collective, "broadcast");
   auto num_bytes = checked_cast<std::int64_t>(bytes.size());
-  body.check(MPI_Bcast(&num_bytes, 1, MPI_INT64_T, root, body.comm.get()), "MPI_Bcast");
+  impl.check(MPI_Bcast(&num_bytes, 1, MPI_INT64_T, root, impl.comm.get()), "MPI_Bcast");
   agree_on(comm, [&] { bytes.resize(to_size(num_bytes)); });
-  in_pieces(num_bytes, body.max_piece, [&](std::int64_t offset, int count) {
-    body.check(MPI_Bcast(bytes.data() + offset, count, MPI_BYTE, root, body.comm.get()),
+  in_pieces(num_bytes, impl.max_piece, [&](std::int64_t offset, int count) {
+    impl.check(MPI_Bcast(bytes.data() + offset, count, MPI_BYTE, root, impl.comm.get()),
                "MPI_Bcast");
   });
 }
 
 }  // namespace
 
-Communicator::Communicator(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+Communicator::Communicator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Communicator::~Communicator() = default;
 
-int Communicator::rank() const { return body_->rank; }
-int Communicator::world_size() const { return body_->world_size; }
-int Communicator::local_rank() const { return body_->local_rank; }
-int Communicator::local_world_size() const { return body_->local_world_size; }
+int Communicator::rank() const { return impl_->rank; }
+int Communicator::world_size() const { return impl_->world_size; }
+int Communicator::local_rank() const { return impl_->local_rank; }
+int Communicator::local_world_size() const { return impl_->local_world_size; }
 
 void Communicator::broadcast(std::vector<std::byte>& bytes, int root) const {
-  broadcast_resizing(*this, *body_, bytes, root);
+  broadcast_resizing(*this, *impl_, bytes, root);
 }
 
 std::string Communicator::broadcast(std::string text, int root) const {
-  broadcast_resizing(*this, *body_, text, root);
+  broadcast_resizing(*this, *impl_, text, root);
   return text;
 }
 
 void Communicator::sum_in_place(std::span<std::int64_t> values) const {
   const trace::Span span(trace::Kind::collective, "all_reduce");
-  in_pieces(std::ssize(values), body_->max_piece, [&](std::int64_t offset, int count) {
-    body_->check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_INT64_T, MPI_SUM,
-                               body_->comm.get()),
+  in_pieces(std::ssize(values), impl_->max_piece, [&](std::int64_t offset, int count) {
+    impl_->check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_INT64_T, MPI_SUM,
+                               impl_->comm.get()),
                  "MPI_Allreduce");
   });
 }
 
 std::int64_t Communicator::max(std::int64_t value) const {
   const trace::Span span(trace::Kind::collective, "all_reduce");
-  body_->check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, body_->comm.get()),
+  impl_->check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MAX, impl_->comm.get()),
                "MPI_Allreduce");
   return value;
 }
@@ -79,12 +79,12 @@ std::optional<std::int64_t> Communicator::max_or_abandon(
   // On the heap: after giving up MPI may still write there.
   auto largest = std::make_unique<std::int64_t>(value);
   MPI_Request request = MPI_REQUEST_NULL;
-  body_->check(MPI_Iallreduce(MPI_IN_PLACE, largest.get(), 1, MPI_INT64_T, MPI_MAX,
-                              body_->comm.get(), &request),
+  impl_->check(MPI_Iallreduce(MPI_IN_PLACE, largest.get(), 1, MPI_INT64_T, MPI_MAX,
+                              impl_->comm.get(), &request),
                "MPI_Iallreduce");
   for (;;) {
     int is_done = 0;
-    body_->check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    impl_->check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
     if (is_done != 0) return *largest;
     if (give_up()) {
       static_cast<void>(largest.release());
@@ -96,7 +96,7 @@ std::optional<std::int64_t> Communicator::max_or_abandon(
 
 void Communicator::barrier() const {
   const trace::Span span(trace::Kind::collective, "barrier");
-  body_->check(MPI_Barrier(body_->comm.get()), "MPI_Barrier");
+  impl_->check(MPI_Barrier(impl_->comm.get()), "MPI_Barrier");
 }
 
 void Communicator::wait_for_root() const {
@@ -104,9 +104,9 @@ void Communicator::wait_for_root() const {
   constexpr std::chrono::milliseconds kNap{5};
   char word = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  body_->check(MPI_Ibcast(&word, 1, MPI_CHAR, 0, body_->comm.get(), &request), "MPI_Ibcast");
+  impl_->check(MPI_Ibcast(&word, 1, MPI_CHAR, 0, impl_->comm.get(), &request), "MPI_Ibcast");
   for (int is_done = 0;;) {
-    body_->check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    impl_->check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
     if (is_done != 0) return;
     // MPI's own waiting would take a core for as long.
     std::this_thread::sleep_for(kNap);
@@ -114,9 +114,9 @@ void Communicator::wait_for_root() const {
 }
 
 int Communicator::claim_failure(int code) const {
-  if (body_->failure_code == nullptr) return 0;
+  if (impl_->failure_code == nullptr) return 0;
   int first = 0;
-  std::atomic_ref(*body_->failure_code).compare_exchange_strong(first, code);
+  std::atomic_ref(*impl_->failure_code).compare_exchange_strong(first, code);
   return first;
 }
 
@@ -125,7 +125,7 @@ void Communicator::set_max_piece(std::int64_t elements) {
   if (elements < 1 || elements > kLargest) {
     throw Error(ErrorKind::internal, "a piece of an MPI message holds 1 to 2^30 elements");
   }
-  body_->max_piece = elements;
+  impl_->max_piece = elements;
 }
 
 }  // namespace tally::comm

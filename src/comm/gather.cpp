@@ -48,8 +48,8 @@ std::int64_t checked_rows(const Communicator& comm, std::string_view call, std::
 std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
   const trace::Span span(trace::Kind::collective, "all_gather");
   std::vector<std::int64_t> values(to_size(world_size()));
-  body_->check(
-      MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, body_->comm.get()),
+  impl_->check(
+      MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, impl_->comm.get()),
       "MPI_Allgather");
   return values;
 }
@@ -62,17 +62,17 @@ void Communicator::gather_rows(std::span<const std::byte> local, std::int64_t ro
       checked_rows(*this, "gather_rows", std::ssize(local), row_bytes, rows_per_rank,
                    is_root() ? std::optional<std::int64_t>(std::ssize(received)) : std::nullopt);
   if (num_rows * row_bytes == 0) return;
-  const UniqueType row = row_type(*body_, row_bytes);
+  const UniqueType row = row_type(*impl_, row_bytes);
   const bool in_place = is_root() && local.data() == received.data();
-  RowWindows windows(rows_per_rank, 1, body_->max_piece);
+  RowWindows windows(rows_per_rank, 1, impl_->max_piece);
   while (const auto window = windows.next()) {
     const Places places(*window);
     const RowRange& part = window->parts[to_size(rank())];
-    body_->check(MPI_Gatherv(in_place ? MPI_IN_PLACE : local.data() + part.first * row_bytes,
+    impl_->check(MPI_Gatherv(in_place ? MPI_IN_PLACE : local.data() + part.first * row_bytes,
                              checked_cast<int>(part.count), row.get(),
                              received.data() + (is_root() ? window->rows.first * row_bytes : 0),
                              places.counts.data(), places.displacements.data(), row.get(), 0,
-                             body_->comm.get()),
+                             impl_->comm.get()),
                  "MPI_Gatherv");
   }
 }
@@ -84,16 +84,16 @@ void Communicator::all_gather_rows(std::span<const std::byte> local, std::int64_
   const std::int64_t num_rows = checked_rows(*this, "all_gather_rows", std::ssize(local), row_bytes,
                                              rows_per_rank, std::ssize(received));
   if (num_rows * row_bytes == 0) return;
-  const UniqueType row = row_type(*body_, row_bytes);
-  RowWindows windows(rows_per_rank, 1, body_->max_piece);
+  const UniqueType row = row_type(*impl_, row_bytes);
+  RowWindows windows(rows_per_rank, 1, impl_->max_piece);
   while (const auto window = windows.next()) {
     const Places places(*window);
     const RowRange& part = window->parts[to_size(rank())];
-    body_->check(
+    impl_->check(
         MPI_Allgatherv(local.data() + part.first * row_bytes, checked_cast<int>(part.count),
                        row.get(), received.data() + window->rows.first * row_bytes,
                        places.counts.data(), places.displacements.data(), row.get(),
-                       body_->comm.get()),
+                       impl_->comm.get()),
         "MPI_Allgatherv");
   }
 }

@@ -19,12 +19,12 @@ void check_mpi(int code, const char* call, int rank) {
               "Check the network between the nodes and the MPI library.");
 }
 
-UniqueType row_type(const Communicator::Body& body, std::int64_t row_bytes) {
+UniqueType row_type(const Communicator::Impl& impl, std::int64_t row_bytes) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  body.check(MPI_Type_contiguous(checked_cast<int>(row_bytes), MPI_BYTE, &type),
+  impl.check(MPI_Type_contiguous(checked_cast<int>(row_bytes), MPI_BYTE, &type),
              "MPI_Type_contiguous");
   UniqueType owner(type);
-  body.check(MPI_Type_commit(&type), "MPI_Type_commit");
+  impl.check(MPI_Type_commit(&type), "MPI_Type_commit");
   return owner;
 }
 

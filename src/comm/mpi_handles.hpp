@@ -42,7 +42,7 @@ using UniqueWindow = UniqueHandle<WindowTraits>;
 // Throws Error(environment) with the call's name, the rank and MPI's own text, unless MPI_SUCCESS.
 void check_mpi(int code, const char* call, int rank);
 
-struct Communicator::Body {
+struct Communicator::Impl {
   UniqueComm comm;
   int rank = 0;
   int world_size = 1;
@@ -59,6 +59,6 @@ struct Communicator::Body {
 };
 
 // Of a row of so many bytes, as MPI's calls count them.
-UniqueType row_type(const Communicator::Body& body, std::int64_t row_bytes);
+UniqueType row_type(const Communicator::Impl& impl, std::int64_t row_bytes);
 
 }  // namespace tally::comm

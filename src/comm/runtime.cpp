@@ -31,46 +31,46 @@ void require_funneled(int provided) {
 
 // Collective over the ranks of the node. Not having it is no reason to fail: then two ranks that
 // fail at once may both print their line.
-void share_failure_code(Communicator::Body& body, MPI_Comm node) {
+void share_failure_code(Communicator::Impl& impl, MPI_Comm node) {
   MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
-  const MPI_Aint num_bytes = body.local_rank == 0 ? sizeof(int) : 0;
+  const MPI_Aint num_bytes = impl.local_rank == 0 ? sizeof(int) : 0;
   int* mine = nullptr;
   MPI_Win window = MPI_WIN_NULL;
   int has_window = MPI_Win_allocate_shared(num_bytes, sizeof(int), MPI_INFO_NULL, node, &mine,
                                            &window) == MPI_SUCCESS
                        ? 1
                        : 0;
-  body.check(MPI_Allreduce(MPI_IN_PLACE, &has_window, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
+  impl.check(MPI_Allreduce(MPI_IN_PLACE, &has_window, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
   if (has_window == 0) return;
-  body.failure_window = UniqueWindow(window);
+  impl.failure_window = UniqueWindow(window);
   MPI_Aint size = 0;
   int unit = 0;
-  body.check(MPI_Win_shared_query(window, 0, &size, &unit, &body.failure_code),
+  impl.check(MPI_Win_shared_query(window, 0, &size, &unit, &impl.failure_code),
              "MPI_Win_shared_query");
-  if (body.local_rank == 0) std::atomic_ref(*body.failure_code).store(0);
-  body.check(MPI_Barrier(node), "MPI_Barrier");
+  if (impl.local_rank == 0) std::atomic_ref(*impl.failure_code).store(0);
+  impl.check(MPI_Barrier(node), "MPI_Barrier");
 }
 
 // Collective over all ranks of the job. A communicator of our own, so that no message of the host
 // program can meet one of ours.
 std::unique_ptr<Communicator> duplicate_world() {
-  auto body = std::make_unique<Communicator::Body>();
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &body->rank), "MPI_Comm_rank", 0);
+  auto impl = std::make_unique<Communicator::Impl>();
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &impl->rank), "MPI_Comm_rank", 0);
   MPI_Comm world = MPI_COMM_NULL;
-  body->check(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
-  body->comm = UniqueComm(world);
-  body->check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  body->check(MPI_Comm_size(world, &body->world_size), "MPI_Comm_size");
+  impl->check(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
+  impl->comm = UniqueComm(world);
+  impl->check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  impl->check(MPI_Comm_size(world, &impl->world_size), "MPI_Comm_size");
   // Launchers' variables for the local rank are wrong in some modes (mpirun inside a Slurm
   // allocation); the ranks that can share memory are right in all.
   MPI_Comm node = MPI_COMM_NULL;
-  body->check(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, body->rank, MPI_INFO_NULL, &node),
+  impl->check(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, impl->rank, MPI_INFO_NULL, &node),
               "MPI_Comm_split_type");
   const UniqueComm node_owner(node);
-  body->check(MPI_Comm_rank(node, &body->local_rank), "MPI_Comm_rank");
-  body->check(MPI_Comm_size(node, &body->local_world_size), "MPI_Comm_size");
-  share_failure_code(*body, node);
-  return std::make_unique<Communicator>(std::move(body));
+  impl->check(MPI_Comm_rank(node, &impl->local_rank), "MPI_Comm_rank");
+  impl->check(MPI_Comm_size(node, &impl->local_world_size), "MPI_Comm_size");
+  share_failure_code(*impl, node);
+  return std::make_unique<Communicator>(std::move(impl));
 }
 
 const char* environment(const char* variable) { return std::getenv(variable); }

@@ -32,7 +32,7 @@ const ColumnInfo& DataSetInfo::target(std::string_view name) const {
   throw Error(ErrorKind::internal, format("{} is no target of this data set", name));
 }
 
-ColumnReader& DataSet::Body::reader_of(const ColumnInfo& column) {
+ColumnReader& DataSet::Impl::reader_of(const ColumnInfo& column) {
   const auto found = columns.find(column.path);
   if (found == columns.end()) {
     throw Error(ErrorKind::internal, format("{} is no column of this data set", column.path));
@@ -40,7 +40,7 @@ ColumnReader& DataSet::Body::reader_of(const ColumnInfo& column) {
   return found->second;
 }
 
-void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
+void DataSet::Impl::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                               std::span<std::byte> out, RowCheck check) try {
   reader_of(column).read(first, count, out);
   if (check == RowCheck::checksums_only) return;
@@ -51,25 +51,25 @@ void DataSet::Body::read_rows(const ColumnInfo& column, std::int64_t first, std:
   throw;
 }
 
-void DataSet::Body::require_unchanged() const {
+void DataSet::Impl::require_unchanged() const {
   file.require_unchanged();
   if (other) other->require_unchanged();
 }
 
 DataSet::DataSet(const std::filesystem::path& path, Targets targets)
-    : body_(std::make_unique<Body>(
-          Body{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}, {}})) {
-  body_->info = read_schema(body_->file, targets);
-  body_->info.structure_checked = check_structure(body_->file);
-  for (const ColumnInfo* column : all_columns(body_->info)) {
-    body_->columns.try_emplace(column->path, path, body_->file.dataset(column->path),
-                               read_checksum_table(body_->file, column->path, column->num_rows));
+    : impl_(std::make_unique<Impl>(
+          Impl{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}, {}})) {
+  impl_->info = read_schema(impl_->file, targets);
+  impl_->info.structure_checked = check_structure(impl_->file);
+  for (const ColumnInfo* column : all_columns(impl_->info)) {
+    impl_->columns.try_emplace(column->path, path, impl_->file.dataset(column->path),
+                               read_checksum_table(impl_->file, column->path, column->num_rows));
   }
 }
 DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : DataSet(path) {
-  body_->other.emplace(other.file, ErrorKind::dataset, "predictions file");
-  hdf5::Dataset dataset = body_->other->dataset(other.dataset);
-  DataSetInfo& info = body_->info;
+  impl_->other.emplace(other.file, ErrorKind::dataset, "predictions file");
+  hdf5::Dataset dataset = impl_->other->dataset(other.dataset);
+  DataSetInfo& info = impl_->info;
   info.inputs = {column_of(dataset.info())};
   info.lengths.reset();
   if (info.inputs[0].num_rows != info.num_samples) {
@@ -78,29 +78,29 @@ DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : D
                                other.dataset, other.file.string(), info.inputs[0].num_rows),
                         "Name the data set that was predicted.");
   }
-  body_->columns.try_emplace(other.dataset, other.file, std::move(dataset), ChecksumTable());
+  impl_->columns.try_emplace(other.dataset, other.file, std::move(dataset), ChecksumTable());
 }
 
 DataSet::DataSet(DataSet&&) noexcept = default;
 DataSet::~DataSet() = default;
 
-const DataSetInfo& DataSet::info() const { return body_->info; }
+const DataSetInfo& DataSet::info() const { return impl_->info; }
 
 void DataSet::read_rows(const ColumnInfo& column, std::int64_t first, std::int64_t count,
                         std::span<std::byte> out, RowCheck check) {
-  body_->read_rows(column, first, count, out, check);
+  impl_->read_rows(column, first, count, out, check);
 }
 
 void DataSet::expect(plan::SampleRange samples, int threads) {
   for (const ColumnInfo* column : sample_columns(info())) {
-    body_->reader_of(*column).expect(samples, threads);
+    impl_->reader_of(*column).expect(samples, threads);
   }
 }
 
 std::int64_t DataSet::staged_bytes(plan::SampleRange samples) const {
   std::int64_t bytes = 0;
   for (const ColumnInfo* column : sample_columns(info())) {
-    bytes += body_->reader_of(*column).staged_bytes(samples);
+    bytes += impl_->reader_of(*column).staged_bytes(samples);
   }
   return bytes;
 }
@@ -109,21 +109,21 @@ std::int64_t DataSet::stage(plan::SampleRange samples, const std::filesystem::pa
   const std::int64_t bytes = staged_bytes(samples);
   const auto copy = std::make_shared<StagedFile>(folder, bytes);
   for (const ColumnInfo* column : sample_columns(info())) {
-    body_->reader_of(*column).stage(copy, samples);
+    impl_->reader_of(*column).stage(copy, samples);
   }
   return bytes;
 }
 
-void DataSet::require_unchanged() const { body_->require_unchanged(); }
+void DataSet::require_unchanged() const { impl_->require_unchanged(); }
 
 std::string DataSet::stamp() const {
-  const std::string own = body_->file.stamp();
-  return body_->other ? format("{}; {}", own, body_->other->stamp()) : own;
+  const std::string own = impl_->file.stamp();
+  return impl_->other ? format("{}; {}", own, impl_->other->stamp()) : own;
 }
 
 std::int64_t DataSet::bytes_read() const {
   std::int64_t bytes = 0;
-  for (const auto& [path, column] : body_->columns) bytes += column.bytes_read();
+  for (const auto& [path, column] : impl_->columns) bytes += column.bytes_read();
   return bytes;
 }
 

@@ -12,7 +12,7 @@
 
 namespace tally::data {
 
-struct DataSet::Body {
+struct DataSet::Impl {
   hdf5::Reader file;
   DataSetInfo info;
   std::map<std::string, ColumnReader, std::less<>> columns;  // by path

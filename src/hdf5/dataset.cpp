@@ -27,18 +27,18 @@ Shape DatasetInfo::chunk_grid() const {
   return grid;
 }
 
-Dataset::Dataset(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+Dataset::Dataset(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Dataset::Dataset(Dataset&&) noexcept = default;
 Dataset& Dataset::operator=(Dataset&&) noexcept = default;
 Dataset::~Dataset() = default;
 
-const DatasetInfo& Dataset::info() const { return body_->info; }
+const DatasetInfo& Dataset::info() const { return impl_->info; }
 
 void Dataset::require_element(Element expected) const {
   if (info().element == expected) return;
-  fail(body_->subject, info().path,
+  fail(impl_->subject, info().path,
        format("holds {}, expected {}", name(info().element), name(expected)),
-       body_->subject.next_step);
+       impl_->subject.next_step);
 }
 
 void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
@@ -51,17 +51,17 @@ void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::b
   if (count * about.row_bytes() == 0) return;
   if (about.storage == Storage::contiguous) {
     const std::string problem =
-        read_at(body_->descriptor->get(), about.offset + first * about.row_bytes(),
+        read_at(impl_->descriptor->get(), about.offset + first * about.row_bytes(),
                 out.first(to_size(count * about.row_bytes())));
     if (problem.empty()) return;
-    fail(body_->subject, about.path,
+    fail(impl_->subject, about.path,
          format("cannot be read, rows {} to {} ({})", first, first + count - 1, problem));
   }
   const auto lock = lock_library();
   const Selection selection = select_rows(about.shape, first, count);
-  check(H5Dread(body_->id.get(), type_id(about.element), selection.memory.get(),
+  check(H5Dread(impl_->id.get(), type_id(about.element), selection.memory.get(),
                 selection.file.get(), H5P_DEFAULT, out.data()),
-        body_->subject, about.path, format("read, rows {} to {}", first, first + count - 1));
+        impl_->subject, about.path, format("read, rows {} to {}", first, first + count - 1));
 }
 
 namespace {
@@ -81,7 +81,7 @@ std::vector<hsize_t> corner_of(const DatasetInfo& info, std::int64_t chunk) {
 
 }  // namespace
 
-std::int64_t Dataset::Body::stored_bytes(std::int64_t chunk) const {
+std::int64_t Dataset::Impl::stored_bytes(std::int64_t chunk) const {
   const auto corner = corner_of(info, chunk);
   hsize_t bytes = 0;
   check(H5Dget_chunk_storage_size(id.get(), corner.data(), &bytes), subject, info.path,
@@ -99,16 +99,16 @@ std::int64_t Dataset::Body::stored_bytes(std::int64_t chunk) const {
 
 std::int64_t Dataset::raw_chunk_bytes(std::int64_t chunk) const {
   const auto lock = lock_library();
-  return body_->stored_bytes(chunk);
+  return impl_->stored_bytes(chunk);
 }
 
 std::uint32_t Dataset::read_raw_chunk(std::int64_t chunk, std::vector<std::byte>& bytes) const {
   const auto lock = lock_library();
-  bytes.resize(to_size(body_->stored_bytes(chunk)));
+  bytes.resize(to_size(impl_->stored_bytes(chunk)));
   const auto corner = corner_of(info(), chunk);
   std::uint32_t left_out = 0;
-  check(H5Dread_chunk(body_->id.get(), H5P_DEFAULT, corner.data(), &left_out, bytes.data()),
-        body_->subject, info().path, format("read, chunk {}", chunk));
+  check(H5Dread_chunk(impl_->id.get(), H5P_DEFAULT, corner.data(), &left_out, bytes.data()),
+        impl_->subject, info().path, format("read, chunk {}", chunk));
   return left_out;
 }
 
@@ -157,10 +157,10 @@ std::vector<std::string> Dataset::read_strings() const {
   require_element(Element::text);
   if (num_elements(info().shape) == 0) return {};
   const auto lock = lock_library();
-  const Type type(check(H5Dget_type(body_->id.get()), body_->subject, info().path, "examined"));
+  const Type type(check(H5Dget_type(impl_->id.get()), impl_->subject, info().path, "examined"));
   return H5Tis_variable_str(type.get()) > 0
-             ? read_variable(body_->id.get(), type.get(), body_->subject, info(), body_->file_bytes)
-             : read_fixed(body_->id.get(), type.get(), body_->subject, info());
+             ? read_variable(impl_->id.get(), type.get(), impl_->subject, info(), impl_->file_bytes)
+             : read_fixed(impl_->id.get(), type.get(), impl_->subject, info());
 }
 
 }  // namespace tally::hdf5

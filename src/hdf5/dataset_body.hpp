@@ -10,7 +10,7 @@
 
 namespace tally::hdf5 {
 
-struct Dataset::Body {
+struct Dataset::Impl {
   Subject subject;
   DatasetInfo info;
   DatasetId id;

@@ -20,7 +20,7 @@
 
 namespace tally::hdf5 {
 
-struct Reader::Body {
+struct Reader::Impl {
   Subject subject;
   std::int64_t file_bytes = 0;
   File file;
@@ -117,144 +117,144 @@ Properties dataset_access(const DatasetInfo& info, const Subject& subject) {
 
 Reader::Reader(const std::filesystem::path& path, ErrorKind kind, std::string_view what,
                std::string_view next_step)
-    : body_(std::make_unique<Body>(
-          Body{{kind, std::string(what), path, next_step}, 0, File(), {}, {}})) {
-  body_->file_bytes = size_of_file(body_->subject);
-  body_->file = open_file(body_->subject, body_->file_bytes);
-  body_->descriptor = descriptor_of(body_->file, body_->subject);
-  body_->opened = stamp_of(*body_->descriptor, body_->subject);
+    : impl_(std::make_unique<Impl>(
+          Impl{{kind, std::string(what), path, next_step}, 0, File(), {}, {}})) {
+  impl_->file_bytes = size_of_file(impl_->subject);
+  impl_->file = open_file(impl_->subject, impl_->file_bytes);
+  impl_->descriptor = descriptor_of(impl_->file, impl_->subject);
+  impl_->opened = stamp_of(*impl_->descriptor, impl_->subject);
 }
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
-const std::filesystem::path& Reader::path() const { return body_->subject.path; }
-std::int64_t Reader::file_bytes() const { return body_->file_bytes; }
+const std::filesystem::path& Reader::path() const { return impl_->subject.path; }
+std::int64_t Reader::file_bytes() const { return impl_->file_bytes; }
 
 void Reader::require_unchanged() const {
-  const FileStamp now = stamp_of(*body_->descriptor, body_->subject);
-  if (now == body_->opened) return;
-  fail(body_->subject, "",
+  const FileStamp now = stamp_of(*impl_->descriptor, impl_->subject);
+  if (now == impl_->opened) return;
+  fail(impl_->subject, "",
        format("changed while it was read: {}; when it was opened: {}", now.text(),
-              body_->opened.text()),
+              impl_->opened.text()),
        "Let nothing write to the file while it is in use, and run again.");
 }
 
 std::string Reader::stamp() const {
-  return format("{}, inode {}", body_->opened.text(), body_->opened.inode);
+  return format("{}, inode {}", impl_->opened.text(), impl_->opened.inode);
 }
 
 void Reader::refuse_indirections() const {
   const auto lock = lock_library();
   for (const std::string& path : all_paths()) {
-    const Object object = open_object(body_->file.get(), body_->subject, path);
+    const Object object = open_object(impl_->file.get(), impl_->subject, path);
     if (H5Iget_type(object.get()) == H5I_DATASET) {
-      refuse_foreign_storage(object.get(), body_->subject, path);
+      refuse_foreign_storage(object.get(), impl_->subject, path);
     }
   }
 }
 
 std::vector<std::string> Reader::all_paths() const {
   const auto lock = lock_library();
-  return hdf5::all_paths(body_->file.get(), body_->subject);
+  return hdf5::all_paths(impl_->file.get(), impl_->subject);
 }
 
 bool Reader::exists(std::string_view path) const {
   const auto lock = lock_library();
-  return has_object(body_->file.get(), body_->subject, path);
+  return has_object(impl_->file.get(), impl_->subject, path);
 }
 
 ObjectKind Reader::kind_of(std::string_view path) const {
   const auto lock = lock_library();
-  const Object object = open_object(body_->file.get(), body_->subject, path);
+  const Object object = open_object(impl_->file.get(), impl_->subject, path);
   return hdf5::kind_of(object.get());
 }
 
 ObjectContent Reader::content_of(std::string_view path) const {
   const auto lock = lock_library();
-  const Object object = open_object(body_->file.get(), body_->subject, path);
-  return hdf5::content_of(object.get(), body_->subject, path);
+  const Object object = open_object(impl_->file.get(), impl_->subject, path);
+  return hdf5::content_of(object.get(), impl_->subject, path);
 }
 
 std::vector<std::string> Reader::children(std::string_view group) const {
   const auto lock = lock_library();
-  return link_names(body_->file.get(), body_->subject, group);
+  return link_names(impl_->file.get(), impl_->subject, group);
 }
 
 Dataset Reader::dataset(std::string_view path) const {
   const auto lock = lock_library();
-  const Subject& subject = body_->subject;
+  const Subject& subject = impl_->subject;
   if (kind_of(path) != ObjectKind::dataset) {
     fail(subject, path, "is not a dataset", subject.next_step);
   }
   const std::string name(path);
-  auto body = std::make_unique<Dataset::Body>();
-  body->subject = subject;
-  body->file_bytes = body_->file_bytes;
-  body->descriptor = body_->descriptor;
-  body->id = DatasetId(
-      check(H5Dopen2(body_->file.get(), name.c_str(), H5P_DEFAULT), subject, path, "opened"));
-  body->info = examine(body->id.get(), subject, path, body_->file_bytes);
-  if (body->info.storage == Storage::chunked) {
-    const Properties access = dataset_access(body->info, subject);
-    body->id = DatasetId();  // an open dataset would keep its cache
-    body->id = DatasetId(
-        check(H5Dopen2(body_->file.get(), name.c_str(), access.get()), subject, path, "opened"));
+  auto impl = std::make_unique<Dataset::Impl>();
+  impl->subject = subject;
+  impl->file_bytes = impl_->file_bytes;
+  impl->descriptor = impl_->descriptor;
+  impl->id = DatasetId(
+      check(H5Dopen2(impl_->file.get(), name.c_str(), H5P_DEFAULT), subject, path, "opened"));
+  impl->info = examine(impl->id.get(), subject, path, impl_->file_bytes);
+  if (impl->info.storage == Storage::chunked) {
+    const Properties access = dataset_access(impl->info, subject);
+    impl->id = DatasetId();  // an open dataset would keep its cache
+    impl->id = DatasetId(
+        check(H5Dopen2(impl_->file.get(), name.c_str(), access.get()), subject, path, "opened"));
   }
-  return Dataset(std::move(body));
+  return Dataset(std::move(impl));
 }
 
 std::vector<std::string> Reader::attribute_names(std::string_view object) const {
   const auto lock = lock_library();
-  const Object opened = open_object(body_->file.get(), body_->subject, object);
-  return hdf5::attribute_names(opened.get(), body_->subject, object);
+  const Object opened = open_object(impl_->file.get(), impl_->subject, object);
+  return hdf5::attribute_names(opened.get(), impl_->subject, object);
 }
 
 bool Reader::has_attribute(std::string_view object, std::string_view attribute) const {
   const auto lock = lock_library();
-  const Object opened = open_object(body_->file.get(), body_->subject, object);
+  const Object opened = open_object(impl_->file.get(), impl_->subject, object);
   const std::string name(attribute);
-  return check(H5Aexists(opened.get(), name.c_str()), body_->subject, object, "examined") > 0;
+  return check(H5Aexists(opened.get(), name.c_str()), impl_->subject, object, "examined") > 0;
 }
 
 std::int64_t Reader::int64_attribute(std::string_view object, std::string_view attribute) const {
   const auto lock = lock_library();
-  const Object opened = open_object(body_->file.get(), body_->subject, object);
-  return body_->attribute(opened, object, attribute).as_int64();
+  const Object opened = open_object(impl_->file.get(), impl_->subject, object);
+  return impl_->attribute(opened, object, attribute).as_int64();
 }
 
 std::vector<std::int64_t> Reader::int64s_attribute(std::string_view object,
                                                    std::string_view attribute) const {
   const auto lock = lock_library();
-  const Object opened = open_object(body_->file.get(), body_->subject, object);
-  return body_->attribute(opened, object, attribute).as_int64s();
+  const Object opened = open_object(impl_->file.get(), impl_->subject, object);
+  return impl_->attribute(opened, object, attribute).as_int64s();
 }
 
 double Reader::double_attribute(std::string_view object, std::string_view attribute) const {
   const std::vector<double> values = doubles_attribute(object, attribute);
   if (values.size() == 1) return values.front();
-  fail(body_->subject, object,
+  fail(impl_->subject, object,
        format("attribute '{}' has {} values, expected 1", attribute, values.size()),
-       body_->subject.next_step);
+       impl_->subject.next_step);
 }
 
 std::vector<double> Reader::doubles_attribute(std::string_view object,
                                               std::string_view attribute) const {
   const auto lock = lock_library();
-  const Object opened = open_object(body_->file.get(), body_->subject, object);
-  return body_->attribute(opened, object, attribute).as_doubles();
+  const Object opened = open_object(impl_->file.get(), impl_->subject, object);
+  return impl_->attribute(opened, object, attribute).as_doubles();
 }
 
 std::string Reader::string_attribute(std::string_view object, std::string_view attribute) const {
   const auto lock = lock_library();
-  const Object opened = open_object(body_->file.get(), body_->subject, object);
-  return body_->attribute(opened, object, attribute).as_string();
+  const Object opened = open_object(impl_->file.get(), impl_->subject, object);
+  return impl_->attribute(opened, object, attribute).as_string();
 }
 
 std::string Reader::attribute_text(std::string_view object, std::string_view attribute) const {
   const auto lock = lock_library();
-  const Object opened = open_object(body_->file.get(), body_->subject, object);
-  return hdf5::attribute_text(body_->attribute(opened, object, attribute));
+  const Object opened = open_object(impl_->file.get(), impl_->subject, object);
+  return hdf5::attribute_text(impl_->attribute(opened, object, attribute));
 }
 
 }  // namespace tally::hdf5

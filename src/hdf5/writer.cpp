@@ -14,17 +14,17 @@
 
 namespace tally::hdf5 {
 
-struct Writer::Body {
+struct Writer::Impl {
   struct Open {
     DatasetId id;
     Element element;
     Shape shape;
   };
 
-  explicit Body(Subject about) : subject(std::move(about)) {}
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
-  ~Body();
+  explicit Impl(Subject about) : subject(std::move(about)) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl();
 
   Subject subject;
   File file;
@@ -72,7 +72,7 @@ Properties plain_storage(const Subject& subject, std::string_view path) {
 
 // A file that cannot be flushed is left open: closing it would fail half way and leave HDF5 1.10
 // with an identifier of freed memory. The program is about to end with the error that was thrown.
-Writer::Body::~Body() {
+Writer::Impl::~Impl() {
   if (!file) return;
   const auto lock = lock_library();
   if (H5Fflush(file.get(), H5F_SCOPE_GLOBAL) >= 0) return;
@@ -80,7 +80,7 @@ Writer::Body::~Body() {
   file.release();
 }
 
-DatasetId Writer::Body::create(std::string_view path, hid_t type, const Shape& shape) {
+DatasetId Writer::Impl::create(std::string_view path, hid_t type, const Shape& shape) {
   const Space space = make_space(shape);
   const Properties links = with_groups(subject, path);
   const Properties storage = plain_storage(subject, path);
@@ -93,7 +93,7 @@ DatasetId Writer::Body::create(std::string_view path, hid_t type, const Shape& s
                          subject, path, "created"));
 }
 
-const Writer::Body::Open& Writer::Body::opened(std::string_view path) const {
+const Writer::Impl::Open& Writer::Impl::opened(std::string_view path) const {
   const auto found = datasets.find(path);
   if (found == datasets.end()) {
     throw Error(ErrorKind::internal, format("rows are written to {}, which was not created", path));
@@ -101,7 +101,7 @@ const Writer::Body::Open& Writer::Body::opened(std::string_view path) const {
   return found->second;
 }
 
-void Writer::Body::attach(std::string_view object, std::string_view name, hid_t type,
+void Writer::Impl::attach(std::string_view object, std::string_view name, hid_t type,
                           const Shape& shape, const void* values) {
   const std::string attribute(name);
   const std::string action = format("given the attribute '{}'", name);
@@ -118,15 +118,15 @@ void Writer::Body::attach(std::string_view object, std::string_view name, hid_t 
 }
 
 Writer::Writer(const std::filesystem::path& path, Mode mode, ErrorKind kind, std::string_view what)
-    : body_(std::make_unique<Body>(Subject{kind, std::string(what), path})) {
+    : impl_(std::make_unique<Impl>(Subject{kind, std::string(what), path})) {
   const auto lock = lock_library();
-  const Properties access = write_access(body_->subject);
+  const Properties access = write_access(impl_->subject);
   const std::string name = path.string();
-  body_->file = File(
+  impl_->file = File(
       mode == Mode::create
-          ? check(H5Fcreate(name.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), body_->subject,
+          ? check(H5Fcreate(name.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), impl_->subject,
                   "", "created")
-          : check(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), body_->subject, "", "opened"));
+          : check(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), impl_->subject, "", "opened"));
 }
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
@@ -134,14 +134,14 @@ Writer::~Writer() = default;
 
 void Writer::create_dataset(std::string_view path, Element element, const Shape& shape) {
   const auto lock = lock_library();
-  DatasetId id = body_->create(path, type_id(element), shape);
-  body_->datasets.emplace(path, Body::Open{std::move(id), element, shape});
+  DatasetId id = impl_->create(path, type_id(element), shape);
+  impl_->datasets.emplace(path, Impl::Open{std::move(id), element, shape});
 }
 
 void Writer::write_rows(std::string_view path, std::int64_t first, std::int64_t count,
                         std::span<const std::byte> rows) {
   const auto lock = lock_library();
-  const Body::Open& dataset = body_->opened(path);
+  const Impl::Open& dataset = impl_->opened(path);
   const std::int64_t num_rows = dataset.shape.empty() ? 1 : dataset.shape.front();
   const std::int64_t row_elements =
       dataset.shape.empty() ? 1 : num_elements(std::span(dataset.shape).subspan(1));
@@ -154,11 +154,11 @@ void Writer::write_rows(std::string_view path, std::int64_t first, std::int64_t 
   const Selection selection = select_rows(dataset.shape, first, count);
   check(H5Dwrite(dataset.id.get(), type_id(dataset.element), selection.memory.get(),
                  selection.file.get(), H5P_DEFAULT, rows.data()),
-        body_->subject, path, "written");
+        impl_->subject, path, "written");
 }
 
 void Writer::write_whole(std::string_view path, std::span<const std::byte> values) {
-  const Shape& shape = body_->opened(path).shape;
+  const Shape& shape = impl_->opened(path).shape;
   write_rows(path, 0, shape.empty() ? 1 : shape.front(), values);
 }
 
@@ -169,7 +169,7 @@ void Writer::write_strings(std::string_view path, std::span<const std::string> s
   const bool is_fixed = strings.size() <= kMostFixedText / longest;
   const Type type = text_type(is_fixed ? longest : H5T_VARIABLE);
   const Shape shape{checked_cast<std::int64_t>(strings.size())};
-  DatasetId id = body_->create(path, type.get(), shape);
+  DatasetId id = impl_->create(path, type.get(), shape);
   std::string fixed;
   std::vector<const char*> variable;
   for (const std::string& text : strings) {
@@ -178,26 +178,26 @@ void Writer::write_strings(std::string_view path, std::span<const std::string> s
   }
   if (!strings.empty()) {
     const void* texts = is_fixed ? static_cast<const void*>(fixed.data()) : variable.data();
-    check(H5Dwrite(id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts), body_->subject,
+    check(H5Dwrite(id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, texts), impl_->subject,
           path, "written");
   }
-  body_->datasets.emplace(path, Body::Open{std::move(id), Element::text, shape});
+  impl_->datasets.emplace(path, Impl::Open{std::move(id), Element::text, shape});
 }
 
 void Writer::set_attribute(std::string_view object, std::string_view name, std::int64_t value) {
   const auto lock = lock_library();
-  body_->attach(object, name, type_id(Element::i64), {}, &value);
+  impl_->attach(object, name, type_id(Element::i64), {}, &value);
 }
 
 void Writer::set_attribute(std::string_view object, std::string_view name, double value) {
   const auto lock = lock_library();
-  body_->attach(object, name, type_id(Element::f64), {}, &value);
+  impl_->attach(object, name, type_id(Element::f64), {}, &value);
 }
 
 void Writer::set_attribute(std::string_view object, std::string_view name,
                            std::span<const double> values) {
   const auto lock = lock_library();
-  body_->attach(object, name, type_id(Element::f64), {checked_cast<std::int64_t>(values.size())},
+  impl_->attach(object, name, type_id(Element::f64), {checked_cast<std::int64_t>(values.size())},
                 values.data());
 }
 
@@ -206,17 +206,17 @@ void Writer::set_attribute(std::string_view object, std::string_view name, std::
   // HDF5 has no strings of length 0: an empty one is a NUL.
   const std::string stored = text.empty() ? std::string(1, '\0') : std::string(text);
   const Type type = text_type(stored.size());
-  body_->attach(object, name, type.get(), {}, stored.data());
+  impl_->attach(object, name, type.get(), {}, stored.data());
 }
 
 void Writer::close() {
   const auto lock = lock_library();
-  check(H5Fflush(body_->file.get(), H5F_SCOPE_GLOBAL), body_->subject, "", "written");
-  for (auto& [path, dataset] : body_->datasets) {
-    check(H5Dclose(dataset.id.release()), body_->subject, path, "written");
+  check(H5Fflush(impl_->file.get(), H5F_SCOPE_GLOBAL), impl_->subject, "", "written");
+  for (auto& [path, dataset] : impl_->datasets) {
+    check(H5Dclose(dataset.id.release()), impl_->subject, path, "written");
   }
-  body_->datasets.clear();
-  check(H5Fclose(body_->file.release()), body_->subject, "", "written");
+  impl_->datasets.clear();
+  check(H5Fclose(impl_->file.release()), impl_->subject, "", "written");
 }
 
 }  // namespace tally::hdf5

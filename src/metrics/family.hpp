@@ -29,7 +29,7 @@ class Family {
 };
 
 // Of metrics that are made elsewhere, after the loop.
-class NothingCounted : public Family {
+class DeferredFamily : public Family {
  public:
   void declare(exact::StateLayout&, RowCounters&) override {}
   void finalize(const exact::State&, Results&) const override {}

@@ -6,8 +6,8 @@
 
 namespace tally::ordered_metrics {
 
-struct LocalCurves::Body {
-  Body(const ScoreRows& rows, ScoreKeys keys)
+struct LocalCurves::Impl {
+  Impl(const ScoreRows& rows, ScoreKeys keys)
       : num_rows(to_size(rows.num_rows)), bins(bins_of(rows, keys)), placed(rows, keys, bins) {}
 
   std::size_t num_rows;
@@ -16,19 +16,19 @@ struct LocalCurves::Body {
 };
 
 LocalCurves::LocalCurves(const ScoreRows& rows, ScoreKeys keys)
-    : body_(std::make_unique<Body>(rows, keys)) {}
+    : impl_(std::make_unique<Impl>(rows, keys)) {}
 LocalCurves::~LocalCurves() = default;
 LocalCurves::LocalCurves(LocalCurves&&) noexcept = default;
 
 void LocalCurves::count(metrics::RowWeights weights, std::vector<CurveCounts>& curves) const {
-  const std::vector<std::uint8_t> once(weights.empty() ? body_->num_rows : 0, 1);
+  const std::vector<std::uint8_t> once(weights.empty() ? impl_->num_rows : 0, 1);
   if (weights.empty()) weights = once;
-  if (weights.size() != body_->num_rows) {
+  if (weights.size() != impl_->num_rows) {
     throw Error(ErrorKind::internal, "curves need one weight a row");
   }
-  std::vector<std::int64_t> counts(to_size(body_->bins.num_bins()));
-  body_->placed.count(weights, counts);
-  body_->bins.fill(counts, curves);
+  std::vector<std::int64_t> counts(to_size(impl_->bins.num_bins()));
+  impl_->placed.count(weights, counts);
+  impl_->bins.fill(counts, curves);
 }
 
 }  // namespace tally::ordered_metrics

@@ -22,26 +22,26 @@ struct Output {
 
 }  // namespace
 
-struct LocalSpearman::Body {
+struct LocalSpearman::Impl {
   std::size_t num_rows = 0;
   std::vector<Output> outputs;
 };
 
-LocalSpearman::LocalSpearman(const PairRows& rows) : body_(std::make_unique<Body>()) {
-  body_->num_rows = to_size(rows.num_rows);
+LocalSpearman::LocalSpearman(const PairRows& rows) : impl_(std::make_unique<Impl>()) {
+  impl_->num_rows = to_size(rows.num_rows);
   for (const PairValues& values : read_outputs(rows, 0, rows.num_outputs)) {
-    body_->outputs.emplace_back(values, rows.first_index);
+    impl_->outputs.emplace_back(values, rows.first_index);
   }
 }
 LocalSpearman::~LocalSpearman() = default;
 LocalSpearman::LocalSpearman(LocalSpearman&&) noexcept = default;
 
 std::vector<SpearmanSums> LocalSpearman::sum(metrics::RowWeights weights) const {
-  if (!weights.empty() && weights.size() != body_->num_rows) {
+  if (!weights.empty() && weights.size() != impl_->num_rows) {
     throw Error(ErrorKind::internal, "ranks need one weight a row");
   }
   std::vector<SpearmanSums> sums;
-  for (const Output& output : body_->outputs) {
+  for (const Output& output : impl_->outputs) {
     Weights of_values(output.rows.size(), 1);
     for (std::size_t i = 0; i < of_values.size() && !weights.empty(); ++i) {
       of_values[i] = weights[output.rows[i]];

@@ -14,7 +14,7 @@ CoverageEvidence expected_evidence(SampleRange range) {
   CoverageEvidence evidence{.count = range.count};
   for (std::int64_t index = range.first; index < range.end(); ++index) {
     evidence.index_sum += static_cast<std::uint64_t>(index);
-    evidence.index_mix += sample_mix(static_cast<std::uint64_t>(index));
+    evidence.index_mix += index_hash(static_cast<std::uint64_t>(index));
   }
   return evidence;
 }

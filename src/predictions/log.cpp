@@ -44,7 +44,7 @@ struct Shares {
 
 }  // namespace
 
-struct PredictionLog::Body {
+struct PredictionLog::Impl {
   // The rows of a column, or the elements of a ragged one and, beside them, the lengths of its
   // rows.
   struct Column {
@@ -68,7 +68,7 @@ struct PredictionLog::Body {
   void for_each_part(const RecordBatch& records, const Visit& visit);
 };
 
-const PredictionLog::Body::Column& PredictionLog::Body::column(std::int64_t index,
+const PredictionLog::Impl::Column& PredictionLog::Impl::column(std::int64_t index,
                                                                bool ragged) const {
   require(index >= 0 && index < std::ssize(columns), "there is no such column");
   const auto c = to_size(index);
@@ -77,14 +77,14 @@ const PredictionLog::Body::Column& PredictionLog::Body::column(std::int64_t inde
   return columns[c];
 }
 
-void PredictionLog::Body::read(const SpillableColumn& track, std::int64_t first, std::int64_t count,
+void PredictionLog::Impl::read(const SpillableColumn& track, std::int64_t first, std::int64_t count,
                                std::span<std::byte> out) const {
   require(first >= 0 && count >= 0 && first <= track.num_items() - count, "there are no such rows");
   require(std::ssize(out) == count * track.item_bytes(), "the buffer does not fit the rows");
   track.read(file ? &*file : nullptr, first, count, out);
 }
 
-Part PredictionLog::Body::checked_values(const RecordBatch& records, std::size_t c) const {
+Part PredictionLog::Impl::checked_values(const RecordBatch& records, std::size_t c) const {
   const std::span<const std::byte> bytes = records.columns[c];
   std::int64_t num_items = records.num_rows;
   if (specs[c].ragged) {
@@ -102,7 +102,7 @@ Part PredictionLog::Body::checked_values(const RecordBatch& records, std::size_t
 }
 
 template <class Visit>
-void PredictionLog::Body::for_each_part(const RecordBatch& records, const Visit& visit) {
+void PredictionLog::Impl::for_each_part(const RecordBatch& records, const Visit& visit) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     visit(columns[c].values, checked_values(records, c));
     if (columns[c].lengths) {
@@ -114,68 +114,68 @@ void PredictionLog::Body::for_each_part(const RecordBatch& records, const Visit&
 
 PredictionLog::PredictionLog(std::vector<ColumnSpec> columns, std::filesystem::path spill_folder,
                              std::int64_t memory_bytes)
-    : body_(std::make_unique<Body>()) {
-  body_->spill_folder = std::move(spill_folder);
+    : impl_(std::make_unique<Impl>()) {
+  impl_->spill_folder = std::move(spill_folder);
   const Shares shares(columns, memory_bytes);
   for (const auto& spec : columns) {
     const std::int64_t width = spec.row_bytes();
     if (spec.ragged) {
-      body_->columns.push_back({SpillableColumn(width, shares.ragged_bytes),
+      impl_->columns.push_back({SpillableColumn(width, shares.ragged_bytes),
                                 SpillableColumn(kLengthBytes, shares.fixed_rows * kLengthBytes)});
     } else {
-      body_->columns.push_back({SpillableColumn(width, shares.fixed_rows * width), std::nullopt});
+      impl_->columns.push_back({SpillableColumn(width, shares.fixed_rows * width), std::nullopt});
     }
   }
-  body_->specs = std::move(columns);
+  impl_->specs = std::move(columns);
 }
 
 PredictionLog::PredictionLog(PredictionLog&&) noexcept = default;
 PredictionLog& PredictionLog::operator=(PredictionLog&&) noexcept = default;
 PredictionLog::~PredictionLog() = default;
 
-const std::vector<ColumnSpec>& PredictionLog::columns() const { return body_->specs; }
-std::int64_t PredictionLog::num_rows() const { return body_->num_rows; }
+const std::vector<ColumnSpec>& PredictionLog::columns() const { return impl_->specs; }
+std::int64_t PredictionLog::num_rows() const { return impl_->num_rows; }
 std::int64_t PredictionLog::num_elements(std::int64_t column) const {
-  return body_->column(column, true).values.num_items();
+  return impl_->column(column, true).values.num_items();
 }
 std::int64_t PredictionLog::spilled_bytes() const {
-  return body_->file ? body_->file->num_bytes() : 0;
+  return impl_->file ? impl_->file->num_bytes() : 0;
 }
 
 void PredictionLog::append(const RecordBatch& records) {
-  Body& body = *body_;
-  require(records.columns.size() == body.specs.size(), "a batch has another number of columns");
+  Impl& impl = *impl_;
+  require(records.columns.size() == impl.specs.size(), "a batch has another number of columns");
   bool room = true;       // beside what is held
   bool ever_room = true;  // when nothing is held
-  body.for_each_part(records, [&](const SpillableColumn& track, const Part& part) {
+  impl.for_each_part(records, [&](const SpillableColumn& track, const Part& part) {
     room = room && track.has_room(std::ssize(part.bytes));
     ever_room = ever_room && track.ever_has_room(std::ssize(part.bytes));
   });
-  if (!room && !body.file) body.file.emplace(body.spill_folder);
-  body.for_each_part(records, [&](SpillableColumn& track, const Part& part) {
-    if (!room) track.spill_held(*body.file);
+  if (!room && !impl.file) impl.file.emplace(impl.spill_folder);
+  impl.for_each_part(records, [&](SpillableColumn& track, const Part& part) {
+    if (!room) track.spill_held(*impl.file);
     if (ever_room) {
       track.hold(part.num_items, part.bytes);
     } else {
-      track.spill(*body.file, part.num_items, part.bytes);
+      track.spill(*impl.file, part.num_items, part.bytes);
     }
   });
-  body.num_rows += records.num_rows;
+  impl.num_rows += records.num_rows;
 }
 
 void PredictionLog::read(std::int64_t column, std::int64_t first, std::int64_t count,
                          std::span<std::byte> out) const {
-  body_->read(body_->column(column, false).values, first, count, out);
+  impl_->read(impl_->column(column, false).values, first, count, out);
 }
 
 void PredictionLog::read_lengths(std::int64_t column, std::int64_t first, std::int64_t count,
                                  std::span<std::byte> out) const {
-  body_->read(*body_->column(column, true).lengths, first, count, out);
+  impl_->read(*impl_->column(column, true).lengths, first, count, out);
 }
 
 void PredictionLog::read_elements(std::int64_t column, std::int64_t first, std::int64_t count,
                                   std::span<std::byte> out) const {
-  body_->read(body_->column(column, true).values, first, count, out);
+  impl_->read(impl_->column(column, true).values, first, count, out);
 }
 
 }  // namespace tally::predictions

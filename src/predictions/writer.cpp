@@ -100,12 +100,12 @@ void verify(const hdf5::Reader& reader, const Dataset& expected) {
 
 }  // namespace
 
-struct PredictionsWriter::Body {
-  explicit Body(const std::filesystem::path& final_path)
+struct PredictionsWriter::Impl {
+  explicit Impl(const std::filesystem::path& final_path)
       : temporary(partial_path(final_path)), file(create_file(temporary)) {}
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
-  ~Body() {
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
     if (!finished) remove_quietly(temporary);
   }
 
@@ -123,18 +123,18 @@ struct PredictionsWriter::Body {
   bool finished = false;
 };
 
-Column& PredictionsWriter::Body::column(std::int64_t index, bool ragged) {
+Column& PredictionsWriter::Impl::column(std::int64_t index, bool ragged) {
   Column& found = columns.at(to_size(index));
   if (found.ragged == ragged) return found;
   throw Error(ErrorKind::internal,
               format("column '{}' is {}ragged", found.values.name, ragged ? "not " : ""));
 }
 
-void PredictionsWriter::Body::create(const Dataset& dataset) {
+void PredictionsWriter::Impl::create(const Dataset& dataset) {
   file.create_dataset(dataset.path(), dataset.dtype, dataset.shape);
 }
 
-void PredictionsWriter::Body::write(Dataset& dataset, std::int64_t count,
+void PredictionsWriter::Impl::write(Dataset& dataset, std::int64_t count,
                                     std::span<const std::byte> rows) {
   if (count < 0 || count > dataset.shape[0] - dataset.next_row ||
       std::ssize(rows) != count * dataset.row_bytes()) {
@@ -147,7 +147,7 @@ void PredictionsWriter::Body::write(Dataset& dataset, std::int64_t count,
   dataset.next_row += count;
 }
 
-void PredictionsWriter::Body::write_offsets(Column& column, std::span<const std::int64_t> lengths) {
+void PredictionsWriter::Impl::write_offsets(Column& column, std::span<const std::int64_t> lengths) {
   std::vector<std::int64_t> ends;
   for (const std::int64_t length : lengths) {
     if (length < 0 || length > column.values.shape[0] - column.next_offset) {
@@ -161,7 +161,7 @@ void PredictionsWriter::Body::write_offsets(Column& column, std::span<const std:
   write(*column.offsets, std::ssize(ends), std::as_bytes(std::span(ends)));
 }
 
-std::vector<const Dataset*> PredictionsWriter::Body::datasets() const {
+std::vector<const Dataset*> PredictionsWriter::Impl::datasets() const {
   std::vector<const Dataset*> all;
   for (const Column& column : columns) {
     all.push_back(&column.values);
@@ -170,7 +170,7 @@ std::vector<const Dataset*> PredictionsWriter::Body::datasets() const {
   return all;
 }
 
-void PredictionsWriter::Body::require_complete() const {
+void PredictionsWriter::Impl::require_complete() const {
   for (const Dataset* dataset : datasets()) {
     if (dataset->is_complete()) continue;
     throw Error(ErrorKind::internal, format("column '{}' has {} rows, expected {}", dataset->name,
@@ -187,16 +187,16 @@ void PredictionsWriter::Body::require_complete() const {
 PredictionsWriter::PredictionsWriter(const std::filesystem::path& path,
                                      std::vector<ColumnSpec> columns, std::int64_t num_rows,
                                      const std::vector<std::int64_t>& num_elements)
-    : body_(std::make_unique<Body>(path)) {
-  body_->file.set_attribute("/", kFileMark, kFileVersion);
+    : impl_(std::make_unique<Impl>(path)) {
+  impl_->file.set_attribute("/", kFileMark, kFileVersion);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const std::int64_t elements = columns[c].ragged ? num_elements.at(c) : 0;
-    Column& column = body_->columns.emplace_back(make_column(columns[c], num_rows, elements));
-    body_->create(column.values);
+    Column& column = impl_->columns.emplace_back(make_column(columns[c], num_rows, elements));
+    impl_->create(column.values);
     if (!column.offsets) continue;
-    body_->create(*column.offsets);
+    impl_->create(*column.offsets);
     constexpr std::int64_t kFirstOffset = 0;
-    body_->write(*column.offsets, 1, std::as_bytes(std::span(&kFirstOffset, 1)));
+    impl_->write(*column.offsets, 1, std::as_bytes(std::span(&kFirstOffset, 1)));
   }
 }
 
@@ -205,12 +205,12 @@ PredictionsWriter::~PredictionsWriter() = default;
 
 void PredictionsWriter::append(std::int64_t column, std::int64_t num_rows,
                                std::span<const std::byte> rows) {
-  body_->write(body_->column(column, false).values, num_rows, rows);
+  impl_->write(impl_->column(column, false).values, num_rows, rows);
 }
 
 void PredictionsWriter::append_lengths(std::int64_t column, std::int64_t num_rows,
                                        std::span<const std::byte> lengths) {
-  Column& target = body_->column(column, true);
+  Column& target = impl_->column(column, true);
   if (num_rows < 0 || std::ssize(lengths) != num_rows * kOffsetBytes) {
     throw Error(ErrorKind::internal, format("column '{}' gets {} lengths in {} bytes",
                                             target.values.name, num_rows, lengths.size()));
@@ -220,19 +220,19 @@ void PredictionsWriter::append_lengths(std::int64_t column, std::int64_t num_row
     some.resize(to_size(std::min(kRowsAtOnce, num_rows - done)));
     const auto bytes = std::as_writable_bytes(std::span(some));
     std::ranges::copy(lengths.subspan(to_size(done * kOffsetBytes), bytes.size()), bytes.begin());
-    body_->write_offsets(target, some);
+    impl_->write_offsets(target, some);
   }
 }
 
 void PredictionsWriter::append_elements(std::int64_t column, std::int64_t num_elements,
                                         std::span<const std::byte> elements) {
-  body_->write(body_->column(column, true).values, num_elements, elements);
+  impl_->write(impl_->column(column, true).values, num_elements, elements);
 }
 
 std::string PredictionsWriter::digest() const {
-  body_->require_complete();
+  impl_->require_complete();
   std::map<std::string_view, const Dataset*> by_name;
-  for (const Dataset* dataset : body_->datasets()) by_name.emplace(dataset->name, dataset);
+  for (const Dataset* dataset : impl_->datasets()) by_name.emplace(dataset->name, dataset);
   digest::Sha256 all;
   for (const auto& [dataset_name, dataset] : by_name) {
     all.update(format("{}\n{}\n{}\n{}\n", dataset_name, name(dataset->dtype),
@@ -243,16 +243,16 @@ std::string PredictionsWriter::digest() const {
 
 std::filesystem::path PredictionsWriter::finish(
     const std::map<std::string, std::string>& attributes) {
-  body_->require_complete();
-  for (const auto& [key, value] : attributes) body_->file.set_attribute("/", key, value);
-  body_->file.close();
+  impl_->require_complete();
+  for (const auto& [key, value] : attributes) impl_->file.set_attribute("/", key, value);
+  impl_->file.close();
   {
-    const hdf5::Reader reader(body_->temporary, ErrorKind::output, kWhat);
-    for (const Dataset* dataset : body_->datasets()) verify(reader, *dataset);
+    const hdf5::Reader reader(impl_->temporary, ErrorKind::output, kWhat);
+    for (const Dataset* dataset : impl_->datasets()) verify(reader, *dataset);
   }
-  sync_file(body_->temporary);
-  body_->finished = true;
-  return body_->temporary;
+  sync_file(impl_->temporary);
+  impl_->finished = true;
+  return impl_->temporary;
 }
 
 }  // namespace tally::predictions

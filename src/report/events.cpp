@@ -80,26 +80,26 @@ void EventWriter::append(std::string_view event, Json fields) {
   }
 }
 
-struct EventLog::Body {
+struct EventLog::Impl {
   Stopwatch since_start;
   EventWriter writer;
 
-  explicit Body(const std::filesystem::path& path)
+  explicit Impl(const std::filesystem::path& path)
       : writer(path, [this] { return since_start.elapsed_s(); }) {}
 };
 
-EventLog::EventLog(const std::filesystem::path& path) : body_(std::make_unique<Body>(path)) {}
+EventLog::EventLog(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
 EventLog::~EventLog() = default;
 
-void EventLog::phase(std::string_view name) { body_->writer.phase(name); }
+void EventLog::phase(std::string_view name) { impl_->writer.phase(name); }
 
 void EventLog::progress(std::int64_t samples_done, std::int64_t total, double samples_per_s,
                         const std::vector<metrics::MetricValue>& running,
                         std::int64_t running_samples) {
-  body_->writer.progress(samples_done, total, samples_per_s, running, running_samples);
+  impl_->writer.progress(samples_done, total, samples_per_s, running, running_samples);
 }
 
-void EventLog::finished(std::string_view status) { body_->writer.finished(status); }
+void EventLog::finished(std::string_view status) { impl_->writer.finished(status); }
 
 bool are_events(std::string_view begin) {
   const Json first = Json::parse(begin.substr(0, begin.find('\n')), nullptr, false);

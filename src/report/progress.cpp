@@ -29,20 +29,20 @@ ProgressStyle progress_style_from_name(std::string_view word) {
               format("'{}' is no progress style, expected auto, bar, log or off", printable(word)));
 }
 
-struct ProgressDisplay::Body {
+struct ProgressDisplay::Impl {
   ProgressRenderer renderer;
   Stopwatch since_start;
 };
 
 ProgressDisplay::ProgressDisplay(ProgressStyle style, std::int64_t total_samples)
-    : body_(std::make_unique<Body>(Body{ProgressRenderer(style, total_samples), Stopwatch()})) {}
+    : impl_(std::make_unique<Impl>(Impl{ProgressRenderer(style, total_samples), Stopwatch()})) {}
 
-ProgressDisplay::~ProgressDisplay() { show(body_->renderer.abandon()); }
+ProgressDisplay::~ProgressDisplay() { show(impl_->renderer.abandon()); }
 
 void ProgressDisplay::update(std::int64_t samples_done, std::optional<double> accuracy) {
-  show(body_->renderer.update(body_->since_start.elapsed_s(), samples_done, accuracy));
+  show(impl_->renderer.update(impl_->since_start.elapsed_s(), samples_done, accuracy));
 }
 
-void ProgressDisplay::finish() { show(body_->renderer.finish(body_->since_start.elapsed_s())); }
+void ProgressDisplay::finish() { show(impl_->renderer.finish(impl_->since_start.elapsed_s())); }
 
 }  // namespace tally::report

@@ -32,7 +32,7 @@ class Cache : public testing::Test {
 };
 
 TEST_F(Cache, KeepsTheLastUsedBlocks) {
-  cache_.keep(2);
+  cache_.set_capacity(2);
   for (const int number : {1, 2, 1, 3, 1}) EXPECT_EQ(get(number), number);
   EXPECT_EQ(made_, 3);
   EXPECT_EQ(get(2), 2);  // was given up for 3
@@ -47,7 +47,7 @@ TEST_F(Cache, AFailureIsThrownAndNotKept) {
 }
 
 TEST_F(Cache, WhatIsPreparedIsNotMadeAgain) {
-  cache_.keep(2);
+  cache_.set_capacity(2);
   cache_.prepare(1, [&] {
     ++made_;
     return block_of(1);

@@ -120,7 +120,7 @@ def test_subgroups_are_sklearns(name: str, figures: Figures) -> None:
         assert found["worst"][metric]["group"] == worst
 
 
-def sample_mix(values: np.ndarray) -> np.ndarray:
+def index_hash(values: np.ndarray) -> np.ndarray:
     """The finaliser of SplitMix64, on uint64."""
     z = values + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -135,9 +135,9 @@ def poisson_weights(seed: int, replicas: int, num_samples: int) -> np.ndarray:
         terms.append(terms[-1] / len(terms))
     limits = [min(int(total * 2**64), 2**64 - 1) for total in np.cumsum(terms).tolist()]
     seeds = np.array([seed], np.uint64)
-    key = sample_mix(sample_mix(seeds) + np.arange(replicas, dtype=np.uint64))
+    key = index_hash(index_hash(seeds) + np.arange(replicas, dtype=np.uint64))
     index = np.arange(num_samples, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    uniform = sample_mix(key[:, None] + index[None, :])
+    uniform = index_hash(key[:, None] + index[None, :])
     return np.searchsorted(np.array(limits, np.uint64), uniform, side="right")
 
 

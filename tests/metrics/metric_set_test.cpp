@@ -95,7 +95,7 @@ TEST(MetricSet, CoverageIsOfGlobalIndices) {
   std::uint64_t mix = 0;
   for (std::uint64_t i = 0; i < 3; ++i) {
     sum += static_cast<std::uint64_t>(first) + i;
-    mix += sample_mix(static_cast<std::uint64_t>(first) + i);
+    mix += index_hash(static_cast<std::uint64_t>(first) + i);
   }
   EXPECT_EQ(results.count, 3);
   EXPECT_EQ(results.index_sum, sum);

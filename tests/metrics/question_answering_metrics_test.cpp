@@ -159,12 +159,12 @@ TEST(QuestionAnsweringMetrics, SamplesHaveEvidenceOfTheirOwn) {
   const Results results = metrics.finalize(state);
   EXPECT_EQ(results.count, 2);
   EXPECT_EQ(results.index_sum, 4U + 5U);
-  EXPECT_EQ(results.index_mix, sample_mix(4) + sample_mix(5));
+  EXPECT_EQ(results.index_mix, index_hash(4) + index_hash(5));
   EXPECT_EQ(results.not_finite, 0) << "windows are no questions";
   ASSERT_TRUE(results.seen_samples);
   EXPECT_EQ(results.samples().count, 3);
   EXPECT_EQ(results.samples().index_sum, 33U);
-  EXPECT_EQ(results.samples().index_mix, sample_mix(10) + sample_mix(11) + sample_mix(12));
+  EXPECT_EQ(results.samples().index_mix, index_hash(10) + index_hash(11) + index_hash(12));
 }
 
 TEST(QuestionAnsweringMetrics, WhereSamplesAreUnitsTheyAreTheEvidence) {

@@ -66,7 +66,7 @@ Found on_the_cpu(const Row& row, const ScoreRules& rules) {
 // What multiclass_kernel.cu does.
 Found lane_by_lane(const Row& row, const ScoreRules& rules) {
   const Scores<float> scores{row.scores.data(), std::ssize(row.scores), rules.kind};
-  const Peak peak = joined([&](int lane) { return find_peak(scores, lane); });
+  const RowMax peak = joined([&](int lane) { return find_row_max(scores, lane); });
   EXPECT_TRUE(peak.is_finite() && peak.fits_kind);
   const float truth = scores[row.label];
   const auto [standing, terms] =
@@ -127,16 +127,17 @@ TEST(RowLanes, SeeWhatCannotBeScored) {
       std::vector<float> row(37, -1.0f);
       row[place] = bad;
       const Scores<float> scores{row.data(), 37, OutputKind::logits};
-      EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).is_finite()) << place;
+      EXPECT_FALSE(joined([&](int lane) { return find_row_max(scores, lane); }).is_finite())
+          << place;
     }
     std::vector<float> row(37, 0.01f);
     row[place] = 1.5f;
     const Scores<float> scores{row.data(), 37, OutputKind::probabilities};
-    EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).fits_kind) << place;
+    EXPECT_FALSE(joined([&](int lane) { return find_row_max(scores, lane); }).fits_kind) << place;
   }
   const std::vector<float> impossible(9, -kInf);
   const Scores<float> scores{impossible.data(), 9, OutputKind::logits};
-  EXPECT_FALSE(joined([&](int lane) { return find_peak(scores, lane); }).is_finite());
+  EXPECT_FALSE(joined([&](int lane) { return find_row_max(scores, lane); }).is_finite());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST(ExpectedEvidence, CountsAndSums) {
 
   EXPECT_EQ(evidence.count, 3);
   EXPECT_EQ(evidence.index_sum, 3u + 4u + 5u);
-  EXPECT_EQ(evidence.index_mix, sample_mix(3) + sample_mix(4) + sample_mix(5));
+  EXPECT_EQ(evidence.index_mix, index_hash(3) + index_hash(4) + index_hash(5));
 }
 
 TEST(ExpectedEvidence, NoSamplesLeaveNone) {

@@ -7,7 +7,7 @@
 namespace tally {
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood 2014), a bijection of 64 bits.
-constexpr std::uint64_t sample_mix(std::uint64_t index) {
+constexpr std::uint64_t index_hash(std::uint64_t index) {
   std::uint64_t z = index + 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;

@@ -16,8 +16,8 @@ namespace tally::comm {
 
 class Communicator {
  public:
-  struct Body;
-  explicit Communicator(std::unique_ptr<Body> body);
+  struct Impl;
+  explicit Communicator(std::unique_ptr<Impl> impl);
   ~Communicator();
 
   int rank() const;
@@ -72,7 +72,7 @@ class Communicator {
   void set_max_piece(std::int64_t elements);
 
  private:
-  std::unique_ptr<Body> body_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tally::comm

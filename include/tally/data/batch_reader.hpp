@@ -57,8 +57,8 @@ class BatchReader {
   double wait_s() const;
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tally::data

@@ -145,8 +145,8 @@ class DataSet {
   std::int64_t bytes_read() const;
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 // Copies `source` to `target` (Error(output) if it exists), adding a checksum table to every column

@@ -81,9 +81,9 @@ class Dataset {
 
  private:
   friend class Reader;
-  struct Body;
-  explicit Dataset(std::unique_ptr<Body> body);
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  explicit Dataset(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 class Reader {
@@ -142,8 +142,8 @@ class Reader {
   std::string attribute_text(std::string_view object, std::string_view attribute) const;
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tally::hdf5

@@ -81,8 +81,8 @@ class Writer {
  private:
   void write_whole(std::string_view path, std::span<const std::byte> values);
 
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tally::hdf5

@@ -36,12 +36,12 @@ inline constexpr auto kPoissonThresholds = poisson_thresholds();
 class PoissonWeights {
  public:
   constexpr PoissonWeights(std::uint64_t seed, std::uint64_t replicate)
-      : key_(sample_mix(sample_mix(seed) + replicate)) {}
+      : key_(index_hash(index_hash(seed) + replicate)) {}
 
   // Of the sample with this global index; mean 1, variance 1, at most 20.
   constexpr std::int64_t of(std::uint64_t index) const {
     constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;  // SplitMix64's step
-    const std::uint64_t uniform = sample_mix(key_ + index * kGolden);
+    const std::uint64_t uniform = index_hash(key_ + index * kGolden);
     std::int64_t weight = 0;
     for (const std::uint64_t threshold : detail::kPoissonThresholds) {
       if (uniform < threshold) break;

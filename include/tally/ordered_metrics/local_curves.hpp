@@ -26,8 +26,8 @@ class LocalCurves {
   void count(metrics::RowWeights weights, std::vector<CurveCounts>& curves) const;
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tally::ordered_metrics

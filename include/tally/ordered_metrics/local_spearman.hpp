@@ -24,8 +24,8 @@ class LocalSpearman {
   std::vector<SpearmanSums> sum(metrics::RowWeights weights) const;
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tally::ordered_metrics

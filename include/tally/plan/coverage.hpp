@@ -7,7 +7,7 @@
 
 namespace tally::plan {
 
-// Sums over sample indices, both modulo 2^64; `index_mix` sums tally::sample_mix.
+// Sums over sample indices, both modulo 2^64; `index_mix` sums tally::index_hash.
 struct CoverageEvidence {
   std::int64_t count = 0;
   std::uint64_t index_sum = 0;

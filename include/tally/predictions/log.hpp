@@ -43,8 +43,8 @@ class PredictionLog {
                      std::span<std::byte> out) const;
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tally::predictions

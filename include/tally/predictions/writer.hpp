@@ -45,8 +45,8 @@ class PredictionsWriter {
   std::filesystem::path finish(const std::map<std::string, std::string>& attributes);
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tally::predictions

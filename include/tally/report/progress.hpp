@@ -28,8 +28,8 @@ class ProgressDisplay {
   void finish();
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 // The line that the display shows: "412/1000 samples, 41 %, 153.2/s, 0:03 left, accuracy 0.912".
@@ -47,8 +47,8 @@ class EventLog {
   void finished(std::string_view status);
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 // Whether a file that begins so, with a whole line, is an events.jsonl.

@@ -23,8 +23,8 @@ namespace tally::data {
 
 // A ring of slots between the threads and one reader (next()). Batch i of the slice lies in slot i
 // modulo the number of slots; each thread takes the next i that none has.
-struct BatchReader::Body {
-  Body(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
+struct BatchReader::Impl {
+  Impl(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
        std::vector<std::span<std::byte>> memory, ReadAhead the_ahead);
 
   void check() const;
@@ -61,7 +61,7 @@ struct BatchReader::Body {
   std::vector<std::jthread> threads;  // last: joined before what they use is gone
 };
 
-BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
+BatchReader::Impl::Impl(DataSet& set, const plan::BatchGrid& the_grid, plan::BatchRange the_slice,
                         std::vector<std::span<std::byte>> memory, ReadAhead the_ahead)
     : data_set(set),
       grid(the_grid),
@@ -87,7 +87,7 @@ BatchReader::Body::Body(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
   }
 }
 
-void BatchReader::Body::check() const {
+void BatchReader::Impl::check() const {
   const bool large_enough = std::ranges::all_of(
       slots, [&](const auto& slot) { return std::cmp_greater_equal(slot.size(), layout.bytes); });
   if (ahead.held < 1 || ahead.threads < 1 || std::ssize(slots) <= ahead.held || !large_enough) {
@@ -103,7 +103,7 @@ void BatchReader::Body::check() const {
   }
 }
 
-void BatchReader::Body::run(const std::stop_token& stop, int thread) {
+void BatchReader::Impl::run(const std::stop_token& stop, int thread) {
   trace::set_track(trace::kReaderTrack + thread);
   while (const auto i = take_free(stop)) {
     const std::size_t slot = to_size(*i) % slots.size();
@@ -134,7 +134,7 @@ void BatchReader::Body::run(const std::stop_token& stop, int thread) {
 
 // The next batch of the slice, once its slot is free; none when all are begun, one has failed (all
 // before it are begun) or the threads are asked to stop.
-std::optional<std::int64_t> BatchReader::Body::take_free(const std::stop_token& stop) {
+std::optional<std::int64_t> BatchReader::Impl::take_free(const std::stop_token& stop) {
   trace::Span span(trace::Kind::data, "wait_for_slot");
   std::unique_lock lock(mutex);
   const auto is_over = [&] { return num_begun == slice.count || first_failed < slice.count; };
@@ -147,7 +147,7 @@ std::optional<std::int64_t> BatchReader::Body::take_free(const std::stop_token& 
 }
 
 // False when asked to stop.
-bool BatchReader::Body::fill(Batch& batch, std::span<std::byte> memory,
+bool BatchReader::Impl::fill(Batch& batch, std::span<std::byte> memory,
                              const std::stop_token& stop) {
   for (const auto* fields : {&layout.inputs, &layout.targets, &layout.lengths}) {
     for (const SlotField& field : *fields) {
@@ -163,7 +163,7 @@ bool BatchReader::Body::fill(Batch& batch, std::span<std::byte> memory,
 }
 
 // Behind a sequence's end there is padding, of which models say nothing.
-void BatchReader::Body::check_in_sequences(const SlotField& field, const Batch& batch,
+void BatchReader::Impl::check_in_sequences(const SlotField& field, const Batch& batch,
                                            std::span<const std::byte> memory) const {
   const auto* const places = reinterpret_cast<const std::int32_t*>(memory.data() + field.offset);
   const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
@@ -176,7 +176,7 @@ void BatchReader::Body::check_in_sequences(const SlotField& field, const Batch& 
 }
 
 // Nor is there anything to be scored.
-void BatchReader::Body::check_behind_sequences(const SlotField& field, const Batch& batch,
+void BatchReader::Impl::check_behind_sequences(const SlotField& field, const Batch& batch,
                                                std::span<const std::byte> memory) const {
   const ColumnInfo& column = *field.column;
   const auto* const lengths = batch.lengths.value().as<const std::int32_t>();
@@ -198,7 +198,7 @@ void BatchReader::Body::check_behind_sequences(const SlotField& field, const Bat
   }
 }
 
-void BatchReader::Body::read_field(const SlotField& field, plan::SampleRange samples,
+void BatchReader::Impl::read_field(const SlotField& field, plan::SampleRange samples,
                                    std::span<std::byte> memory) {
   const auto tensor = memory.subspan(to_size(field.offset), to_size(field.bytes));
   const auto used = to_size(samples.count * field.column->row_bytes());
@@ -206,7 +206,7 @@ void BatchReader::Body::read_field(const SlotField& field, plan::SampleRange sam
   std::ranges::fill(tensor.subspan(used), std::byte{0});  // the slot may hold an older batch
 }
 
-const Batch* BatchReader::Body::next() {
+const Batch* BatchReader::Impl::next() {
   std::unique_lock lock(mutex);
   if (num_taken - num_freed == ahead.held) {
     ++num_freed;
@@ -224,19 +224,19 @@ const Batch* BatchReader::Body::next() {
 
 BatchReader::BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,
                          std::vector<std::span<std::byte>> slots, ReadAhead ahead)
-    : body_(std::make_unique<Body>(data_set, grid, slice, std::move(slots), ahead)) {}
+    : impl_(std::make_unique<Impl>(data_set, grid, slice, std::move(slots), ahead)) {}
 BatchReader::~BatchReader() = default;
 
-const Batch* BatchReader::next() { return body_->next(); }
+const Batch* BatchReader::next() { return impl_->next(); }
 
 double BatchReader::read_s() const {
-  const std::lock_guard lock(body_->mutex);
-  return body_->read_s;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->read_s;
 }
 
 double BatchReader::wait_s() const {
-  const std::lock_guard lock(body_->mutex);
-  return body_->wait_s;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->wait_s;
 }
 
 }  // namespace tally::data

@@ -18,7 +18,7 @@ class BlockCache {
 
   // How many blocks are kept, the last used ones; 1 until it is called. Before any other thread
   // comes.
-  void keep(std::size_t most) { most_ = most; }
+  void set_capacity(std::size_t most) { most_ = most; }
 
   // Block `number`: the kept one, or what `make` makes. Who comes while another thread makes it
   // calls `meanwhile`, then waits. What `make` throws reaches all who wait; then nothing is kept.

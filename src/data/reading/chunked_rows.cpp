@@ -59,7 +59,7 @@ void ChunkedRows::expect(plan::SampleRange rows, int threads) {
   // Each thread stands in some chunks that share rows, and the next ones are those of another.
   const std::int64_t wanted = (threads + 1) * num_tiles_;
   const std::int64_t kept = std::clamp<std::int64_t>(kMostCachedBytes / chunk_bytes_, 1, wanted);
-  cache_.keep(to_size(kept));
+  cache_.set_capacity(to_size(kept));
   ahead_ = std::clamp<std::int64_t>(kept - num_tiles_, 0, threads - 1);
   wanted_end_ = rows.end();
 }

@@ -30,7 +30,7 @@ ColumnReader::ColumnReader(std::filesystem::path file, hdf5::Dataset dataset, Ch
 }
 
 void ColumnReader::expect(plan::SampleRange rows, int threads) {
-  edges_.keep(to_size(threads) + 1);
+  edges_.set_capacity(to_size(threads) + 1);
   if (chunks_) chunks_->expect(rows, threads);
 }
 

@@ -58,7 +58,7 @@ std::string DataSet::identity() const {
   digest::Sha256 hash;
   add_root(hash, info());
   for (const ColumnInfo* column : all_columns(info())) {
-    add_column(hash, *column, body_->reader_of(*column).table());
+    add_column(hash, *column, impl_->reader_of(*column).table());
   }
   if (info().columns_checked) return hash.hex();
 

@@ -44,7 +44,7 @@ std::optional<std::string> more_than_one(const MetricOptions&, std::string_view 
 FamilyEntry family_of(std::span<const Form> forms) {
   FamilyEntry family;
   family.make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-    return std::make_unique<NothingCounted>();
+    return std::make_unique<DeferredFamily>();
   };
   family.obstacle = more_than_one;
   for (const Form& form : forms) {

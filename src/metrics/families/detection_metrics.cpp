@@ -98,7 +98,7 @@ FamilyEntry average_precision_family() {
                       metric("ap_large", "ap of objects with an area from 96 x 96 on")},
           .kept = Kept::on_request,
           .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-            return std::make_unique<NothingCounted>();
+            return std::make_unique<DeferredFamily>();
           }};
 }
 

@@ -105,7 +105,7 @@ FamilyEntry best_answer_family() {
                        .needs_order = true}},
           .kept = Kept::on_request,
           .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-            return std::make_unique<NothingCounted>();
+            return std::make_unique<DeferredFamily>();
           },
           .obstacle = needs_margins};
 }

@@ -282,7 +282,7 @@ FamilyEntry rank_correlation_family() {
                    .standard = false,
                    .needs_order = true}},
       .make = [](const MetricOptions&) -> std::unique_ptr<Family> {
-        return std::make_unique<NothingCounted>();
+        return std::make_unique<DeferredFamily>();
       },
       .obstacle = [](const MetricOptions& options, std::string_view) -> std::optional<std::string> {
         if (!options.maps) return std::nullopt;

@@ -37,7 +37,7 @@ struct CoverageCounters {
     if (!sample.finite) add(not_finite, 1);
     if (!sample.finite && !sample.ignored) add(without_scores, 1);
     add_pieces(index_sum, sample.index, add);
-    add_pieces(index_mix, sample_mix(sample.index), add);
+    add_pieces(index_mix, index_hash(sample.index), add);
   }
 
  private:

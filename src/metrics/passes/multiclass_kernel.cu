@@ -41,7 +41,7 @@ struct Lanes {
 template <class Score>
 struct RowOfLanes {
   Scores<Score> scores;
-  Peak peak;
+  RowMax peak;
   const ScoreRules& rules;
   Lanes lanes;
 
@@ -72,7 +72,7 @@ struct RowOfLanes {
 };
 
 // Whether a row can be judged; if not, marks row i among the bad ones.
-__device__ bool check_row(const Peak& peak, const MulticlassRecord& row, std::int64_t num_classes,
+__device__ bool check_row(const RowMax& peak, const MulticlassRecord& row, std::int64_t num_classes,
                           std::int64_t i, BadRows& bad) {
   const bool good_label = row.ignored || (row.label >= 0 && row.label < num_classes);
   const bool wrong_kind = peak.is_finite() && !peak.fits_kind;
@@ -94,7 +94,7 @@ __global__ void score_rows(const RowsToScore rows) {
   row.index = static_cast<std::uint64_t>(rows.first_index + i);
   row.label = rows.labels[i];
   row.ignored = rows.rules.has_ignore_index && row.label == rows.rules.ignore_index;
-  const Peak peak = lanes.joined(find_peak(scores, lane));
+  const RowMax peak = lanes.joined(find_row_max(scores, lane));
   if (!check_row(peak, row, rows.num_classes, i, rows.found->bad)) return;
   if (peak.is_finite()) {
     RowOfLanes<float>{scores, peak, rows.rules, lanes}.examine(row);
@@ -139,7 +139,7 @@ __global__ void score_tokens(const TokensToScore tokens) {
   const Scores<Score> scores{static_cast<const Score*>(tokens.scores) +
                                  sequence * tokens.sequence_stride + place * tokens.place_stride,
                              tokens.num_tokens, rules.kind};
-  const Peak peak = lanes.joined(find_peak(scores, lane));
+  const RowMax peak = lanes.joined(find_row_max(scores, lane));
   if (!check_row(peak, row, tokens.num_tokens, sequence, tokens.found->bad)) return;
   if (peak.is_finite()) {
     RowOfLanes<Score>{scores, peak, rules, lanes}.examine(row);

@@ -37,7 +37,7 @@ struct Scores {
   constexpr float operator[](std::int64_t i) const { return to_float(row[i]); }
 };
 
-struct Peak {
+struct RowMax {
   float score = -std::numeric_limits<float>::infinity();
   bool has_bad_score = false;
   bool fits_kind = true;
@@ -48,8 +48,8 @@ struct Peak {
 };
 
 template <class Score>
-constexpr Peak find_peak(const Scores<Score>& scores, int lane) {
-  Peak found;
+constexpr RowMax find_row_max(const Scores<Score>& scores, int lane) {
+  RowMax found;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
     const float score = scores[i];
     found.score = score > found.score ? score : found.score;
@@ -59,7 +59,7 @@ constexpr Peak find_peak(const Scores<Score>& scores, int lane) {
   return found;
 }
 
-constexpr Peak join(const Peak& a, const Peak& b) {
+constexpr RowMax join(const RowMax& a, const RowMax& b) {
   return {a.score > b.score ? a.score : b.score, a.has_bad_score || b.has_bad_score,
           a.fits_kind && b.fits_kind};
 }

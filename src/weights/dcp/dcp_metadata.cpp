@@ -85,7 +85,7 @@ std::vector<std::string_view> keys_of(PickleArena& arena, const PickleValue& pat
     if (key->kind == PickleKind::text) {
       keys.push_back(key->text);
     } else if (key->kind == PickleKind::integer) {
-      keys.push_back(arena.keep(std::to_string(key->integer)));
+      keys.push_back(arena.store(std::to_string(key->integer)));
     } else {
       return {};
     }

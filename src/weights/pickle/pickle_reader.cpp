@@ -84,7 +84,7 @@ void PickleReader::push_text(std::uint64_t num_bytes) {
 
 void PickleReader::push_global(std::string_view module, std::string_view name) {
   if (module.size() + name.size() > kMaxClassName) throw FormatError("a class name is too long");
-  push(PickleKind::global).text = arena_.keep(format("{}.{}", module, name));
+  push(PickleKind::global).text = arena_.store(format("{}.{}", module, name));
 }
 
 void PickleReader::push_items(PickleKind kind, std::vector<PickleValue*> items) {

@@ -39,7 +39,7 @@ TensorRecord& PickleArena::make_tensor(std::vector<std::int64_t> shape,
   return tensors_.emplace_back(TensorRecord{nullptr, 0, std::move(shape), std::move(strides)});
 }
 
-std::string_view PickleArena::keep(std::string text) {
+std::string_view PickleArena::store(std::string text) {
   if (const auto found = texts_.find(text); found != texts_.end()) return *found;
   spend(sizeof text + text.size() + kPieceBytes + kNodeBytes);
   return *texts_.insert(std::move(text)).first;

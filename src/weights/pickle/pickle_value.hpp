@@ -86,7 +86,7 @@ class PickleArena {
   const std::deque<StorageRecord>& storages() const { return storages_; }
   TensorRecord& make_tensor(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides);
   // Each text once.
-  std::string_view keep(std::string text);
+  std::string_view store(std::string text);
 
  private:
   std::deque<PickleValue> values_;

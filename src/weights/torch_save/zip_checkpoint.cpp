@@ -17,8 +17,8 @@ void refuse_big_endian(const Archive& archive) {
 
 }  // namespace
 
-struct ZipCheckpoint::Body {
-  explicit Body(const ByteSource& bytes) : archive(bytes) {
+struct ZipCheckpoint::Impl {
+  explicit Impl(const ByteSource& bytes) : archive(bytes) {
     refuse_big_endian(archive);
     pickle = archive.content("data.pkl");
   }
@@ -28,13 +28,13 @@ struct ZipCheckpoint::Body {
 };
 
 ZipCheckpoint::ZipCheckpoint(const ByteSource& bytes)
-    : body_(std::make_unique<Body>(bytes)),
-      root_(&PickleReader(as_text(body_->pickle), body_->arena).load()) {}
+    : impl_(std::make_unique<Impl>(bytes)),
+      root_(&PickleReader(as_text(impl_->pickle), impl_->arena).load()) {}
 
 ZipCheckpoint::~ZipCheckpoint() = default;
 
 StoragePlace ZipCheckpoint::storage_place(const StorageRecord& storage) const {
-  const auto found = body_->archive.place("data/" + std::string(storage.key));
+  const auto found = impl_->archive.place("data/" + std::string(storage.key));
   return {found.offset, found.num_bytes, found.crc32};
 }
 

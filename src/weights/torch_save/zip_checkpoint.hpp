@@ -26,8 +26,8 @@ class ZipCheckpoint {
   StoragePlace storage_place(const StorageRecord& storage) const;
 
  private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
   const PickleValue* root_;
 };
 
