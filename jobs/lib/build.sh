@@ -17,11 +17,14 @@ build_jobs() {
 
 cache_entry() { sed -n "s/^$2:[^=]*=//p" "$1/CMakeCache.txt" 2>/dev/null; }
 
-# configure PRESET PYTHON CUDA: only where the folder is new or was configured for another place, environment
-# or CUDA; a changed CMakeLists.txt is ninja's business.
+# configure PRESET PYTHON CUDA TARGET: only where the folder is new or was configured for another place, environment
+# or CUDA; a changed CMakeLists.txt is ninja's business. A new folder for the program alone compiles several bodies at
+# a time, which takes half as long; developers, who build the tests, change one file at a time.
 configure() {
-  local dir torch gpu=ON
+  local dir torch gpu=ON unity
   dir=$(build_dir "$1")
+  unity=$(cache_entry "$dir" TALLY_UNITY) || true
+  if [[ -z $unity ]]; then if [[ $4 == all ]]; then unity=OFF; else unity=ON; fi; fi
   torch=$("$2" -I -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') ||
     die 5 "'$2' has no torch. Remove its environment and run jobs/setup.sh again."
   case $3 in
@@ -38,7 +41,7 @@ configure() {
   fi
   say "configuring $dir"
   quietly "cmake" cmake --preset "$1" --fresh -S "$tally_root" \
-    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2" "-DTALLY_CUDA=$gpu"
+    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2" "-DTALLY_CUDA=$gpu" "-DTALLY_UNITY=$unity"
 }
 
 # build PRESET TARGET PYTHON CUDA; with $print it says nothing but that it takes long, and why it failed.
@@ -47,7 +50,7 @@ build() {
   dir=$(build_dir "$1")
   mkdir -p "$dir" || die 5 "cannot write '$dir'."
   lock "$dir/.setup.lock"
-  configure "$1" "$3" "$4"
+  configure "$1" "$3" "$4" "$2"
   # Same objects for every clone of the project, wherever it lies.
   export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$tally_root}
   how=(cmake --build "$dir" --target "$2" --parallel "$(build_jobs)")

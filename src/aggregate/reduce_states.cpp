@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <tally/comm/verified_sum.hpp>
+#include <tally/comm/reducer.hpp>
 
 namespace tally::app {
 namespace {

@@ -1,9 +1,7 @@
 #include <tally/aggregate/unit_aggregation.hpp>
 
-#include <tally/aggregate/choice_units.hpp>
-#include <tally/aggregate/document_units.hpp>
-#include <tally/aggregate/questions.hpp>
-#include <tally/aggregate/unit_aggregator.hpp>
+#include <tally/aggregate/question_units.hpp>
+#include <tally/aggregate/sequence_units.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/read_column.hpp>
@@ -13,20 +11,20 @@ namespace tally::app {
 namespace {
 
 // Collective. Of each rank some bytes, on every rank.
-std::vector<std::vector<std::byte>> gather_heads(const comm::Communicator& comm,
-                                                 const std::vector<std::byte>& local) {
+std::vector<std::vector<std::byte>> gather_carry_overs(const comm::Communicator& comm,
+                                                       const std::vector<std::byte>& local) {
   const auto counts = comm.all_gather(std::ssize(local));
   std::int64_t total = 0;
   for (const std::int64_t count : counts) total += count;
   std::vector<std::byte> all(to_size(total));
   comm.all_gather_rows(local, 1, counts, all);
-  std::vector<std::vector<std::byte>> heads;
+  std::vector<std::vector<std::byte>> carry_overs;
   auto begin = all.begin();
   for (const std::int64_t count : counts) {
-    heads.emplace_back(begin, begin + count);
+    carry_overs.emplace_back(begin, begin + count);
     begin += count;
   }
-  return heads;
+  return carry_overs;
 }
 
 template <class Maker>
@@ -35,16 +33,16 @@ LocalUnits join(const comm::Communicator& comm, const EvaluationSession& session
   const auto& task = *session.scoring.task;
   std::optional<LocalUnits> units;
   std::optional<UnitAggregator<Maker>> joined;
-  std::vector<std::byte> head;
+  std::vector<std::byte> carry_over;
   comm::agree_on(comm, [&] {
     units = units_of(samples, empty_log(session, task.columns()),
                      empty_log(session, task.retained_columns()));
     joined.emplace(session, samples, *units);
     joined->take_samples();
-    head = joined->head();
+    carry_over = joined->carry_over();
   });
-  const auto heads = gather_heads(comm, head);
-  comm::agree_on(comm, [&] { joined->finish(heads); });
+  const auto carry_overs = gather_carry_overs(comm, carry_over);
+  comm::agree_on(comm, [&] { joined->finish(carry_overs); });
   return std::move(*units);
 }
 
@@ -73,7 +71,7 @@ std::int64_t unit_of(const EvaluationSession& session, std::int64_t sample) {
   return data::read_column<std::int64_t>(set, set.info().target("unit"), sample, 1).front();
 }
 
-std::int64_t cut_unit(const EvaluationSession& session) {
+std::int64_t truncated_unit(const EvaluationSession& session) {
   const std::int64_t evaluated = session.plan.grid->num_samples();
   if (evaluated == session.data.set->info().num_samples) return -1;
   const std::int64_t last = unit_of(session, evaluated - 1);

@@ -9,8 +9,8 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/base/process.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 #include <tally/trace/span.hpp>
 
 namespace tally::comm {

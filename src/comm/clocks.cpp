@@ -9,7 +9,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
-#include <tally/base/host.hpp>
+#include <tally/base/process.hpp>
 
 namespace tally::comm {
 namespace {

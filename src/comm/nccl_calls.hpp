@@ -1,5 +1,5 @@
-// What this room asks of NCCL, as a table of calls in plain types: the real one comes from the
-// library that LibTorch uses, loaded at run time; tests bring tables that fail or stall.
+// What this room asks of NCCL, as a table of calls in plain types, and which library it comes from:
+// the one that LibTorch uses, loaded at run time; tests bring tables that fail or stall.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tally::comm {
 
@@ -60,5 +61,12 @@ NcclCalls load_nccl();
 
 // "2.28.9" for 22809
 std::string nccl_version_text(int version);
+
+// Where the one NCCL of this process is.
+
+// The file to load, given the libraries in the process: the NCCL that is there already, else the
+// one in the wheel beside LibTorch, else whatever the system's search finds. Error(environment)
+// where two copies are there.
+std::string choose_nccl(const std::vector<std::string>& loaded);
 
 }  // namespace tally::comm

@@ -9,10 +9,10 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/loaded_libraries.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/process.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 #include <tally/device/gpus.hpp>
 #include <tally/trace/span.hpp>
 

@@ -4,13 +4,50 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/row_windows.hpp>
 #include <tally/trace/span.hpp>
 
 namespace tally::comm {
+namespace {
+
+// Rows of `window` among the `count` rows from `first` on, counted from `first`.
+RowRange part_of(const RowRange& window, std::int64_t first, std::int64_t count) {
+  const std::int64_t begin = std::clamp<std::int64_t>(window.first - first, 0, count);
+  const std::int64_t end = std::clamp<std::int64_t>(window.first + window.count - first, 0, count);
+  return {begin, end - begin};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> RowWindow::counts() const {
+  std::vector<std::int64_t> counts;
+  for (const RowRange& part : parts) counts.push_back(part.count);
+  return counts;
+}
+
+RowWindows::RowWindows(std::span<const std::int64_t> rows_per_rank, std::int64_t row_bytes,
+                       std::int64_t window_bytes)
+    : rows_per_rank_(rows_per_rank.begin(), rows_per_rank.end()),
+      num_rows_(std::accumulate(rows_per_rank.begin(), rows_per_rank.end(), std::int64_t{0})),
+      max_rows_(std::max<std::int64_t>(1, window_bytes / std::max<std::int64_t>(1, row_bytes))) {}
+
+std::optional<RowWindow> RowWindows::next() {
+  if (first_ >= num_rows_) return std::nullopt;
+  RowWindow window{.rows = {first_, std::min(max_rows_, num_rows_ - first_)}, .parts = {}};
+  window.parts.reserve(rows_per_rank_.size());
+  std::int64_t rank_first = 0;
+  for (const std::int64_t count : rows_per_rank_) {
+    window.parts.push_back(part_of(window.rows, rank_first, count));
+    rank_first += count;
+  }
+  first_ += window.rows.count;
+  return window;
+}
+
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -88,6 +125,37 @@ void gather_in_order(const Communicator& comm, const RowSource& source, std::int
   RootSink root_sink(sink);
   while (const auto window = windows.next()) gather_window(comm, source, *window, root_sink);
   agree(comm, root_sink.failure());
+}
+
+namespace {
+
+void pass_on(const RowWindow& window, std::span<const std::byte> rows, std::int64_t row_bytes,
+             const SharedRows& take) {
+  for (std::size_t rank = 0; rank < window.parts.size(); ++rank) {
+    const auto num_bytes = to_size(window.parts[rank].count * row_bytes);
+    if (num_bytes > 0) take(checked_cast<std::int64_t>(rank), rows.first(num_bytes));
+    rows = rows.subspan(num_bytes);
+  }
+}
+
+}  // namespace
+
+void windowed_all_gather(const Communicator& comm, std::span<const std::byte> local,
+                         std::int64_t row_bytes, std::int64_t window_bytes,
+                         const SharedRows& take) {
+  if (row_bytes < 1 || std::ssize(local) % row_bytes != 0) {
+    throw Error(ErrorKind::internal, "windowed_all_gather: the bytes are no whole rows");
+  }
+  RowWindows windows(comm.all_gather(std::ssize(local) / row_bytes), row_bytes, window_bytes);
+  std::vector<std::byte> received;
+  while (const auto window = windows.next()) {
+    agree_on(comm, [&] { received.resize(to_size(window->rows.count * row_bytes)); });
+    const RowRange& part = window->parts[to_size(comm.rank())];
+    comm.all_gather_rows(
+        local.subspan(to_size(part.first * row_bytes), to_size(part.count * row_bytes)), row_bytes,
+        window->counts(), received);
+    agree_on(comm, [&] { pass_on(*window, received, row_bytes, take); });
+  }
 }
 
 }  // namespace tally::comm

@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
-#include "metric_text.hpp"
+#include "comparison_text.hpp"
 
 namespace tally::compare {
 namespace {

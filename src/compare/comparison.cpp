@@ -5,7 +5,7 @@
 
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/metrics/definitions.hpp>
+#include <tally/metrics/conventions.hpp>
 
 #include "multiclass_pair.hpp"
 #include "multilabel_pair.hpp"

@@ -4,6 +4,10 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/task_traits.hpp>
+
+#include "class_run.hpp"
+#include "paired_samples.hpp"
 
 namespace tally::compare {
 namespace {
@@ -88,6 +92,106 @@ Changes MulticlassPair::changes(std::int64_t most) const {
                              .b = prediction_of(b)});
   }
   return changes;
+}
+
+namespace {
+
+std::string_view this_task() { return task_name(TaskKind::multiclass); }
+
+using metrics::Definitions;
+using metrics::MulticlassRecord;
+
+void require_same_labels(const SavedRun& a, const std::vector<MulticlassRecord>& rows_a,
+                         const SavedRun& b, const std::vector<MulticlassRecord>& rows_b) {
+  const auto [in_a, in_b] =
+      std::ranges::mismatch(rows_a, rows_b, {}, &MulticlassRecord::label, &MulticlassRecord::label);
+  if (in_a == rows_a.end()) return;
+  throw Error(ErrorKind::dataset,
+              format("{} and {} differ in the labels: /label[{}] is {} and {}", a.name(), b.name(),
+                     in_a - rows_a.begin(), in_a->label, in_b->label),
+              "Evaluate both models on one data set.");
+}
+
+bool has_no_scores(const KnownRun& known) {
+  return saved_scores(known.run, known.settings) == SavedScores::none;
+}
+bool has_no_outputs(const KnownRun& known) {
+  return saved_scores(known.run, known.settings) != SavedScores::outputs;
+}
+bool has_class_weights(const KnownRun& known) { return known.settings.has_class_weights; }
+
+std::optional<std::string> lack_of_scores(const TwoRuns& runs, bool wants_outputs) {
+  const std::string who_lacks = who(runs, wants_outputs ? has_no_outputs : has_no_scores);
+  if (who_lacks.empty()) return std::nullopt;
+  // Of a model that returns probabilities they are the outputs.
+  const bool has_logits = runs.a.settings.outputs != metrics::OutputKind::probabilities &&
+                          runs.b.settings.outputs != metrics::OutputKind::probabilities;
+  if (wants_outputs && has_logits) return lack_of_column("logits", who_lacks);
+  return lack_of_column("probabilities", who_lacks, has_logits && !wants_outputs);
+}
+
+std::optional<std::string> obstacle_of_loss(const TwoRuns& runs) {
+  const std::string weighted = who(runs, has_class_weights);
+  if (!weighted.empty()) {
+    return format("was weighted by --class-weights in {}, which are not saved", weighted);
+  }
+  if (runs.a.settings.label_smoothing != runs.b.settings.label_smoothing) {
+    return format("has another --label-smoothing in A ({}) than in B ({})",
+                  runs.a.settings.label_smoothing, runs.b.settings.label_smoothing);
+  }
+  return std::nullopt;
+}
+
+// Why a metric cannot be compared; none if it can.
+std::optional<std::string> obstacle_of(const std::string& metric, const TwoRuns& runs) {
+  if (metrics::description_of(this_task(), metric).value().needs_order) {
+    const auto lack = lack_of_scores(runs, false);
+    const std::int64_t num_scores = runs.a.run.num_samples() * runs.a.settings.num_classes;
+    return lack ? lack : obstacle_of_curves(runs, num_scores);
+  }
+  if (metric == "loss") return obstacle_of_loss(runs);
+  if (metric == "brier") return lack_of_scores(runs, false);
+  if (metric != "hinge") return std::nullopt;
+  return lack_of_scores(runs, runs.a.settings.definitions == Definitions::sklearn);
+}
+
+void add_scores_of_both(const TwoRuns& runs, const metrics::MetricOptions& options,
+                        std::vector<MulticlassRecord>& a, std::vector<MulticlassRecord>& b) {
+  const bool both_outputs = !has_no_outputs(runs.a) && !has_no_outputs(runs.b);
+  const bool wants_scores = std::ranges::any_of(options.names, [](const std::string& metric) {
+    return metric == "brier" || metric == "hinge" ||
+           metrics::description_of(this_task(), metric).value().needs_order;
+  });
+  if (!both_outputs && !wants_scores) return;
+  const FromScores what = both_outputs ? FromScores::all : FromScores::brier_and_hinge;
+  add_scores(runs.a.run, runs.a.settings, options, what, a);
+  add_scores(runs.b.run, runs.b.settings, options, what, b);
+}
+
+// Where a metric needs the scores in order; the files are open as long as they are.
+ClassScores scores_in_order(const TwoRuns& runs, const metrics::MetricOptions& options) {
+  if (!metrics::MetricSet(options).needs_order()) return {};
+  return {.a = probabilities_of(runs.a.run, runs.a.settings),
+          .b = probabilities_of(runs.b.run, runs.b.settings),
+          .keys = runs.a.settings.curves.value()};
+}
+
+}  // namespace
+
+ReadPair read_class_pair(const SavedRun& a, const SavedRun& b,
+                         const std::vector<std::string>& names) {
+  const TwoRuns runs{KnownRun(a), KnownRun(b)};
+  ReadPair pair;
+  const auto obstacle = [&](const std::string& metric) { return obstacle_of(metric, runs); };
+  auto options = choose_metrics(std::string(this_task()), runs, names, obstacle, pair);
+  auto rows_a = rows_of_columns(a, runs.a.settings);
+  auto rows_b = rows_of_columns(b, runs.b.settings);
+  require_same_labels(a, rows_a, b, rows_b);
+  add_scores_of_both(runs, options, rows_a, rows_b);
+  ClassScores scores = scores_in_order(runs, options);
+  pair.samples = std::make_unique<MulticlassPair>(std::move(options), std::move(rows_a),
+                                                  std::move(rows_b), std::move(scores));
+  return pair;
 }
 
 }  // namespace tally::compare

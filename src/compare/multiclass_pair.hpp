@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include <tally/metrics/multiclass_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
-#include "class_columns.hpp"
+#include "class_run.hpp"
 #include "paired_samples.hpp"
 
 namespace tally::compare {

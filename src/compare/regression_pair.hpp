@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <tally/metrics/regression_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 #include "paired_samples.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <tally/metrics/conventions.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/output_kind.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
 
 #include "saved_run.hpp"

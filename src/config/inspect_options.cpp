@@ -6,9 +6,8 @@
 #include <tally/config/inspect_options.hpp>
 
 #include "bindings.hpp"
+#include "option_sources.hpp"
 #include "option_table.hpp"
-#include "resolve.hpp"
-#include "sources.hpp"
 
 namespace tally::config {
 namespace {

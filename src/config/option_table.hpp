@@ -1,10 +1,12 @@
-// The one table of options: help, parsing, validation and the record in the report are made of it.
+// The one table of options, of which help, parsing, validation and the record in the report are
+// made, and one value for each option, out of all sources.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tally::config {
@@ -47,5 +49,15 @@ std::string suggestion(const OptionTable& table, std::string_view word,
 
 // The help: a heading for each group, one option per paragraph, at most 90 columns wide.
 std::string options_help(const OptionTable& table);
+
+// Fills the fields that `table` is bound to, which hold their defaults: config file, then
+// environment, then command line, each over the one before. A wrong value is an error also where
+// another source overrides it. Returns the unknown TALLY_ variables. Error(usage).
+std::vector<std::string> resolve(const OptionTable& table,
+                                 const std::vector<std::string>& arguments,
+                                 const std::vector<std::string>& environment);
+
+// All options as (name, text), in table order.
+std::vector<std::pair<std::string, std::string>> settings_of(const OptionTable& table);
 
 }  // namespace tally::config

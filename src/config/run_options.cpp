@@ -2,11 +2,10 @@
 #include <array>
 #include <limits>
 
-#include <tally/config/options.hpp>
+#include <tally/config/run_options.hpp>
 
 #include "bindings.hpp"
 #include "option_table.hpp"
-#include "resolve.hpp"
 
 namespace tally::config {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include <tally/ordered_metrics/score_windows.hpp>
+#include <tally/ordered_metrics/score_rows.hpp>
 
 namespace tally::distributed_metrics {
 namespace {

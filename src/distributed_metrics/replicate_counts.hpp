@@ -5,9 +5,9 @@
 #include <optional>
 #include <span>
 
-#include <tally/distributed_metrics/curve_bootstrap.hpp>
+#include <tally/distributed_metrics/global_curves.hpp>
 #include <tally/metrics/poisson_weight.hpp>
-#include <tally/ordered_metrics/presorted_rows.hpp>
+#include <tally/ordered_metrics/local_curves.hpp>
 #include <tally/ordered_metrics/threshold_bins.hpp>
 
 namespace tally::distributed_metrics {

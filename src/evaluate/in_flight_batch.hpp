@@ -1,19 +1,36 @@
-// A batch on its way: copied to the device, prepared, predicted, scored, and its records back.
+// A batch on its way: copied to the device, prepared, predicted, scored, its records back, and when
+// a GPU did each of it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/tasks/task.hpp>
-#include <tally/trace/event.hpp>
-
-#include "gpu_timestamps.hpp"
+#include <tally/trace/span.hpp>
 
 namespace tally::evaluate {
+
+// When the parts of a batch's work began and ended on a GPU: for a trace.
+
+class GpuTimestamps {
+ public:
+  // The copies have a stream of their own; the others follow one another on one stream.
+  enum Point { copy_begins, copy_ends, prepare_begins, forward_begins, metrics_begin, metrics_end };
+
+  explicit GpuTimestamps(const device::Device& device);
+
+  void mark(Point point, const device::Stream& stream) const { events_[point].record(stream); }
+  // Tells the recorder that lives. Every point is marked and has happened.
+  void record(const device::Timeline& timeline, trace::BatchId of_batch) const;
+
+ private:
+  std::vector<device::Event> events_;  // [Point]
+};
 
 // One of a ring; used again once its batch is complete.
 struct InFlightBatch {

@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/format.hpp>
-#include <tally/device/timeline.hpp>
+#include <tally/device/stream.hpp>
 #include <tally/trace/span.hpp>
 
 #include "in_flight_batch.hpp"

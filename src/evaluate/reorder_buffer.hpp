@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <tally/predictions/columns.hpp>
+#include <tally/predictions/record_batch.hpp>
 
 namespace tally::evaluate {
 

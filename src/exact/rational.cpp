@@ -7,7 +7,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/exact/pieces.hpp>
+#include <tally/exact/sum.hpp>
 
 #include "limbs.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include <tally/base/error.hpp>
-#include <tally/exact/pieces.hpp>
+#include <tally/exact/rational.hpp>
 
 #include "limbs.hpp"
 
@@ -59,6 +59,15 @@ bool is_canonical(std::span<const std::int64_t> limbs) {
   return limbs.empty() || std::all_of(limbs.begin(), limbs.end() - 1, [](std::int64_t limb) {
            return limb >= 0 && limb <= kLimbMask;
          });
+}
+
+double mean(std::span<const std::int64_t> limbs, SumKind kind, std::int64_t count) {
+  if (count <= 0) throw Error(ErrorKind::internal, "a mean of fewer than 1 value");
+  return (Rational(limbs, kind) / Rational(count)).to_double();
+}
+
+double value(std::span<const std::int64_t> limbs, SumKind kind) {
+  return Rational(limbs, kind).to_double();
 }
 
 }  // namespace tally::exact

@@ -7,8 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
-#include "selection.hpp"
-#include "types.hpp"
+#include "types_and_spaces.hpp"
 
 namespace tally::hdf5 {
 namespace {
@@ -167,6 +166,46 @@ std::vector<std::string> attribute_names(hid_t object, const Subject& subject,
         "examined");
   std::ranges::sort(names);
   return names;
+}
+
+std::string attribute_text(const AttributeView& attribute) {
+  const H5T_class_t type_class = attribute.type_class();
+  if (attribute.num_values() == 1) {
+    if (type_class == H5T_STRING) return printable(attribute.as_string());
+    if (type_class == H5T_INTEGER) return format("{}", attribute.as_int64());
+  }
+  constexpr std::int64_t kShown = 8;
+  if (type_class == H5T_FLOAT && attribute.num_values() >= 1 && attribute.num_values() <= kShown) {
+    return format("{}", fmt::join(attribute.as_doubles(), ", "));
+  }
+  return format("{}[{}]", attribute.type_text(), attribute.num_values());
+}
+
+ObjectKind kind_of(hid_t object) {
+  switch (H5Iget_type(object)) {
+    case H5I_GROUP:
+      return ObjectKind::group;
+    case H5I_DATASET:
+      return ObjectKind::dataset;
+    default:
+      return ObjectKind::other;
+  }
+}
+
+ObjectContent content_of(hid_t object, const Subject& subject, std::string_view path) {
+  ObjectContent content;
+  content.kind = kind_of(object);
+  if (content.kind == ObjectKind::dataset) {
+    const Type type(check(H5Dget_type(object), subject, path, "examined"));
+    const auto element = element_of_type(type.get());
+    content.element = element ? name(*element) : "other";
+    const Space space(check(H5Dget_space(object), subject, path, "examined"));
+    content.shape = shape_of(space.get()).value_or(Shape{});
+  }
+  for (const std::string& attribute : attribute_names(object, subject, path)) {
+    content.attributes.push_back(AttributeView(object, subject, path, attribute).content());
+  }
+  return content;
 }
 
 }  // namespace tally::hdf5

@@ -1,4 +1,5 @@
-// Attributes read with conversion to int64, double and std::string.
+// Attributes read with conversion to int64, double and std::string, and what else an open object
+// says of itself besides its elements.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/hdf5/content.hpp>
+#include <tally/hdf5/reader.hpp>
 
-#include "handles.hpp"
+#include "library.hpp"
 
 namespace tally::hdf5 {
 
@@ -51,5 +52,10 @@ std::string attribute_text(const AttributeView& attribute);
 
 std::vector<std::string> attribute_names(hid_t object, const Subject& subject,
                                          std::string_view path);
+
+ObjectKind kind_of(hid_t object);
+
+// `object` is open; `path` is its name for messages. A dataset's storage is not looked at.
+ObjectContent content_of(hid_t object, const Subject& subject, std::string_view path);
 
 }  // namespace tally::hdf5

@@ -1,13 +1,12 @@
 #include <algorithm>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/file_io.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
 #include "attributes.hpp"
-#include "dataset_body.hpp"
-#include "selection.hpp"
-#include "types.hpp"
+#include "dataset.hpp"
+#include "types_and_spaces.hpp"
 
 namespace tally::hdf5 {
 

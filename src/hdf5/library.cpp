@@ -1,8 +1,12 @@
 #include "library.hpp"
 
+#include <array>
+#include <fstream>
+#include <string_view>
+
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/hdf5/version.hpp>
+#include <tally/hdf5/library.hpp>
 
 namespace tally::hdf5 {
 namespace {
@@ -62,6 +66,16 @@ std::string library_version() {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   return format("{}.{}.{}", major, minor, release);
+}
+
+bool is_hdf5_file(const std::filesystem::path& path) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kSignature.size()> head{};
+  file.read(head.data(), head.size());
+  return std::string_view(head.data(), head.size()) == kSignature;
 }
 
 }  // namespace tally::hdf5

@@ -1,4 +1,5 @@
-// The HDF5 library as one process-wide thing: its lock, its settings, its errors.
+// The HDF5 library as one process-wide thing: its lock, its settings, its errors, and owners of its
+// identifiers.
 #pragma once
 
 #include <hdf5.h>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include <tally/base/error.hpp>
+#include <tally/base/unique_handle.hpp>
 
 namespace tally::hdf5 {
 
@@ -41,5 +43,23 @@ Result check(Result result, const Subject& subject, std::string_view object,
   }
   return result;
 }
+
+template <herr_t (*Close)(hid_t)>
+struct IdTraits {
+  using Handle = hid_t;
+  static Handle invalid() noexcept { return -1; }
+  static void close(Handle id) noexcept {
+    const auto lock = lock_library();
+    Close(id);
+  }
+};
+
+using File = UniqueHandle<IdTraits<H5Fclose>>;
+using Object = UniqueHandle<IdTraits<H5Oclose>>;
+using DatasetId = UniqueHandle<IdTraits<H5Dclose>>;
+using Attribute = UniqueHandle<IdTraits<H5Aclose>>;
+using Space = UniqueHandle<IdTraits<H5Sclose>>;
+using Type = UniqueHandle<IdTraits<H5Tclose>>;
+using Properties = UniqueHandle<IdTraits<H5Pclose>>;
 
 }  // namespace tally::hdf5

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "handles.hpp"
+#include "library.hpp"
 
 namespace tally::hdf5 {
 

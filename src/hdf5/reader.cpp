@@ -12,8 +12,7 @@
 #include <tally/base/format.hpp>
 
 #include "attributes.hpp"
-#include "content.hpp"
-#include "dataset_body.hpp"
+#include "dataset.hpp"
 #include "file_stamp.hpp"
 #include "links.hpp"
 #include "storage.hpp"

@@ -8,8 +8,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
-#include "selection.hpp"
-#include "types.hpp"
+#include "types_and_spaces.hpp"
 
 namespace tally::hdf5 {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <tally/hdf5/reader.hpp>
 
-#include "handles.hpp"
+#include "library.hpp"
 
 namespace tally::hdf5 {
 

@@ -7,10 +7,9 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
-#include "handles.hpp"
+#include "library.hpp"
 #include "links.hpp"
-#include "selection.hpp"
-#include "types.hpp"
+#include "types_and_spaces.hpp"
 
 namespace tally::hdf5 {
 

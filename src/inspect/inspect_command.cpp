@@ -16,11 +16,11 @@
 #include <tally/base/printable.hpp>
 #include <tally/config/inspect_options.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/data/describe.hpp>
+#include <tally/data/describe_data_set.hpp>
+#include <tally/hdf5/library.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/hdf5/signature.hpp>
 #include <tally/model/predictor.hpp>
-#include <tally/predictions/describe.hpp>
+#include <tally/predictions/show_rows.hpp>
 #include <tally/report/progress.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/result_folder/output_folder.hpp>

@@ -7,10 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/data/choices.hpp>
-#include <tally/data/detection_objects.hpp>
-#include <tally/data/groups.hpp>
-#include <tally/data/ragged.hpp>
+#include <tally/data/annotations.hpp>
 #include <tally/data/read_column.hpp>
 
 namespace tally::app {

@@ -1,5 +1,5 @@
-// A family: metrics that are made of the same counts. One .hpp/.cpp pair each, one line in
-// registry.cpp.
+// A family: metrics that are made of the same counts, and how rows are counted. One .hpp/.cpp pair
+// each, one line in registry.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,10 @@
 #include <vector>
 
 #include <tally/exact/state.hpp>
+#include <tally/exact/sum.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/results.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 
@@ -48,5 +50,21 @@ struct FamilyEntry {
   std::optional<std::string> (*obstacle)(const MetricOptions& options,
                                          std::string_view metric) = nullptr;
 };
+
+// How rows are counted: each family has a struct of counters, where in the State its counts lie and
+// what a row adds to them. They are plain data with constexpr code, so that the CPU and the kernels
+// count alike: `add` is a function of (offset in the State, integer).
+
+// Offset of counts that a run does not keep.
+inline constexpr std::int64_t kNotKept = -1;
+
+// Adds a finite value to the exact float64 sum at `sum`.
+template <class Add>
+constexpr void add_to_sum(std::int64_t sum, double value, const Add& add) {
+  const exact::Pieces pieces = exact::pieces_of(value);
+  for (int i = 0; i < exact::Pieces::kCount; ++i) {
+    if (pieces.parts[i] != 0) add(sum + pieces.first_limb + i, pieces.parts[i]);
+  }
+}
 
 }  // namespace tally::metrics

@@ -1,29 +1,23 @@
 // The counters of all families, passed to kernels as one argument.
 #pragma once
 
-#include <tally/metrics/dense_regression_record.hpp>
-#include <tally/metrics/detection_record.hpp>
-#include <tally/metrics/language_model_record.hpp>
-#include <tally/metrics/multiple_choice_record.hpp>
-#include <tally/metrics/question_answering_record.hpp>
-#include <tally/metrics/segmentation_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
-#include "counters.hpp"
 #include "families/agreement.hpp"
 #include "families/calibration.hpp"
 #include "families/confusion.hpp"
 #include "families/detection_metrics.hpp"
 #include "families/language_model_metrics.hpp"
 #include "families/loss.hpp"
-#include "families/multilabel_counts.hpp"
+#include "families/multilabel_metrics.hpp"
 #include "families/multilabel_samples.hpp"
-#include "families/multiple_choice_metrics.hpp"
 #include "families/per_class_metrics.hpp"
 #include "families/question_answering_metrics.hpp"
-#include "families/regression.hpp"
+#include "families/regression_metrics.hpp"
 #include "families/sample_accounting.hpp"
 #include "families/segmentation_metrics.hpp"
 #include "families/top_k.hpp"
+#include "family.hpp"
 
 namespace tally::metrics {
 

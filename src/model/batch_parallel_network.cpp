@@ -14,8 +14,7 @@
 #include <tally/base/format.hpp>
 #include <tally/model/predictor.hpp>
 
-#include "close_enough.hpp"
-#include "probe_inputs.hpp"
+#include "network_probes.hpp"
 
 namespace tally::model {
 namespace {

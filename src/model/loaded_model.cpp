@@ -6,7 +6,7 @@
 #include <tally/base/format.hpp>
 #include <tally/weights/file_kind.hpp>
 
-#include "load_model_kinds.hpp"
+#include "loaded_model_base.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {

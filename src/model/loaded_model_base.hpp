@@ -1,4 +1,5 @@
-// Common base of loaded models: replacing their weights, and CUDA graphs.
+// Common base of loaded models: replacing their weights, and CUDA graphs; and how each kind of file
+// becomes one.
 #pragma once
 
 #include <memory>
@@ -8,10 +9,16 @@
 
 #include "network.hpp"
 #include "state_dict/weight_loader.hpp"
-#include "stream_scope.hpp"
+#include "torch_device.hpp"
 #include "torch_predictor.hpp"
 
 namespace tally::model {
+
+// Loads each kind of model file.
+
+std::unique_ptr<LoadedModel> load_torchscript(const NamedBytes& model,
+                                              const PredictorOptions& options);
+std::unique_ptr<LoadedModel> load_package(const NamedBytes& model, const PredictorOptions& options);
 
 class LoadedModelBase : public LoadedModel {
  public:

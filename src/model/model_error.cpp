@@ -9,7 +9,6 @@
 #include <tally/weights/archive.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
-#include <tally/weights/format_error.hpp>
 
 namespace tally::model {
 namespace {

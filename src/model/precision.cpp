@@ -7,10 +7,10 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
 #include <tally/base/log.hpp>
+#include <tally/base/process.hpp>
 
-#include "aoti/target_cpu.hpp"
+#include "aoti/package.hpp"
 
 namespace tally::model {
 namespace {

@@ -6,11 +6,14 @@
 #include <climits>
 #include <system_error>
 
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/model/gpu_libraries.hpp>
+#include <tally/model/torch_library.hpp>
+
+#include "torch_errors.hpp"
 
 namespace tally::model {
 namespace {
@@ -69,6 +72,17 @@ void wait_for(const device::Device& device) {
   if (device.kind == DeviceKind::cpu) return;
   c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA)
       .synchronizeDevice(static_cast<c10::DeviceIndex>(device.index));
+}
+
+TorchGpuVersions torch_gpu_versions() {
+  try {
+    const auto& hooks = at::detail::getCUDAHooks();
+    return {static_cast<int>(hooks.versionCUDART()), static_cast<int>(hooks.versionCuDNN()),
+            static_cast<int>(hooks.versionRuntimeCuDNN())};
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::environment, format("LibTorch does not say which CUDA it is for ({})",
+                                               first_meaningful_line(error.what())));
+  }
 }
 
 }  // namespace tally::model

@@ -9,7 +9,6 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "stream_scope.hpp"
 #include "tensors.hpp"
 #include "torch_device.hpp"
 #include "torch_errors.hpp"

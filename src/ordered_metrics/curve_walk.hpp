@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <tally/ordered_metrics/curve_counts.hpp>
-#include <tally/ordered_metrics/curve_points.hpp>
 
 namespace tally::ordered_metrics {
 

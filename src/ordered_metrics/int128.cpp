@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <tally/exact/pieces.hpp>
+#include <tally/exact/sum.hpp>
 
 namespace tally::ordered_metrics {
 

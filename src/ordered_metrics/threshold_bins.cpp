@@ -7,10 +7,21 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/ordered_metrics/distinct_keys.hpp>
-#include <tally/ordered_metrics/score_windows.hpp>
+#include <tally/ordered_metrics/score_rows.hpp>
 
 namespace tally::ordered_metrics {
+
+std::span<const std::uint64_t> DistinctKeys::sorted() {
+  compact();
+  return keys_;
+}
+
+void DistinctKeys::compact() {
+  std::ranges::sort(keys_);
+  keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  limit_ = std::max(kFirstLimit, 2 * keys_.size());
+}
+
 namespace {
 
 // Up to here thresholds lie in the caches, and searching each score costs less than sorting a

@@ -2,7 +2,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/sample_mix.hpp>
+#include <tally/base/index_hash.hpp>
 
 namespace tally::plan {
 

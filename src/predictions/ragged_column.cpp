@@ -7,7 +7,6 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
-#include "file_layout.hpp"
 #include "text_cells.hpp"
 
 namespace tally::predictions {

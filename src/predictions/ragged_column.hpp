@@ -1,4 +1,5 @@
-// Rows of a ragged column of predictions.h5.
+// By which attribute a predictions file is known, what a ragged column of it consists of, and its
+// rows.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,16 @@
 #include <tally/hdf5/reader.hpp>
 
 namespace tally::predictions {
+
+// The root attribute by which a predictions file is known, the version of its layout, and what a
+// ragged column consists of.
+
+inline constexpr char kFileMark[] = "tally_predictions";
+inline constexpr std::int64_t kFileVersion = 1;
+
+// The elements of row i are values[offsets[i]] to values[offsets[i + 1] - 1].
+inline constexpr char kValues[] = "/values";
+inline constexpr char kOffsets[] = "/offsets";  // int64 [N+1]
 
 // Whether /<name> is a group with values and offsets.
 bool is_ragged(const hdf5::Reader& reader, std::string_view name);

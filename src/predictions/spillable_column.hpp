@@ -1,14 +1,34 @@
-// Items of one size, in order: the first ones in the spill file, those after them in memory.
+// Items of one size, in order: the first ones in the spill file, a file without a name on
+// node-local disk, those after them in memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <vector>
 
-#include "spill_file.hpp"
+#include <tally/base/files.hpp>
 
 namespace tally::predictions {
+
+// A file without a name on node-local disk: gone with the process, however that ends.
+
+// Every function throws Error(output) naming the folder and --spill-dir.
+class SpillFile {
+ public:
+  explicit SpillFile(std::filesystem::path folder);
+
+  std::int64_t num_bytes() const { return num_bytes_; }
+  // Puts bytes at the end.
+  void append(std::span<const std::byte> bytes);
+  void read(std::int64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::filesystem::path folder_;
+  UniqueDescriptor descriptor_;
+  std::int64_t num_bytes_ = 0;
+};
 
 class SpillableColumn {
  public:

@@ -1,5 +1,7 @@
-// The report of a run.
+// The report of a run, and in it what each rank did in its loop.
 #pragma once
+
+#include <vector>
 
 #include <tally/aggregate/global_result.hpp>
 #include <tally/comm/communicator.hpp>
@@ -10,6 +12,13 @@
 #include <tally/session/session.hpp>
 
 namespace tally::app {
+
+// What each rank did in its loop: from its own timings to the report's.
+
+// Collective. Fills `ranks` and the steady rate of the report, and names slow ranks in a note; on
+// rank 0.
+void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& session,
+                      const LocalUnits& local, const Phases& phases, report::RunReport& report);
 
 // Collective. Everything the report says, complete on rank 0.
 report::RunReport make_report(const comm::Communicator& comm, const EvaluationSession& session,

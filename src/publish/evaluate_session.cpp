@@ -4,7 +4,6 @@
 #include <optional>
 
 #include <tally/aggregate/global_result.hpp>
-#include <tally/aggregate/post_loop_metrics.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>

@@ -9,15 +9,15 @@
 #include <iterator>
 #include <string_view>
 
-#include <tally/aggregate/questions.hpp>
+#include <tally/aggregate/question_units.hpp>
 #include <tally/base/build_info.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/base/process.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 #include <tally/device/gpus.hpp>
 #include <tally/digest/digest.hpp>
-#include <tally/hdf5/version.hpp>
+#include <tally/hdf5/library.hpp>
 #include <tally/model/amx.hpp>
 
 namespace tally::app {

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/base/unique_descriptor.hpp>
+#include <tally/base/files.hpp>
 #include <tally/metrics/results.hpp>
 
 namespace tally::report {

@@ -17,7 +17,6 @@
 #include <tally/base/printable.hpp>
 #include <tally/result_folder/trace_path.hpp>
 
-#include "earlier_result.hpp"
 #include "replacement.hpp"
 
 namespace tally::app {

@@ -1,5 +1,6 @@
 // One result takes the place of another in a folder, so that at every moment, whatever is killed or
-// fails, one of the two is whole (docs/decisions/031).
+// fails, one of the two is whole (docs/decisions/031). Files that only have the names of a result's
+// are never replaced.
 #pragma once
 
 #include <array>
@@ -52,5 +53,13 @@ void discard_replaced(const std::filesystem::path& folder) noexcept;
 
 // The run ended without a result, and its events are removed: brings the earlier ones back.
 void roll_back(const std::filesystem::path& folder);
+
+// What --overwrite replaces: files of a result, never others that only have their names.
+
+// The names of the files of the result in `folder`, without its events; with its trace, if that
+// lies there and is not `new_trace`, which takes its place. Empty without one. Error(output) where
+// a file has a name of a result's and is none of tally's, its events included.
+std::vector<std::string> earlier_result(const std::filesystem::path& folder,
+                                        const std::filesystem::path& new_trace);
 
 }  // namespace tally::app

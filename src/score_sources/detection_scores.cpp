@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include <tally/aggregate/detections.hpp>
+#include <tally/aggregate/matched_detections.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/session/local_result.hpp>

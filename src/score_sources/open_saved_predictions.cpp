@@ -9,7 +9,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/hdf5/signature.hpp>
+#include <tally/hdf5/library.hpp>
 #include <tally/model/passthrough_predictor.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/score_sources/predictor_scores.hpp>

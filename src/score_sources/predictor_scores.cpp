@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include <tally/aggregate/detections.hpp>
+#include <tally/aggregate/matched_detections.hpp>
 #include <tally/aggregate/unit_aggregation.hpp>
 #include <tally/data/length_buckets.hpp>
 #include <tally/session/local_result.hpp>

@@ -17,7 +17,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/predictions/open_predictions.hpp>
+#include <tally/predictions/saved_rows.hpp>
 #include <tally/weights/file_kind.hpp>
 
 namespace tally::app {

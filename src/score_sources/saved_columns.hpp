@@ -1,4 +1,4 @@
-// What `tally score` reads in place of running a model.
+// What `tally score` reads in place of running a model, and how it lists ids.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,26 @@
 #include <utility>
 #include <vector>
 
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/communicator.hpp>
-#include <tally/config/run_config.hpp>
+#include <tally/config/run_options.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/metrics/output_kind.hpp>
+#include <tally/metrics/conventions.hpp>
 #include <tally/report/run_report.hpp>
 
 namespace tally::app {
+
+// Ids that a report or a note names: the first ones.
+
+inline constexpr std::size_t kIdsListed = 10;
+
+inline std::string listed(const std::vector<std::string>& ids, bool are_all) {
+  std::vector<std::string> shown;
+  for (const std::string& id : ids) shown.push_back(printable(id));
+  return format("{}{}", fmt::join(shown, ", "), are_all ? "" : ", …");
+}
 
 // A column of a predictions.h5 that stands for the model's output.
 struct SavedScores {

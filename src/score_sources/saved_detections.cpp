@@ -10,13 +10,12 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/data/detection_objects.hpp>
+#include <tally/data/annotations.hpp>
+#include <tally/hdf5/library.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/hdf5/signature.hpp>
-#include <tally/predictions/open_predictions.hpp>
+#include <tally/predictions/saved_rows.hpp>
 
 #include "coco_results.hpp"
-#include "id_list.hpp"
 #include "saved_columns.hpp"
 
 namespace tally::app {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <tally/aggregate/detections.hpp>
+#include <tally/aggregate/matched_detections.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/report/run_report.hpp>
 

@@ -4,17 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/aggregate/question_texts.hpp>
-#include <tally/aggregate/questions.hpp>
+#include <tally/aggregate/question_units.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/data/ragged.hpp>
+#include <tally/data/read_column.hpp>
 #include <tally/session/local_result.hpp>
 
-#include "id_list.hpp"
 #include "saved_columns.hpp"
 
 namespace tally::app {

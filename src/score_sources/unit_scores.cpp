@@ -4,15 +4,13 @@
 #include <cmath>
 #include <vector>
 
-#include <tally/aggregate/choice_units.hpp>
-#include <tally/aggregate/document_units.hpp>
+#include <tally/aggregate/sequence_units.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/data/choices.hpp>
-#include <tally/data/ragged.hpp>
+#include <tally/data/annotations.hpp>
 #include <tally/data/read_column.hpp>
 #include <tally/session/local_result.hpp>
 
@@ -51,7 +49,7 @@ void cut_at(const SavedRows& saved, std::int64_t unit, std::int64_t& cut) {
 
 // By what has the units' metrics; explicit for each maker of units.
 template <class Maker>
-SavedParts<typename Maker::Found> parts_of(const SavedRows& saved, data::DataSet& set,
+SavedParts<typename Maker::Partial> parts_of(const SavedRows& saved, data::DataSet& set,
                                            plan::SampleRange units);
 
 void check_document(const SavedRows& saved, const SequenceRecord& sums) {
@@ -98,7 +96,7 @@ SavedParts<tasks::DocumentSums> parts_of<Documents>(const SavedRows& saved, data
   return found;
 }
 
-using ChoiceRecords = ChoiceQuestions::Found;
+using ChoiceRecords = ChoiceQuestions::Partial;
 
 // Of one question: its choices are the samples from `first` on.
 ChoiceRecords records_of(std::span<const double> likelihoods, std::int64_t unit,

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <tally/base/format.hpp>
+#include <tally/base/task_traits.hpp>
+
 namespace tally::app {
 
 bool scores_units(const EvaluationSession& session) { return session.source->scores_units(); }
@@ -10,6 +13,26 @@ std::int64_t num_samples(const EvaluationSession& session) {
   const auto& info = session.data.set->info();
   const auto all = scores_units(session) ? info.num_units : info.num_samples;
   return session.config.scoring.limit > 0 ? std::min(session.config.scoring.limit, all) : all;
+}
+
+std::map<std::string, std::string> scoring_attributes(const EvaluationSession& session) {
+  const auto& info = session.data.set->info();
+  std::map<std::string, std::string> attributes{
+      {"task", session.scoring.task_name},
+      {"outputs", std::string(metrics::name(session.scoring.outputs))},
+      {"definitions", session.config.scoring.definitions},
+      {"calibration_bins", format("{}", session.config.scoring.calibration_bins)},
+      {"label_smoothing", format("{}", session.config.scoring.label_smoothing)},
+      {"curves", session.config.scoring.curves}};
+  if (task_traits(session.scoring.task_name).has_threshold) {
+    attributes["threshold"] = format("{}", session.config.scoring.threshold);
+  }
+  if (info.num_classes > 0) attributes["num_classes"] = format("{}", info.num_classes);
+  if (info.ignore_index) attributes["ignore_index"] = format("{}", *info.ignore_index);
+  if (!session.scoring.class_weights_digest.empty()) {
+    attributes["class_weights_sha256"] = session.scoring.class_weights_digest;
+  }
+  return attributes;
 }
 
 }  // namespace tally::app

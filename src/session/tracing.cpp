@@ -5,7 +5,7 @@
 #include <span>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/host.hpp>
+#include <tally/base/process.hpp>
 #include <tally/comm/windowed_gather.hpp>
 #include <tally/device/nvtx_ranges.hpp>
 #include <tally/trace/span.hpp>

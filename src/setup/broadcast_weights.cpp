@@ -10,15 +10,14 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/process.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/trace/span.hpp>
+#include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
-#include <tally/weights/entry_check.hpp>
-#include <tally/weights/format_error.hpp>
 #include <tally/weights/transfer_pieces.hpp>
 
 namespace tally::app {

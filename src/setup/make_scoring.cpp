@@ -10,9 +10,9 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/digest.hpp>
-#include <tally/session/spill_folder.hpp>
+#include <tally/session/local_result.hpp>
 
-#include "class_weights.hpp"
+#include "scoring_inputs.hpp"
 
 namespace tally::app {
 namespace {

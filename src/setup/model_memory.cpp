@@ -6,8 +6,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/process.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/device/gpus.hpp>
 

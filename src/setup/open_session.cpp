@@ -11,8 +11,8 @@
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/config/options.hpp>
-#include <tally/model/gpu_libraries.hpp>
+#include <tally/config/run_options.hpp>
+#include <tally/model/torch_library.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/result_folder/run_inputs.hpp>
 #include <tally/score_sources/open_saved_predictions.hpp>
@@ -24,14 +24,11 @@
 #include <tally/setup/staging.hpp>
 #include <tally/setup/warm_up.hpp>
 
-#include "auto_batch_size.hpp"
-#include "cpu_binding_hints.hpp"
-#include "find_subgroups.hpp"
+#include "batching.hpp"
 #include "model_memory.hpp"
-#include "reader_options.hpp"
+#include "scoring_inputs.hpp"
 #include "session_notes.hpp"
 #include "tune.hpp"
-#include "unused_options.hpp"
 
 namespace tally::app {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
 #include <tally/base/printable.hpp>
+#include <tally/base/process.hpp>
 #include <tally/comm/agree.hpp>
 
 namespace tally::app {

@@ -1,4 +1,5 @@
-// What a user should know of a session before it runs.
+// What a user should know of a session before it runs: the model, the processors, options that
+// change nothing, where the ranks run.
 #pragma once
 
 #include <tally/comm/communicator.hpp>
@@ -18,5 +19,16 @@ void note_balance(const EvaluationSession& session, int world_size, Notes& notes
 
 // Adds a note where --limit is more than there is.
 void note_limit(const EvaluationSession& session, Notes& notes);
+
+// Tells the user of options that are given and change nothing.
+
+// Adds a note for each option that is given and changes nothing: a user expects something of it.
+void note_unused_options(const EvaluationSession& session, Notes& notes);
+
+// Hints on where the ranks run, for the author of the launch command.
+
+// Collective. Adds notes: cores that no rank uses; ranks that may run on another NUMA node than
+// their memory, or than their GPU.
+void note_binding(const comm::Communicator& comm, const EvaluationSession& session, Notes& notes);
 
 }  // namespace tally::app

@@ -9,7 +9,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
+#include <tally/base/process.hpp>
 #include <tally/comm/agree.hpp>
 
 namespace tally::app {

@@ -12,11 +12,10 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
 #include <tally/metrics/device_accumulator.hpp>
-#include <tally/predictions/columns.hpp>
+#include <tally/predictions/record_batch.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "column.hpp"
-#include "host_tensors.hpp"
 #include "scoring.hpp"
 
 namespace tally::tasks {

@@ -1,4 +1,5 @@
-// What the tasks have in common: the checks of a batch, its scores, counting with MetricSets.
+// What the tasks have in common: the checks of a batch, its tensors on the host, counting with
+// MetricSets.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,23 @@
 #include "column.hpp"
 
 namespace tally::tasks {
+
+// Tensors of the batch in hand, on the host once the stream has passed it.
+
+// On the CPU the very tensors; from a GPU they are copied.
+class HostTensors {
+ public:
+  explicit HostTensors(const device::Device& device) : device_(device) {}
+
+  // Contiguous tensors on the stream's device, which live until views() are looked at.
+  void fetch(std::span<const TensorView> tensors, const device::Stream& stream);
+  const std::vector<TensorView>& views() const { return views_; }
+
+ private:
+  device::Device device_;
+  std::vector<device::HostBuffer> copies_;  // on a GPU, as large as any batch had them
+  std::vector<TensorView> views_;
+};
 
 // Where the target that every task scores, "label", stands among the data set's. Error(dataset)
 // if it is not there.

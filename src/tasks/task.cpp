@@ -6,14 +6,8 @@
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "detection/detection.hpp"
 #include "language_model/language_model.hpp"
-#include "multiclass/multiclass.hpp"
-#include "multilabel/labelwise.hpp"
-#include "predict/predict.hpp"
-#include "question_answering/question_answering.hpp"
-#include "regression/regression.hpp"
-#include "segmentation/segmentation.hpp"
+#include "task_factories.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -8,9 +8,9 @@
 #include <system_error>
 
 #include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/base/unique_descriptor.hpp>
 
 #include "atomic_replace.hpp"
 

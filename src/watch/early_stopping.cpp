@@ -6,7 +6,7 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
-#include "leaderboard_json.hpp"
+#include "leaderboard_text.hpp"
 
 namespace tally::watch {
 namespace {

@@ -9,14 +9,12 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/base/file_io.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 
-#include "leaderboard_csv.hpp"
-#include "leaderboard_json.hpp"
+#include "leaderboard_text.hpp"
 
 namespace tally::watch {
 namespace {

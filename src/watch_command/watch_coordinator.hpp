@@ -15,7 +15,6 @@
 #include <tally/watch/leaderboard.hpp>
 #include <tally/weights/checkpoint.hpp>
 
-#include "best_checkpoint_link.hpp"
 #include "watch_output.hpp"
 
 namespace tally::app {

@@ -8,10 +8,9 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/base/file_io.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/weights/format_error.hpp>
 
 namespace tally::weights {
 namespace {

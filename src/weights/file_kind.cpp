@@ -6,10 +6,10 @@
 #include <tally/base/byte_text.hpp>
 #include <tally/base/format.hpp>
 #include <tally/weights/archive.hpp>
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 #include "safetensors/safetensors.hpp"
-#include "torch_save/legacy_checkpoint.hpp"
+#include "torch_save/torch_save.hpp"
 
 namespace tally::weights {
 namespace {

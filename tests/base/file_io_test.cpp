@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <vector>
 
-#include <tally/base/file_io.hpp>
+#include <tally/base/files.hpp>
 
 namespace tally {
 namespace {

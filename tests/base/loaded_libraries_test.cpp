@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/error.hpp>
-#include <tally/base/loaded_libraries.hpp>
+#include <tally/base/process.hpp>
 
 namespace tally {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <tally/base/build_info.hpp>
 #include <tally/base/clock.hpp>
-#include <tally/base/host.hpp>
-#include <tally/base/sample_mix.hpp>
+#include <tally/base/index_hash.hpp>
+#include <tally/base/process.hpp>
 
 namespace tally {
 namespace {

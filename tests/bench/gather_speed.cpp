@@ -10,7 +10,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 #include <tally/comm/windowed_gather.hpp>
 
 namespace {

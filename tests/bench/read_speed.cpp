@@ -16,7 +16,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
-#include <tally/base/file_io.hpp>
+#include <tally/base/files.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/digest/digest.hpp>
 

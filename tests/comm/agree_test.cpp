@@ -7,7 +7,7 @@
 #include <string>
 
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
+#include <tally/base/process.hpp>
 
 #include "comm_fixture.hpp"
 

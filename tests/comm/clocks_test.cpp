@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <tally/comm/clocks.hpp>
-#include <tally/trace/recorder.hpp>
+#include <tally/trace/span.hpp>
 
 #include "comm_fixture.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 
 namespace tally::comm {
 

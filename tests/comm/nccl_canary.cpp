@@ -7,7 +7,7 @@
 #include <string>
 
 #include <tally/comm/agree.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 
 #include "nccl_reducer.hpp"
 

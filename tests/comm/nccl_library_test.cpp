@@ -1,5 +1,5 @@
 // Which NCCL is loaded, and the real one as far as it goes without a GPU.
-#include "nccl_library.hpp"
+#include "nccl_calls.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -7,11 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include <tally/base/loaded_libraries.hpp>
+#include <tally/base/process.hpp>
 #include <tally/device/gpus.hpp>
 
 #include "expect_error.hpp"
-#include "nccl_calls.hpp"
 
 namespace tally::comm {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/verified_sum.hpp>
+#include <tally/comm/reducer.hpp>
 
 #include "comm_fixture.hpp"
 #include "fake_nccl.hpp"

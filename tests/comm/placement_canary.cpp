@@ -8,10 +8,10 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
+#include <tally/base/process.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/placement.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/comm/agreed_placement.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 
 namespace tally::comm {
 namespace {

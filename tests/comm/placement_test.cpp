@@ -1,11 +1,11 @@
-#include <tally/comm/placement.hpp>
+#include <tally/comm/agreed_placement.hpp>
 
 #include <gmock/gmock.h>
 
 #include <cstdlib>
 
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
+#include <tally/base/process.hpp>
 #include <tally/comm/agree.hpp>
 
 #include "comm_fixture.hpp"

@@ -1,4 +1,4 @@
-#include <tally/comm/row_windows.hpp>
+#include <tally/comm/windowed_gather.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include <tally/comm/runtime.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include <tally/comm/verified_sum.hpp>
+#include <tally/comm/reducer.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include <tally/comm/windowed_all_gather.hpp>
+#include <tally/comm/windowed_gather.hpp>
 
 #include <numeric>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #include <tally/compare/comparison.hpp>
 
-#include "metric_text.hpp"
+#include "comparison_text.hpp"
 
 namespace tally::compare {
 namespace {

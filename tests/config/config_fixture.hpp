@@ -13,7 +13,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/config/options.hpp>
+#include <tally/config/run_options.hpp>
 
 namespace tally::config {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <tally/data/describe.hpp>
+#include <tally/data/describe_data_set.hpp>
 
 #include "expect_error.hpp"
 #include "target_file.hpp"

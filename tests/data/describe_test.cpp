@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include <tally/data/describe.hpp>
+#include <tally/data/describe_data_set.hpp>
 
 #include "expect_error.hpp"
 #include "raw_hdf5.hpp"

@@ -5,9 +5,9 @@
 #include <set>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/data/annotations.hpp>
 #include <tally/data/batch_reader.hpp>
-#include <tally/data/describe.hpp>
-#include <tally/data/detection_objects.hpp>
+#include <tally/data/describe_data_set.hpp>
 
 #include "expect_error.hpp"
 #include "object_file.hpp"

@@ -4,7 +4,7 @@
 #include <random>
 #include <span>
 
-#include <tally/data/groups.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "expect_error.hpp"
 #include "raw_hdf5.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include <tally/data/describe.hpp>
-#include <tally/data/detection_objects.hpp>
+#include <tally/data/annotations.hpp>
+#include <tally/data/describe_data_set.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

@@ -6,8 +6,8 @@
 #include <set>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/data/describe.hpp>
-#include <tally/data/ragged.hpp>
+#include <tally/data/describe_data_set.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "expect_error.hpp"
 #include "question_file.hpp"

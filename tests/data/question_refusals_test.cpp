@@ -1,8 +1,8 @@
 // What readers refuse in data sets of question answering.
 #include <gtest/gtest.h>
 
-#include <tally/data/describe.hpp>
-#include <tally/data/ragged.hpp>
+#include <tally/data/describe_data_set.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include <tally/data/data_set.hpp>
-#include <tally/data/describe.hpp>
+#include <tally/data/describe_data_set.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
 

@@ -8,7 +8,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/data/describe.hpp>
+#include <tally/data/describe_data_set.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/data/annotations.hpp>
 #include <tally/data/batch_reader.hpp>
-#include <tally/data/choices.hpp>
-#include <tally/data/describe.hpp>
+#include <tally/data/describe_data_set.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

@@ -6,10 +6,10 @@
 #include <set>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/data/choices.hpp>
-#include <tally/data/describe.hpp>
+#include <tally/data/annotations.hpp>
+#include <tally/data/describe_data_set.hpp>
 #include <tally/data/length_buckets.hpp>
-#include <tally/data/ragged.hpp>
+#include <tally/data/read_column.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/format.hpp>
-#include <tally/base/host.hpp>
+#include <tally/base/process.hpp>
 
 #include "expect_error.hpp"
 

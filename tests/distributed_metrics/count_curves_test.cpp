@@ -1,4 +1,4 @@
-#include <tally/distributed_metrics/count_curves.hpp>
+#include <tally/distributed_metrics/global_curves.hpp>
 
 #include <limits>
 #include <optional>
@@ -7,10 +7,10 @@
 
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/ordered_metrics/score_windows.hpp>
+#include <tally/ordered_metrics/score_rows.hpp>
 
 #include "comm_fixture.hpp"
-#include "curves.hpp"
+#include "order_based_metrics.hpp"
 #include "slices.hpp"
 
 namespace tally::distributed_metrics {

@@ -1,4 +1,4 @@
-#include <tally/distributed_metrics/curve_bootstrap.hpp>
+#include <tally/distributed_metrics/global_curves.hpp>
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 #include <tally/ordered_metrics/local_curves.hpp>
 
 #include "comm_fixture.hpp"
-#include "curves.hpp"
+#include "order_based_metrics.hpp"
 #include "slices.hpp"
 
 namespace tally::distributed_metrics {

@@ -17,14 +17,13 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 #include <tally/digest/digest.hpp>
-#include <tally/distributed_metrics/count_curves.hpp>
-#include <tally/distributed_metrics/curve_bootstrap.hpp>
-#include <tally/distributed_metrics/spearman_sums.hpp>
+#include <tally/distributed_metrics/global_curves.hpp>
+#include <tally/distributed_metrics/global_spearman.hpp>
 #include <tally/metrics/poisson_weight.hpp>
+#include <tally/ordered_metrics/curve_counts.hpp>
 #include <tally/ordered_metrics/curve_metrics.hpp>
-#include <tally/ordered_metrics/curve_points.hpp>
 #include <tally/ordered_metrics/curve_values.hpp>
 #include <tally/ordered_metrics/digest_encoding.hpp>
 

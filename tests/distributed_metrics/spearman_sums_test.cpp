@@ -1,4 +1,4 @@
-#include <tally/distributed_metrics/spearman_sums.hpp>
+#include <tally/distributed_metrics/global_spearman.hpp>
 
 #include <cmath>
 #include <random>
@@ -8,7 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/metrics/poisson_weight.hpp>
-#include <tally/ordered_metrics/local_spearman.hpp>
+#include <tally/ordered_metrics/spearman.hpp>
 
 #include "comm_fixture.hpp"
 #include "slices.hpp"

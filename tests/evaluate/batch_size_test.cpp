@@ -1,4 +1,4 @@
-#include <tally/evaluate/batch_size.hpp>
+#include <tally/evaluate/fastest_batch_size.hpp>
 
 #include <vector>
 

@@ -8,7 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/evaluate/loop.hpp>
 #include <tally/plan/coverage.hpp>
-#include <tally/trace/recorder.hpp>
+#include <tally/trace/span.hpp>
 
 #include "test_predictors.hpp"
 

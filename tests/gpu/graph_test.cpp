@@ -8,7 +8,6 @@
 
 #include "cuda_graph/cuda_graph_capture.hpp"
 #include "gpu.hpp"
-#include "stream_scope.hpp"
 #include "torch_device.hpp"
 #include "torch_library.hpp"
 

@@ -1,5 +1,5 @@
 // The kernel against its CPU twin: equal bits.
-#include "kernels/max_pool_on_gpu.hpp"
+#include "kernels/max_pool.hpp"
 
 #include <gtest/gtest.h>
 

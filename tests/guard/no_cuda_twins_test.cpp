@@ -6,10 +6,8 @@
 #include <tally/base/error.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/gpus.hpp>
-#include <tally/device/launch.hpp>
 #include <tally/device/nvtx_ranges.hpp>
 #include <tally/device/stream.hpp>
-#include <tally/device/timeline.hpp>
 
 #include "../../src/comm/nccl_calls.hpp"
 #include "../../src/metrics/passes/multiclass_kernel.hpp"

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <tally/hdf5/library.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/hdf5/version.hpp>
 
 #include "expect_error.hpp"
 #include "raw_hdf5.hpp"

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include <tally/metrics/question_answering_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 

@@ -1,4 +1,4 @@
-#include <tally/metrics/definitions.hpp>
+#include <tally/metrics/conventions.hpp>
 
 #include "expect_error.hpp"
 

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/metrics/dense_regression_pass.hpp>
 #include <tally/metrics/precomputed_updates.hpp>
+#include <tally/metrics/regression_pass.hpp>
 
 #include "expect_error.hpp"
 #include "values.hpp"

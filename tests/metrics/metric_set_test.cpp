@@ -8,7 +8,7 @@
 #include <map>
 
 #include <tally/base/error.hpp>
-#include <tally/base/sample_mix.hpp>
+#include <tally/base/index_hash.hpp>
 
 #include "refusals.hpp"
 #include "rows.hpp"

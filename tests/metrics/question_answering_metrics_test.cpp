@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include <tally/base/sample_mix.hpp>
+#include <tally/base/index_hash.hpp>
 
 #include "answers.hpp"
 #include "refusals.hpp"

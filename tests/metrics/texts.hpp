@@ -5,8 +5,7 @@
 #include <random>
 #include <vector>
 
-#include <tally/metrics/language_model_record.hpp>
-#include <tally/metrics/multiple_choice_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 

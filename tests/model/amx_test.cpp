@@ -8,9 +8,7 @@
 
 #include <tally/model/amx.hpp>
 
-#include "amx/amx_decision.hpp"
-#include "amx/amx_instructions.hpp"
-#include "amx/child_process.hpp"
+#include "amx/amx.hpp"
 
 namespace tally::model {
 namespace {

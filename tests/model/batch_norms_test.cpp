@@ -1,5 +1,5 @@
 // Batch normalisations as arithmetic and in weights, beside what they were before.
-#include "onednn/batch_norms.hpp"
+#include "onednn/normalisations.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,7 @@
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 
 #include "rewritten_net.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

@@ -7,7 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "close_enough.hpp"
+#include "network_probes.hpp"
 
 namespace tally::model {
 namespace {

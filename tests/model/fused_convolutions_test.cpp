@@ -18,9 +18,8 @@
 
 #include "onednn/profiled_graph.hpp"
 #include "script_net.hpp"
-#include "torchscript/gpu_graph.hpp"
 #include "torchscript/gpu_module.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

@@ -1,5 +1,5 @@
 // What is changed in a frozen graph for a GPU, on a machine without one: the device is "meta".
-#include "torchscript/gpu_graph.hpp"
+#include "torchscript/gpu_module.hpp"
 
 #include <algorithm>
 #include <string>
@@ -15,7 +15,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "script_net.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

@@ -1,5 +1,5 @@
 // Which networks may run on several threads at once.
-#include "torchscript/jit_side_effects.hpp"
+#include "torchscript/jit_graph.hpp"
 
 #include <sstream>
 

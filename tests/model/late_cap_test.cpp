@@ -6,7 +6,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "amx/child_process.hpp"
+#include "amx/amx.hpp"
 
 namespace tally::model {
 namespace {

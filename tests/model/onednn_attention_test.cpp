@@ -13,7 +13,7 @@
 #include "onednn/onednn_rewrites.hpp"
 #include "onednn/profiled_graph.hpp"
 #include "onednn_graph_fixture.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

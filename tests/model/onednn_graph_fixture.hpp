@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 
-#include "aoti/target_cpu.hpp"
+#include "aoti/package.hpp"
 #include "onednn/onednn_fuser.hpp"
 #include "script_net.hpp"
 #include "torchscript/cpu_module.hpp"

@@ -15,7 +15,7 @@
 #include "onednn_graph_fixture.hpp"
 #include "script_net.hpp"
 #include "torchscript/cpu_module.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "onednn/pixel_reductions.hpp"
 #include "rewritten_net.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

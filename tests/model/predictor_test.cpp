@@ -2,7 +2,7 @@
 #include <cmath>
 #include <random>
 
-#include <tally/model/gpu_libraries.hpp>
+#include <tally/model/torch_library.hpp>
 
 #include "model_fixture.hpp"
 

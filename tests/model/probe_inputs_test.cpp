@@ -5,7 +5,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "probe_inputs.hpp"
+#include "network_probes.hpp"
 
 namespace tally::model {
 namespace {

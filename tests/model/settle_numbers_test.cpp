@@ -1,5 +1,5 @@
 // Products with numbers, beside what they were before.
-#include "onednn/settle_numbers.hpp"
+#include "onednn/onednn_arithmetic.hpp"
 
 #include <limits>
 #include <string>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "rewritten_net.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

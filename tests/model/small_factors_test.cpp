@@ -14,7 +14,7 @@
 
 #include "onednn/profiled_graph.hpp"
 #include "rewritten_net.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

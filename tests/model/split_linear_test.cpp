@@ -1,5 +1,5 @@
 // Linear layers whose results are taken apart, beside what they were before.
-#include "onednn/split_linear.hpp"
+#include "onednn/linear_layers.hpp"
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 // Which stream LibTorch works on, by LibTorch's own fake of a machine with GPUs: a program of its
 // own, since the fake takes the place of LibTorch's CUDA half.
-#include "stream_scope.hpp"
+#include "torch_device.hpp"
 
 #include <bit>
 

@@ -1,4 +1,4 @@
-#include <tally/ordered_metrics/curve_averages.hpp>
+#include <tally/ordered_metrics/curve_values.hpp>
 
 #include <algorithm>
 

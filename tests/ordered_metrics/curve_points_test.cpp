@@ -1,4 +1,4 @@
-#include <tally/ordered_metrics/curve_points.hpp>
+#include <tally/ordered_metrics/curve_counts.hpp>
 
 #include <limits>
 

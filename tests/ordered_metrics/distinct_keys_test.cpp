@@ -1,11 +1,11 @@
-#include <tally/ordered_metrics/distinct_keys.hpp>
+#include <tally/ordered_metrics/threshold_bins.hpp>
 
 #include <bit>
 #include <limits>
 
 #include <gmock/gmock.h>
 
-#include <tally/ordered_metrics/score_windows.hpp>
+#include <tally/ordered_metrics/score_rows.hpp>
 
 namespace tally::ordered_metrics {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/error.hpp>
-#include <tally/base/sample_mix.hpp>
+#include <tally/base/index_hash.hpp>
 
 namespace tally::plan {
 namespace {

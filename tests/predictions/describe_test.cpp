@@ -1,4 +1,4 @@
-#include <tally/predictions/describe.hpp>
+#include <tally/predictions/show_rows.hpp>
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/hdf5/writer.hpp>
-#include <tally/predictions/writer.hpp>
+#include <tally/predictions/predictions_writer.hpp>
 
 #include "publish_predictions.hpp"
 #include "temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include <tally/predictions/log.hpp>
+#include <tally/predictions/prediction_log.hpp>
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 
 #include "limited_child.hpp"
-#include "spill_file.hpp"
+#include "spillable_column.hpp"
 #include "temporary_folder.hpp"
 
 namespace tally::predictions {

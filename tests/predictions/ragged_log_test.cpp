@@ -5,7 +5,7 @@
 #include <random>
 
 #include <tally/base/error.hpp>
-#include <tally/predictions/log.hpp>
+#include <tally/predictions/prediction_log.hpp>
 
 #include "temporary_folder.hpp"
 

@@ -5,7 +5,7 @@
 #include <tally/base/error.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/predictions/writer.hpp>
+#include <tally/predictions/predictions_writer.hpp>
 
 #include "publish_predictions.hpp"
 #include "temporary_folder.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/base/error.hpp>
-#include <tally/predictions/writer.hpp>
+#include <tally/predictions/predictions_writer.hpp>
 
 #include "publish_predictions.hpp"
 

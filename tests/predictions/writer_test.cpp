@@ -1,4 +1,4 @@
-#include <tally/predictions/writer.hpp>
+#include <tally/predictions/predictions_writer.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // From the ranks' logs to one file: spilling, windows and ragged rows together.
-#include "gather_columns.hpp"
+#include "gather_predictions.hpp"
 
 #include <unistd.h>
 

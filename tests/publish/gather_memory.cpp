@@ -16,9 +16,9 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/clock.hpp>
-#include <tally/comm/runtime.hpp>
+#include <tally/comm/mpi_runtime.hpp>
 
-#include "gather_columns.hpp"
+#include "gather_predictions.hpp"
 #include "publish_predictions.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 
-#include <tally/session/gpu_libraries.hpp>
+#include <tally/session/gpu_versions.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/comm/agree.hpp>
-#include <tally/config/run_config.hpp>
+#include <tally/config/run_options.hpp>
 #include <tally/setup/open_inputs.hpp>
 
 #include "comm_fixture.hpp"

@@ -7,7 +7,6 @@
 
 #include <tally/base/error.hpp>
 #include <tally/device/buffer.hpp>
-#include <tally/device/launch.hpp>
 #include <tally/device/stream.hpp>
 
 namespace tally::device {

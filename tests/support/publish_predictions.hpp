@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include <tally/predictions/writer.hpp>
+#include <tally/predictions/predictions_writer.hpp>
 
 namespace tally {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include <tally/tasks/choices.hpp>
+#include <tally/tasks/language_model_units.hpp>
 
 namespace tally::tasks {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include <tally/tasks/documents.hpp>
+#include <tally/tasks/language_model_units.hpp>
 
 namespace tally::tasks {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/tasks/sequences.hpp>
+#include <tally/tasks/language_model_units.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "expect_error.hpp"

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include <tally/trace/recorder.hpp>
+#include <tally/trace/span.hpp>
 
 namespace tally::trace {
 namespace {

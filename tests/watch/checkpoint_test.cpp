@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <tally/watch/checkpoint.hpp>
+#include <tally/watch/checkpoint_version.hpp>
 
 namespace tally::watch {
 namespace {

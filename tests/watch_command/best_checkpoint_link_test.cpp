@@ -1,4 +1,4 @@
-#include "best_checkpoint_link.hpp"
+#include "watch_output.hpp"
 
 #include <gtest/gtest.h>
 

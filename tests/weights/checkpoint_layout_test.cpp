@@ -1,10 +1,9 @@
 // Which of the files in a folder is taken for its checkpoint.
-#include "checkpoint_layout.hpp"
+#include "checkpoint_files.hpp"
 
 #include <tally/weights/checkpoint_files.hpp>
 
 #include "checkpoint_fixture.hpp"
-#include "file_names.hpp"
 
 namespace tally::weights {
 namespace {

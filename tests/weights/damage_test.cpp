@@ -1,8 +1,8 @@
 // One changed bit of what is read is seen, wherever it lies.
 #include <tally/base/byte_text.hpp>
 #include <tally/weights/archive.hpp>
-#include <tally/weights/entry_check.hpp>
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
+#include <tally/weights/transfer_pieces.hpp>
 #include <tally/weights/write_safetensors.hpp>
 
 #include <map>

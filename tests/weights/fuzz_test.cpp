@@ -1,8 +1,8 @@
 // Damaged weights files are read or refused, never anything else.
 #include <tally/base/byte_text.hpp>
 #include <tally/weights/archive.hpp>
+#include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
-#include <tally/weights/format_error.hpp>
 
 #include "checkpoint_fixture.hpp"
 #include "mutator.hpp"

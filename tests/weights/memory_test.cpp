@@ -1,6 +1,6 @@
 // Pickles that name the same thing again and again take memory in proportion to their bytes only.
 #include <tally/base/byte_text.hpp>
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 #include "checkpoint_fixture.hpp"
 #include "peak_memory.hpp"

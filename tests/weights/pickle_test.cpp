@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 namespace tally::weights {
 namespace {

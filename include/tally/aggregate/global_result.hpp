@@ -1,4 +1,5 @@
-// What all ranks together have counted.
+// What all ranks together found: their counts added up, and the metrics that one count for each
+// sample cannot give.
 #pragma once
 
 #include <string>
@@ -12,6 +13,8 @@
 #include <tally/session/session.hpp>
 
 namespace tally::app {
+
+// What all ranks together have counted.
 
 // What all ranks found together.
 struct GlobalResult {
@@ -27,5 +30,13 @@ struct GlobalResult {
 // that of every sample exactly once.
 GlobalResult merge_results(const comm::Communicator& comm, const EvaluationSession& session,
                            LocalUnits& local);
+
+// Metrics that one count for each sample cannot give: curves, Spearman's correlation, average
+// precision, subgroups and intervals.
+
+// Collective. Computes all of them, of retained samples, into `global`. What it throws must end the
+// MPI job.
+void compute_post_loop_metrics(const comm::Communicator& comm, const EvaluationSession& session,
+                               LocalUnits& local, GlobalResult& global);
 
 }  // namespace tally::app

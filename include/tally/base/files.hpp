@@ -1,4 +1,5 @@
-// Small files, read whole and written so that no reader ever sees half of one.
+// Files: the owner of an open one, bytes at a place in it, files without a name, and small files,
+// read whole and written so that no reader ever sees half of one.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,35 @@
 #include <vector>
 
 #include <tally/base/error.hpp>
-#include <tally/base/unique_descriptor.hpp>
+#include <tally/base/unique_handle.hpp>
 
 namespace tally {
+
+// Owner of a POSIX file descriptor.
+
+struct DescriptorTraits {
+  using Handle = int;
+  static Handle invalid() noexcept { return -1; }
+  static void close(Handle descriptor) noexcept;
+};
+using UniqueDescriptor = UniqueHandle<DescriptorTraits>;
+
+// Bytes at a place in an open file; from several threads at once, for no file position is used. And
+// files without a name, gone with the process, however that ends.
+
+// All of `out` from `offset` on, whatever pieces the system gives it in. Empty when that worked,
+// else why not: what the system says, or "the file ends early".
+std::string read_at(int descriptor, std::int64_t offset, std::span<std::byte> out);
+
+// All of `bytes` to `offset`; empty when that worked, else what the system says.
+std::string write_at(int descriptor, std::int64_t offset, std::span<const std::byte> bytes);
+
+// Where the file system can make files without a name; else an invalid handle and errno.
+UniqueDescriptor open_nameless(const std::filesystem::path& folder);
+// A file whose name is removed at once: for file systems that cannot (NFS, some FUSE).
+UniqueDescriptor open_and_unlink(const std::filesystem::path& folder);
+// Whichever of the two works; else an invalid handle and errno.
+UniqueDescriptor open_scratch(const std::filesystem::path& folder);
 
 // All bytes of a regular file. Throws Error(kind) naming `what` ("model", "config file") and why.
 std::vector<std::byte> read_file(const std::filesystem::path& path, ErrorKind kind,

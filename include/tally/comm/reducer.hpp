@@ -1,4 +1,4 @@
-// Merges the integer states of all ranks.
+// Adds up the integer states of all ranks, and checks the sum in a second way.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include <tally/comm/communicator.hpp>
 #include <tally/device/device.hpp>
+#include <tally/exact/state.hpp>
 
 namespace tally::comm {
 
@@ -28,5 +29,13 @@ class Reducer {
 // had. The reducer is destroyed by all ranks together, before `comm`.
 std::unique_ptr<Reducer> make_reducer(ReduceRequest request, const device::Device& device,
                                       const Communicator& comm);
+
+// A second way to add up the states of all ranks, to check the first.
+
+// Collective. Adds up `state` over all ranks by `reducer`, and once more by gathering everybody's
+// integers at rank 0, which adds them and sends them to all: bit for bit the same, or every rank
+// throws AgreedFailure(internal) after a line that names the span and both values. Needs a copy of
+// the state on every rank, and at most 64 MiB more on rank 0.
+void verified_sum(Reducer& reducer, const Communicator& comm, exact::State& state);
 
 }  // namespace tally::comm

@@ -1,8 +1,11 @@
-// Rows of a data set's column as numbers.
+// Rows of a data set's columns in memory: as numbers, of any length, as the distinct values of a
+// group.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
@@ -26,5 +29,40 @@ std::vector<T> read_column(DataSet& data_set, const ColumnInfo& column, std::int
   data_set.read_rows(column, first, count, std::as_writable_bytes(std::span(rows)));
   return rows;
 }
+
+// Rows of any length: a group of a data set with `values` and `offsets`.
+
+// Some rows that follow one another.
+struct RaggedRows {
+  std::vector<std::int64_t> offsets = {0};  // [rows + 1], in bytes of `values`
+  std::vector<std::byte> values;
+
+  std::int64_t num_rows() const { return std::ssize(offsets) - 1; }
+  std::span<const std::byte> row(std::int64_t i) const {
+    const std::int64_t begin = offsets.at(to_size(i)), end = offsets.at(to_size(i) + 1);
+    return std::span(values).subspan(to_size(begin), to_size(end - begin));
+  }
+  std::string_view text(std::int64_t i) const {
+    return {reinterpret_cast<const char*>(row(i).data()), row(i).size()};
+  }
+};
+
+// Rows [first, first + count) of `path`, both of whose datasets are tables of the data set. Throws
+// Error(dataset) where offsets do not ascend from 0 to the number of values, or a checksum differs.
+RaggedRows read_ragged(DataSet& data_set, std::string_view path, std::int64_t first,
+                       std::int64_t count);
+
+// Which subgroups a data set tells apart.
+
+// Metrics are kept for at most so many values of one group.
+inline constexpr std::size_t kMaxGroupValues = 4096;
+
+// The distinct values of rows [first, first + count) of `group` (one of DataSetInfo::groups),
+// ascending. At most kMaxGroupValues + 1 of them, so that a column of all different numbers takes
+// no memory: a longer list than kMaxGroupValues means that there are too many. Not collective.
+// Throws Error(dataset) where a checksum differs; Error(internal) for another column or rows that
+// are not there.
+std::vector<std::int32_t> group_values(DataSet& data_set, const ColumnInfo& group,
+                                       std::int64_t first, std::int64_t count);
 
 }  // namespace tally::data

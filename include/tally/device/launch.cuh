@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <tally/device/launch.hpp>
+#include <tally/device/stream.hpp>
 
 namespace tally::device {
 

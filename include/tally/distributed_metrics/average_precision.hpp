@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/metrics/detection_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::distributed_metrics {
 

@@ -13,7 +13,7 @@
 #include <tally/evaluate/input_mapping.hpp>
 #include <tally/exact/state.hpp>
 #include <tally/model/predictor.hpp>
-#include <tally/predictions/log.hpp>
+#include <tally/predictions/prediction_log.hpp>
 #include <tally/tasks/task.hpp>
 
 namespace tally::evaluate {

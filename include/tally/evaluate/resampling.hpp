@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tally/exact/state.hpp>
-#include <tally/predictions/log.hpp>
+#include <tally/predictions/prediction_log.hpp>
 #include <tally/tasks/capabilities.hpp>
 
 namespace tally::evaluate {

@@ -1,10 +1,4 @@
-// An HDF5 file opened for reading, with distrust: only hard links, only standard element types,
-// only storage inside the file, only filters that are known, no size the file cannot hold.
-//
-// Every function throws Error(kind) with one sentence that names the file, the object, what was
-// found and what was expected. Paths are absolute ("/inputs/image"). Calls from several threads are
-// serialised by one lock of this room, because HDF5 may be built without thread safety; rows of
-// contiguous datasets are read without it, past HDF5.
+// HDF5 files opened for reading, with distrust, and what they say of their objects.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +12,40 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/tensor_view.hpp>
-#include <tally/hdf5/content.hpp>
 #include <tally/hdf5/element.hpp>
 
 namespace tally::hdf5 {
+
+// What a file says of its objects besides their elements, in a form that does not depend on how it
+// is stored: what a digest of a file's structure is made of.
+
+enum class ObjectKind { group, dataset, other };
+
+struct AttributeContent {
+  std::string name;
+  // "integer", "float" or "string"; "other": neither shape nor bytes are given.
+  std::string_view kind = "other";
+  Shape shape;
+  // Row-major and little-endian: integers as int64, those without a sign as uint64, floats as
+  // float64; of each string its length in bytes as uint64 and these, without what fills it up.
+  std::vector<std::byte> bytes;
+};
+
+struct ObjectContent {
+  ObjectKind kind = ObjectKind::other;
+  // Of a dataset: name(Element), "other" for elements that are not read; else empty.
+  std::string_view element;
+  Shape shape;                               // of a dataset that has an extent
+  std::vector<AttributeContent> attributes;  // ascending by the bytes of their names
+};
+
+// An HDF5 file opened for reading, with distrust: only hard links, only standard element types,
+// only storage inside the file, only filters that are known, no size the file cannot hold.
+//
+// Every function throws Error(kind) with one sentence that names the file, the object, what was
+// found and what was expected. Paths are absolute ("/inputs/image"). Calls from several threads are
+// serialised by one lock of this room, because HDF5 may be built without thread safety; rows of
+// contiguous datasets are read without it, past HDF5.
 
 enum class Storage { contiguous, chunked, compact };
 

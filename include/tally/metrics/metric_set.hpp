@@ -12,17 +12,9 @@
 
 #include <tally/base/task_traits.hpp>
 #include <tally/exact/state.hpp>
-#include <tally/metrics/definitions.hpp>
-#include <tally/metrics/dense_regression_record.hpp>
-#include <tally/metrics/detection_record.hpp>
-#include <tally/metrics/language_model_record.hpp>
-#include <tally/metrics/multiclass_record.hpp>
-#include <tally/metrics/multilabel_record.hpp>
-#include <tally/metrics/multiple_choice_record.hpp>
-#include <tally/metrics/question_answering_record.hpp>
-#include <tally/metrics/regression_record.hpp>
+#include <tally/metrics/conventions.hpp>
 #include <tally/metrics/results.hpp>
-#include <tally/metrics/segmentation_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 

@@ -8,11 +8,11 @@
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
+#include <tally/metrics/conventions.hpp>
 #include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/multilabel_record.hpp>
-#include <tally/metrics/output_kind.hpp>
 #include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include <tally/base/sample_mix.hpp>
+#include <tally/base/index_hash.hpp>
 
 namespace tally::metrics {
 

@@ -7,13 +7,8 @@
 #include <vector>
 
 #include <tally/exact/state.hpp>
-#include <tally/metrics/language_model_record.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/multiclass_record.hpp>
-#include <tally/metrics/multilabel_record.hpp>
-#include <tally/metrics/multiple_choice_record.hpp>
-#include <tally/metrics/question_answering_record.hpp>
-#include <tally/metrics/regression_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 

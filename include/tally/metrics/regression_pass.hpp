@@ -1,5 +1,5 @@
-// The one pass over a batch of a regression: what the model predicted, and sums into the State. On
-// a GPU and on the CPU the same bits for the same predictions.
+// The one pass over what a regression predicted, values or pixels, and sums into the State. On a
+// GPU and on the CPU the same bits for the same predictions.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
+#include <tally/exact/state.hpp>
 #include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/regression_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 
@@ -55,5 +56,31 @@ class RegressionPass {
  private:
   const MetricSet& metrics_;
 };
+
+// The pass over the pixels of an image that is predicted as numbers, on the CPU: from a GPU they
+// are brought there.
+
+// What one image gives; one object for many images.
+class MapSums {
+ public:
+  // `metrics`, whose values are pixels, outlives it.
+  explicit MapSums(const MetricSet& metrics);
+
+  // How many numbers are kept of an image.
+  std::int64_t num_sums() const;
+  // One prediction and target for each pixel; a target that is NaN is not scored, and its
+  // prediction may be anything. The row points to the predictions, and into this object until the
+  // next call.
+  DenseRegressionRecord count(std::uint64_t index, std::span<const float> predictions,
+                              std::span<const float> targets);
+
+ private:
+  const MetricSet& metrics_;
+  exact::State image_;
+};
+
+// Of what was kept of an image: DenseRegressionRecord::sums; it points to it.
+DenseRegressionRecord retained_dense_regression_record(std::span<const std::int64_t> sums,
+                                                       bool finite);
 
 }  // namespace tally::metrics

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
-#include <tally/metrics/multiclass_record.hpp>
-#include <tally/metrics/output_kind.hpp>
+#include <tally/metrics/conventions.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 

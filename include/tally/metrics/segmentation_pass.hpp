@@ -10,7 +10,7 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
-#include <tally/metrics/segmentation_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 

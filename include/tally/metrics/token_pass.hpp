@@ -10,8 +10,8 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
-#include <tally/metrics/output_kind.hpp>
-#include <tally/metrics/token_record.hpp>
+#include <tally/metrics/conventions.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {
 

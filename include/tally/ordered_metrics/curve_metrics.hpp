@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <tally/metrics/definitions.hpp>
+#include <tally/metrics/conventions.hpp>
 #include <tally/metrics/results.hpp>
-#include <tally/ordered_metrics/curve_averages.hpp>
 #include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/ordered_metrics/curve_values.hpp>
 
 namespace tally::ordered_metrics {
 

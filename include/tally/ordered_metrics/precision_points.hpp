@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <tally/metrics/detection_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 namespace tally::ordered_metrics {
 

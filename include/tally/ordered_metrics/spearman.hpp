@@ -1,13 +1,17 @@
 // Spearman's rank correlation between predictions and targets: its rows, its sums and what they
-// give.
+// give, of rows that lie in one process, too. Nothing here is collective.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include <tally/metrics/precomputed_updates.hpp>
+#include <tally/ordered_metrics/ranked_column.hpp>
 
 namespace tally::ordered_metrics {
 
@@ -42,5 +46,45 @@ struct SpearmanSums {
 std::optional<double> spearman(const SpearmanSums& sums);
 // The mean over outputs, at least one; none if one of them has none.
 std::optional<double> mean_spearman(std::span<const SpearmanSums> outputs);
+
+// The values of a regression on this rank, output by output.
+
+// What counts of one output.
+struct PairValues {
+  std::vector<float> predictions;
+  std::vector<float> targets;
+  std::vector<std::int64_t> index;  // global sample indices
+};
+
+// Not collective. Outputs first .. first + count - 1 of all rows of this rank, read in windows.
+// Error(numeric) names the first prediction that is NaN where the target counts.
+std::vector<PairValues> read_outputs(const PairRows& rows, std::int64_t first, std::int64_t count);
+
+// What some values add to the sums of a rank correlation.
+
+// Centred ranks of one output's predictions and targets, one weight for each; canonical.
+SpearmanSums spearman_partials(const Weights& weights, std::span<const std::int64_t> predictions,
+                               std::span<const std::int64_t> targets);
+
+// Rank correlation of rows that lie in one process, to be computed many times, each time with other
+// weights: replicates of a bootstrap that pairs several such sets of rows. Nothing here is
+// collective.
+
+class LocalSpearman {
+ public:
+  // Reads the rows once and keeps about 30 bytes of each element. first_index is for messages.
+  // Error(numeric) names a prediction that is NaN where the target counts.
+  explicit LocalSpearman(const PairRows& rows);
+  ~LocalSpearman();
+  LocalSpearman(LocalSpearman&&) noexcept;
+
+  // One weight a row, no weights: each counts once. One entry an output: what sum_spearman() finds
+  // where each row is there so often.
+  std::vector<SpearmanSums> sum(metrics::RowWeights weights) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace tally::ordered_metrics

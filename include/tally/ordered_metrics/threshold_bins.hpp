@@ -1,17 +1,51 @@
-// All counts of all curves as one vector: each element of the scores belongs to one bin of it.
+// The distinct scores of positives, and all counts of all curves as one vector: each element of the
+// scores belongs to one bin of it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/ordered_metrics/curve_counts.hpp>
-#include <tally/ordered_metrics/distinct_keys.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
-#include <tally/ordered_metrics/score_windows.hpp>
 
 namespace tally::ordered_metrics {
+
+// The distinct scores of positives, class by class.
+
+// Class and score as one integer: sorted, classes ascend and the scores of a class descend.
+constexpr std::uint64_t score_key(std::size_t c, float score) {
+  const auto bits = std::bit_cast<std::uint32_t>(score);
+  const std::uint32_t ascending = (bits >> 31) != 0 ? ~bits : bits | 0x80000000;
+  return (static_cast<std::uint64_t>(c) << 32) | static_cast<std::uint32_t>(~ascending);
+}
+constexpr std::size_t class_of_key(std::uint64_t key) {
+  return static_cast<std::size_t>(key >> 32);
+}
+constexpr float score_of_key(std::uint64_t key) {
+  const auto ascending = ~static_cast<std::uint32_t>(key);
+  return std::bit_cast<float>((ascending >> 31) != 0 ? ascending & 0x7fffffff : ~ascending);
+}
+
+// A growing set of keys; room for about twice the distinct ones, whatever is added how often.
+class DistinctKeys {
+ public:
+  void add(std::uint64_t key) {
+    keys_.push_back(key);
+    if (keys_.size() >= limit_) compact();
+  }
+  // Sorted, each key once.
+  std::span<const std::uint64_t> sorted();
+
+ private:
+  static constexpr std::size_t kFirstLimit = std::size_t{1} << 20;
+  void compact();
+
+  std::vector<std::uint64_t> keys_;
+  std::size_t limit_ = kFirstLimit;
+};
 
 // A class with thresholds t_0 > t_1 > … has, for each of them, the bins of negatives above it (and
 // below the one before), negatives at it and positives at it; at the end one bin of negatives

@@ -1,4 +1,4 @@
-// A predictions.h5, opened to look at its rows, or to score them.
+// A predictions.h5, opened for reading: to look at its rows, or to score them.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,9 @@
 #include <tally/hdf5/reader.hpp>
 
 namespace tally::predictions {
+
+// Throws Error(dataset) for a file that cannot be read, holds no predictions or links elsewhere.
+hdf5::Reader open_predictions(const std::filesystem::path& path);
 
 // Every function throws Error(dataset) for what is damaged or missing; a missing column is named
 // with the --save value that gives it.

@@ -1,7 +1,8 @@
-// Rows of a predictions.h5 as lines for people.
+// A predictions.h5 as lines for people: what it holds, and rows of it.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -10,6 +11,12 @@
 #include <tally/predictions/saved_rows.hpp>
 
 namespace tally::predictions {
+
+// What a predictions.h5 holds, for `tally inspect`.
+
+// Lines: number of rows, attributes, columns with dtype and shape, a table of the first rows.
+// Throws Error(dataset) for a file that cannot be read or holds no predictions.
+std::vector<std::string> describe(const std::filesystem::path& path);
 
 // Something about a row, printable.
 struct Fact {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include <tally/base/unique_descriptor.hpp>
+#include <tally/base/files.hpp>
 
 namespace tally::app {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/config/run_config.hpp>
+#include <tally/config/run_options.hpp>
 
 namespace tally::app {
 

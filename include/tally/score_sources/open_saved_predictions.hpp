@@ -6,11 +6,11 @@
 #include <string>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/config/run_config.hpp>
-#include <tally/metrics/output_kind.hpp>
+#include <tally/config/run_options.hpp>
+#include <tally/metrics/conventions.hpp>
 #include <tally/session/notes.hpp>
-#include <tally/session/opened_files.hpp>
 #include <tally/session/score_source.hpp>
+#include <tally/session/session.hpp>
 
 namespace tally::app {
 

@@ -1,18 +1,31 @@
-// What one rank has counted and recorded of its samples after the loop.
+// What one rank has counted and recorded of its samples after the loop, the samples that it
+// retained, and the folder for records that outgrow memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <tally/base/checked_cast.hpp>
+#include <tally/config/run_options.hpp>
 #include <tally/evaluate/loop.hpp>
+#include <tally/evaluate/resampling.hpp>
 #include <tally/exact/state.hpp>
 #include <tally/ordered_metrics/answer_thresholds.hpp>
-#include <tally/predictions/log.hpp>
+#include <tally/predictions/prediction_log.hpp>
 #include <tally/session/session.hpp>
 
 namespace tally::app {
+
+// --spill-dir, else $TMPDIR, else /tmp.
+std::string spill_folder(const config::ResultOptions& options);
+
+// Throws Error(output) if it is no writable folder, which a run may need only hours later.
+void check_spill_folder(const config::ResultOptions& options);
 
 // How the loop of one rank went.
 struct LoopStatistics {
@@ -66,5 +79,34 @@ LocalUnits units_of(LocalSamples& samples, predictions::PredictionLog records,
 LocalSamples empty_samples(const EvaluationSession& session,
                            std::vector<predictions::ColumnSpec> log,
                            std::vector<predictions::ColumnSpec> retained);
+
+// What a rank kept of its samples, for what is computed of them after the loop.
+
+// Both outlive it.
+inline evaluate::RetainedSamples retained_samples(const EvaluationSession& session,
+                                                  const LocalUnits& local) {
+  return {*session.scoring.task, local.retained, local.first_index};
+}
+inline evaluate::RetainedSamples retained_samples(const EvaluationSession& session,
+                                                  const LocalSamples& local) {
+  return {*session.scoring.task, local.retained, local.first_index};
+}
+
+// Of `rows`, ordered_metrics::ScoreRows or PairRows, only one subgroup shall count: the targets of
+// the others become `not_counted`. codes: the subgroup of each row; they outlive the rows.
+template <class Rows, class Target>
+void count_only(const std::vector<std::int32_t>& codes, std::int32_t code, Target not_counted,
+                Rows& rows) {
+  rows.read = [&codes, code, not_counted, all = std::move(rows.read)](
+                  std::int64_t first, std::int64_t count, std::span<float> values,
+                  std::span<Target> targets) {
+    all(first, count, values, targets);
+    const std::size_t width = targets.size() / std::max<std::size_t>(to_size(count), 1);
+    for (std::size_t i = 0; i < to_size(count); ++i) {
+      if (codes[to_size(first) + i] == code) continue;
+      std::ranges::fill(targets.subspan(i * width, width), not_counted);
+    }
+  };
+}
 
 }  // namespace tally::app

@@ -7,7 +7,7 @@
 
 #include <tally/comm/communicator.hpp>
 #include <tally/report/run_report.hpp>
-#include <tally/trace/recorder.hpp>
+#include <tally/trace/span.hpp>
 
 namespace tally::app {
 

@@ -1,30 +1,70 @@
 // The evaluation session: everything that a run opens and decides before its first batch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <tally/comm/agreed_placement.hpp>
 #include <tally/comm/communicator.hpp>
-#include <tally/comm/placement.hpp>
 #include <tally/comm/reducer.hpp>
-#include <tally/config/run_config.hpp>
+#include <tally/config/run_options.hpp>
+#include <tally/data/data_set.hpp>
 #include <tally/device/device.hpp>
 #include <tally/device/gpus.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/evaluate/input_mapping.hpp>
+#include <tally/metrics/conventions.hpp>
 #include <tally/model/cpu_way.hpp>
+#include <tally/model/loaded_model.hpp>
 #include <tally/plan/batch_grid.hpp>
-#include <tally/session/gpu_libraries.hpp>
-#include <tally/session/opened_files.hpp>
+#include <tally/report/run_report.hpp>
+#include <tally/session/gpu_versions.hpp>
 #include <tally/session/score_source.hpp>
-#include <tally/session/scoring.hpp>
 #include <tally/session/tracing.hpp>
+#include <tally/tasks/task.hpp>
 
 namespace tally::app {
+
+// The files that a run has open: its data set and its model.
+
+struct OpenedData {
+  std::unique_ptr<data::DataSet> set;
+  report::InputFile file;
+};
+
+struct OpenedModel {
+  std::unique_ptr<model::LoadedModel> loaded;  // only where more weights are to come
+  std::unique_ptr<model::Predictor> predictor;
+  report::InputFile model;
+  std::optional<report::WeightsFile> weights;
+  std::vector<std::string> notes;  // of the weights; log::note() was given them
+  std::string card_digest;         // of a card beside the model file; empty without one
+};
+
+// The task of a run, and how the outputs of a model are scored by it.
+
+// The subgroups of one dataset under /groups.
+struct Subgroups {
+  std::size_t column = 0;            // in DataSetInfo::groups
+  std::vector<std::int32_t> values;  // all that occur in the evaluated samples, ascending
+};
+
+struct Scoring {
+  std::string task_name;
+  metrics::OutputKind outputs = metrics::OutputKind::logits;
+  std::string class_weights_digest;  // SHA-256; empty without class weights
+  std::unique_ptr<tasks::Task> task;
+  std::vector<Subgroups> subgroups;
+  std::int64_t num_units = 0;  // that are scored, of all ranks
+
+  tasks::Capabilities capabilities() const { return task->capabilities(); }
+};
 
 // Where the result of an evaluation goes.
 struct RunOutput {
@@ -93,5 +133,10 @@ bool scores_units(const EvaluationSession& session);
 
 // The number of samples that are evaluated: those of the data set, or what --limit leaves of them.
 std::int64_t num_samples(const EvaluationSession& session);
+
+// What a reader of predictions.h5 must know to score its rows again.
+
+// Attributes of the file by name, as docs/formats.md lists them.
+std::map<std::string, std::string> scoring_attributes(const EvaluationSession& session);
 
 }  // namespace tally::app

@@ -9,7 +9,7 @@
 #include <tally/comm/clocks.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/session/phases.hpp>
-#include <tally/trace/recorder.hpp>
+#include <tally/trace/span.hpp>
 #include <tally/trace/trace_file.hpp>
 
 namespace tally::app {

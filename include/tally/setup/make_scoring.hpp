@@ -5,11 +5,11 @@
 #include <string>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/config/run_config.hpp>
+#include <tally/config/run_options.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/metrics/output_kind.hpp>
+#include <tally/metrics/conventions.hpp>
 #include <tally/model/card.hpp>
-#include <tally/session/scoring.hpp>
+#include <tally/session/session.hpp>
 
 namespace tally::app {
 

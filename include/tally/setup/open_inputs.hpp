@@ -4,9 +4,9 @@
 #include <string>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/config/run_config.hpp>
+#include <tally/config/run_options.hpp>
 #include <tally/device/stream.hpp>
-#include <tally/session/opened_files.hpp>
+#include <tally/session/session.hpp>
 
 namespace tally::app {
 

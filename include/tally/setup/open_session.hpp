@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/config/options.hpp>
+#include <tally/config/run_options.hpp>
 #include <tally/session/notes.hpp>
 #include <tally/session/phases.hpp>
 #include <tally/session/session.hpp>

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/metrics/question_answering_record.hpp>
-#include <tally/predictions/columns.hpp>
+#include <tally/metrics/sample_records.hpp>
+#include <tally/predictions/record_batch.hpp>
 #include <tally/tasks/answer_spans.hpp>
-#include <tally/tasks/units.hpp>
+#include <tally/tasks/capabilities.hpp>
 
 namespace tally::tasks {
 

@@ -1,5 +1,5 @@
-// What some tasks can do beyond scoring samples: small interfaces, of which a task names those it
-// has.
+// What some tasks can do beyond scoring samples, small interfaces, of which a task names those it
+// has: making units of several samples, resampling, scores of classes, pairs of values.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,35 @@
 #include <tally/exact/state.hpp>
 #include <tally/metrics/precomputed_updates.hpp>
 #include <tally/metrics/results.hpp>
-#include <tally/predictions/columns.hpp>
-#include <tally/tasks/units.hpp>
+#include <tally/metrics/sample_records.hpp>
+#include <tally/predictions/record_batch.hpp>
 
 namespace tally::tasks {
+
+// Tasks of whose samples several make a unit, which is what they score: scorers only keep a record
+// of each sample, and units are made of them after the loop.
+
+// How they are counted. Row: what is known of a unit.
+template <class Row>
+class UnitCounting {
+ public:
+  // The evidence of samples.
+  virtual void count(std::span<const metrics::SampleRecord> samples, exact::State& state) const = 0;
+  virtual void count(std::span<const Row> units, exact::State& state) const = 0;
+  // Adds a row of Resampling::retained_columns(), where there are any.
+  virtual void retain(const Row& unit, predictions::RecordBatch& retained) const = 0;
+
+ protected:
+  ~UnitCounting() = default;
+};
+
+class AnswerTask;  // questions that are answered
+using DocumentTask = UnitCounting<metrics::LanguageModelRecord>;
+using ChoiceTask = UnitCounting<metrics::MultipleChoiceRecord>;
+
+// A task by what its units are. None: samples are units themselves.
+using UnitTask =
+    std::variant<std::monostate, const AnswerTask*, const DocumentTask*, const ChoiceTask*>;
 
 class DetectionTask;
 

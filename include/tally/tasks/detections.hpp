@@ -9,9 +9,8 @@
 #include <vector>
 
 #include <tally/exact/state.hpp>
-#include <tally/metrics/detection_record.hpp>
-#include <tally/metrics/question_answering_record.hpp>
-#include <tally/predictions/columns.hpp>
+#include <tally/metrics/sample_records.hpp>
+#include <tally/predictions/record_batch.hpp>
 
 namespace tally::tasks {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <tally/base/files.hpp>
-#include <tally/trace/event.hpp>
+#include <tally/trace/span.hpp>
 
 namespace tally::trace {
 

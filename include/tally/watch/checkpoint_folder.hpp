@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include <tally/watch/checkpoint.hpp>
+#include <tally/watch/checkpoint_version.hpp>
 
 namespace tally::watch {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <tally/base/unique_descriptor.hpp>
-#include <tally/watch/checkpoint.hpp>
+#include <tally/base/files.hpp>
+#include <tally/watch/checkpoint_version.hpp>
 
 namespace tally::watch {
 

@@ -1,5 +1,6 @@
-// Bytes that can be read at any place: of a file, of a part of one, of memory. Files are not
-// mapped: one that shrinks while it is read is an error then, not a signal.
+// Bytes that can be read at any place: of a file, of a part of one, of memory; and the errors of
+// bytes that are not what they should be. Files are not mapped: one that shrinks while it is read
+// is an error then, not a signal.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +8,31 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stdexcept>
+#include <string_view>
 #include <vector>
 
-#include <tally/base/unique_descriptor.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/printable.hpp>
 
 namespace tally::weights {
+
+// What is wrong inside a file: thrown by the readers, which know bytes but no file name.
+
+// what() is printable: names in it come from the file, and may hold any bytes.
+struct FormatError : std::runtime_error {
+  explicit FormatError(std::string_view what) : std::runtime_error(printable(what)) {}
+};
+
+// The file has fewer bytes than it says: it was cut short, or is damaged.
+struct CutShort : FormatError {
+  using FormatError::FormatError;
+};
+
+// Of its pickle fewer bytes were read than it says.
+struct EndsEarly : CutShort {
+  using CutShort::CutShort;
+};
 
 class ByteSource {
  public:

@@ -10,11 +10,10 @@
 #include <tally/digest/digest.hpp>
 #include <tally/hdf5/writer.hpp>
 
-#include "reading/checksum_table.hpp"
 #include "reading/column_pieces.hpp"
+#include "schema/checksums.hpp"
 #include "schema/columns.hpp"
 #include "schema/schema.hpp"
-#include "schema/structure_digest.hpp"
 
 namespace tally::data {
 namespace {

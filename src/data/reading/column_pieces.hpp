@@ -1,10 +1,12 @@
-// A column, in order, a piece at a time.
+// Columns of an open data set, for the bodies of this room: in order, a piece at a time, and as
+// offsets of a ragged array, which are checked.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include <tally/data/data_set.hpp>
 #include <tally/plan/batch_grid.hpp>
@@ -20,5 +22,14 @@ void for_each_piece(DataSet& data_set, const ColumnInfo& column, plan::SampleRan
 // Of all rows.
 void for_each_piece(DataSet& data_set, const ColumnInfo& column, std::int64_t rows,
                     const UsePiece& use);
+
+// Where the rows of a ragged array begin.
+
+// Offsets [first, first + count] of `offsets`, which tell rows of `values`. Throws Error(dataset)
+// naming the first that is less than the one before it or more than there are values; the first of
+// all is 0, the last of all the number of values.
+std::vector<std::int64_t> read_offsets(DataSet& data_set, const ColumnInfo& offsets,
+                                       const ColumnInfo& values, std::int64_t first,
+                                       std::int64_t count);
 
 }  // namespace tally::data

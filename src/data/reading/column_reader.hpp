@@ -13,9 +13,9 @@
 #include <tally/plan/batch_grid.hpp>
 
 #include "reading/block_cache.hpp"
-#include "reading/checksum_table.hpp"
 #include "reading/chunked_rows.hpp"
 #include "reading/staged_file.hpp"
+#include "schema/checksums.hpp"
 
 namespace tally::data {
 

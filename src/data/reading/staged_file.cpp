@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include <tally/base/error.hpp>
-#include <tally/base/file_io.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
 namespace tally::data {

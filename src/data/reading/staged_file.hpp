@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include <tally/base/unique_descriptor.hpp>
+#include <tally/base/files.hpp>
 
 namespace tally::data {
 

@@ -9,10 +9,9 @@
 #include <tally/base/task_traits.hpp>
 
 #include "dataset_error.hpp"
-#include "reading/checksum_table.hpp"
+#include "schema/checksums.hpp"
 #include "schema/image_attributes.hpp"
-#include "schema/index_bounds.hpp"
-#include "schema/label_shape.hpp"
+#include "schema/labels.hpp"
 #include "schema/task_rules.hpp"
 
 namespace tally::data {

@@ -1,5 +1,5 @@
-// Which values are allowed under /targets/label, and in tables. Classes are integers, the flags of
-// labels uint8, values to be predicted float32.
+// What may stand under /targets/label and in tables: types, shapes, values and their ranges.
+// Classes are integers, the flags of labels uint8, values to be predicted float32.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,25 @@
 #include <string>
 
 #include <tally/data/data_set.hpp>
+#include <tally/hdf5/element.hpp>
+
+#include "schema/task_rules.hpp"
 
 namespace tally::data {
+
+// Types and shapes that /targets/label may have.
+
+std::span<const hdf5::Element> label_elements(LabelShape form);
+
+// `shape` is that of the whole dataset; inputs are read already.
+bool is_label_shape(const DataSetInfo& info, const Shape& shape);
+// "[N] or [N, 1] for 1 output".
+std::string expected_label_shape(const DataSetInfo& info);
+
+// Which integers tell a place, and how far they go.
+
+// Sets ColumnInfo::range and is_in_sequence of targets and tables; all columns are read already.
+void set_ranges(DataSetInfo& info);
 
 bool is_label(const ColumnInfo& column);
 

@@ -4,7 +4,7 @@
 #include <tally/base/task_traits.hpp>
 
 #include "dataset_error.hpp"
-#include "reading/checksum_table.hpp"
+#include "schema/checksums.hpp"
 #include "schema/columns.hpp"
 #include "schema/task_rules.hpp"
 

@@ -11,10 +11,8 @@
 #include <tally/base/task_traits.hpp>
 
 #include "reading/column_pieces.hpp"
-#include "schema/label_shape.hpp"
 #include "schema/labels.hpp"
 #include "schema/task_rules.hpp"
-#include "tables/report_lines.hpp"
 #include "tables/table_report.hpp"
 
 namespace tally::data {

@@ -5,13 +5,12 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/data/choices.hpp>
-#include <tally/data/detection_objects.hpp>
+#include <tally/data/annotations.hpp>
 #include <tally/data/read_column.hpp>
 
 #include "dataset_error.hpp"
-#include "schema/offsets.hpp"
-#include "tables/report_lines.hpp"
+#include "reading/column_pieces.hpp"
+#include "tables/label_report.hpp"
 
 namespace tally::data {
 namespace {

@@ -8,7 +8,6 @@
 
 #include <tally/metrics/results.hpp>
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

@@ -3,7 +3,6 @@
 
 #include <tally/exact/sum.hpp>
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

@@ -2,10 +2,9 @@
 // for each label.
 #pragma once
 
-#include <tally/metrics/segmentation_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
-#include "counters.hpp"
-#include "families/multilabel_counts.hpp"
+#include "families/multilabel_metrics.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

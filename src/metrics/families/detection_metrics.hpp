@@ -4,9 +4,8 @@
 
 #include <cstdint>
 
-#include <tally/metrics/detection_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

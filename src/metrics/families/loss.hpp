@@ -4,10 +4,9 @@
 
 #include <type_traits>
 
-#include <tally/metrics/multilabel_record.hpp>
 #include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/sample_records.hpp>
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

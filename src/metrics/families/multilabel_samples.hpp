@@ -1,9 +1,8 @@
 // Metrics of whole samples with several labels: all of them right, and the labels as a ranking.
 #pragma once
 
-#include <tally/metrics/multilabel_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

@@ -1,7 +1,6 @@
 // Per class: support, predictions, hits; what is made of them, with its averages.
 #pragma once
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

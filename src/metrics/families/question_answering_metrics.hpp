@@ -5,9 +5,8 @@
 #include <array>
 #include <cstdint>
 
-#include <tally/metrics/question_answering_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

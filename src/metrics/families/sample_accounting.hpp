@@ -1,9 +1,8 @@
 // What the metric pass saw: the evidence that every sample came once. Always kept.
 #pragma once
 
-#include <tally/base/sample_mix.hpp>
+#include <tally/base/index_hash.hpp>
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

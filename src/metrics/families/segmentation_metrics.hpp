@@ -3,9 +3,8 @@
 
 #include <cstdint>
 
-#include <tally/metrics/segmentation_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

@@ -1,7 +1,6 @@
 // Share of samples whose true class is the best score (accuracy) or among the k best.
 #pragma once
 
-#include "counters.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

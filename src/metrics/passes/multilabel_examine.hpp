@@ -6,7 +6,7 @@
 #include <limits>
 
 #include <tally/metrics/multilabel_pass.hpp>
-#include <tally/metrics/multilabel_record.hpp>
+#include <tally/metrics/sample_records.hpp>
 
 #include "passes/multilabel_scalar.hpp"
 

@@ -1,9 +1,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "aoti/package.hpp"
 #include "aoti/package_module.hpp"
-#include "aoti/target_cpu.hpp"
-#include "load_model_kinds.hpp"
 #include "loaded_model_base.hpp"
 #include "model_error.hpp"
 #include "precision.hpp"

@@ -1,13 +1,16 @@
-// The content of an AOTInductor package (.pt2): checked, described, not yet loaded.
+// The content of an AOTInductor package (.pt2): checked, described, held against this machine, not
+// yet loaded.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <tally/device/device.hpp>
 #include <tally/model/card.hpp>
 #include <tally/model/predictor.hpp>
 
@@ -38,5 +41,14 @@ Package open_package(const NamedBytes& file);
 // Its card, with the facts without which nothing of a package may be run. Error(model) if it has
 // none, or if the library is not the one that the card was written for.
 const ModelCard& checked_card(const Package& package);
+
+// Is this machine the one a package was compiled for?
+
+// What /proc/cpuinfo says that this processor can do: "avx2", "fma", …; read once.
+const std::set<std::string>& cpu_features();
+
+// Error(model) if the package is for another kind of device, machine or processor, naming what to
+// do. The GPU itself is looked at when the library is loaded.
+void check_target(const Package& package, const ModelCard& card, const device::Device& device);
 
 }  // namespace tally::model

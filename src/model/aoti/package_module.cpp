@@ -1,16 +1,72 @@
 #include "aoti/package_module.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <string>
+
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/inductor/aoti_runner/model_container_runner.h>
 
+#include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
-#include "aoti/memfd.hpp"
 #include "torch_errors.hpp"
 #include "torch_library.hpp"
 
 namespace tally::model {
+
+// A file without a name, which is gone with its last user whatever becomes of the process.
+
+// Holds `bytes`. Throws Error(environment).
+UniqueDescriptor make_memory_file(std::span<const std::byte> bytes);
+
+// A path of this process's that leads to the open file. It differs from call to call, even for one
+// descriptor number: the dynamic loader takes two libraries of one path for the same.
+std::string fresh_path_of(const UniqueDescriptor& file);
+
+namespace {
+
+void write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      throw Error(ErrorKind::environment,
+                  format("a compiled model of {} bytes finds no room in "
+                         "memory ({})",
+                         bytes.size(), errno_text(errno)),
+                  "Use fewer ranks on this node.");
+    }
+    bytes = bytes.subspan(to_size(written));
+  }
+}
+
+}  // namespace
+
+UniqueDescriptor make_memory_file(std::span<const std::byte> bytes) {
+  UniqueDescriptor file(memfd_create("tally-model", MFD_CLOEXEC));
+  if (!file) {
+    throw Error(
+        ErrorKind::environment,
+        format("this system gives no memory file for a compiled model ({})", errno_text(errno)),
+        "Export the model with --format torchscript.");
+  }
+  write_all(file.get(), bytes);
+  return file;
+}
+
+std::string fresh_path_of(const UniqueDescriptor& file) {
+  static std::atomic<std::size_t> num_paths{0};
+  return format("/proc/self/fd/{}{}", std::string(num_paths++, '/'), file.get());
+}
+
 namespace {
 
 using Runner = torch::inductor::AOTIModelContainerRunner;

@@ -9,7 +9,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "probe_inputs.hpp"
+#include "network_probes.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {

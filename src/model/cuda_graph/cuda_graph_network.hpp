@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda_graph/graph_capture.hpp"
+#include "cuda_graph/cuda_graph_capture.hpp"
 #include "network.hpp"
 
 namespace tally::model {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/max_pool_keys.hpp"
-
 namespace tally::model {
 namespace {
 

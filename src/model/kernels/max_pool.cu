@@ -2,8 +2,7 @@
 
 #include <tally/device/launch.cuh>
 
-#include "kernels/max_pool_keys.hpp"
-#include "kernels/max_pool_on_gpu.hpp"
+#include "kernels/max_pool.hpp"
 
 namespace tally::model {
 namespace {

@@ -1,6 +1,6 @@
 #include <tally/base/error.hpp>
 
-#include "kernels/max_pool_on_gpu.hpp"
+#include "kernels/max_pool.hpp"
 
 namespace tally::model {
 

@@ -4,7 +4,7 @@
 #include <ATen/ops/empty.h>
 
 #include "kernels/pixel_squares_on_gpu.hpp"
-#include "stream_scope.hpp"
+#include "torch_device.hpp"
 
 namespace tally::model {
 namespace {

@@ -12,10 +12,9 @@
 
 #include "kernels/isa_cap.hpp"
 #include "kernels/max_pool.hpp"
-#include "kernels/max_pool_on_gpu.hpp"
 #include "kernels/own_operators.hpp"
-#include "stream_scope.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torch_device.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

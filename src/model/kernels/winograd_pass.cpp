@@ -1,17 +1,119 @@
 #include "kernels/winograd_pass.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
 #include <torch/csrc/jit/ir/constants.h>
 
+#include "kernels/own_operators.hpp"
 #include "kernels/winograd.hpp"
-#include "kernels/winograd_convolution.hpp"
 #include "onednn/profiled_graph.hpp"
 #include "torchscript/fused_sums.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
+namespace {
+
+bool is_float(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kFloat && tensor.device().is_cpu();
+}
+
+// What the operators are given, as the kernel wants it. Graphs name them by themselves: what would
+// be read out of bounds is refused here.
+struct Arguments {
+  at::Tensor input, weight, bias;
+  WinogradShape shape;
+
+  Arguments(const at::Tensor& x, const at::Tensor& given_weight, const at::Tensor& given_bias,
+            at::IntArrayRef padding)
+      : input(x.contiguous(at::MemoryFormat::ChannelsLast)),
+        weight(given_weight.contiguous()),
+        bias(given_bias.contiguous()),
+        shape(winograd_shape(x.sizes(), bias.numel(), padding)) {
+    TORCH_CHECK(winograd_lanes() > 0, "this processor has no instructions for Winograd's");
+    TORCH_CHECK(is_float(input) && is_float(weight) && is_float(bias),
+                "Winograd's convolution takes float32 on the CPU");
+    const std::vector<std::int64_t> size{bias.numel() / kChannelGroup, kTileProducts, input.size(1),
+                                         kChannelGroup};
+    TORCH_CHECK(weight.sizes() == size && bias.numel() % kChannelGroup == 0 &&
+                    input.size(1) % kChannelMultiple == 0,
+                "an image of ", input.size(1), " channels for Winograd's weights of ",
+                weight.sizes(), " and ", bias.numel(), " biases");
+    TORCH_CHECK(shape.out_height() > 0 && shape.out_width() > 0, "an image of ", shape.height,
+                " x ", shape.width, " is smaller than the window of 3 x 3");
+  }
+
+  std::vector<std::int64_t> out_size() const {
+    return {shape.num_images, shape.out_channels, shape.out_height(), shape.out_width()};
+  }
+
+  void convolve(bool adds, bool has_relu, const at::Tensor& out) const {
+    convolve_by_winograd(
+        winograd_lanes(), input.const_data_ptr<float>(), weight.const_data_ptr<float>(), shape,
+        {bias.const_data_ptr<float>(), adds, has_relu}, out.mutable_data_ptr<float>());
+  }
+};
+
+at::Tensor convolve(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                    at::IntArrayRef padding, bool has_relu) {
+  const Arguments arguments(input, weight, bias, padding);
+  auto out =
+      at::empty(arguments.out_size(), arguments.input.options(), at::MemoryFormat::ChannelsLast);
+  arguments.convolve(/*adds=*/false, has_relu, out);
+  return out;
+}
+
+at::Tensor& add_convolution(at::Tensor& other, const at::Tensor& input, const at::Tensor& weight,
+                            const at::Tensor& bias, at::IntArrayRef padding, bool has_relu) {
+  const Arguments arguments(input, weight, bias, padding);
+  const bool fits = other.sizes() == arguments.out_size() && is_float(other) &&
+                    other.is_contiguous(at::MemoryFormat::ChannelsLast);
+  if (!fits) {
+    other = other + convolve(input, weight, bias, padding, /*has_relu=*/false);  // it may grow
+    return has_relu ? other.relu_() : other;
+  }
+  arguments.convolve(/*adds=*/true, has_relu, other);
+  return other;
+}
+
+}  // namespace
+
+void register_winograd() {
+  static const auto library = [] {
+    auto made = own_operators();
+    made.def(
+        "winograd_convolution(Tensor input, Tensor weight, Tensor bias, int[2] padding, "
+        "bool relu) -> Tensor",
+        &convolve);
+    made.def(
+        "winograd_convolution_(Tensor(a!) other, Tensor input, Tensor weight, Tensor bias, "
+        "int[2] padding, bool relu) -> Tensor(a!)",
+        &add_convolution);
+    return made;
+  }();
+}
+
+at::Tensor winograd_weight(const at::Tensor& weight) {
+  auto made =
+      at::empty({weight.size(0) / kChannelGroup, kTileProducts, weight.size(1), kChannelGroup},
+                weight.options());
+  transform_weights({weight.const_data_ptr<float>(),
+                     weight.size(0),
+                     weight.size(1),
+                     {weight.stride(0), weight.stride(1), weight.stride(2), weight.stride(3)}},
+                    made.mutable_data_ptr<float>());
+  return made;
+}
+
+WinogradShape winograd_shape(at::IntArrayRef input_size, std::int64_t out_channels,
+                             at::IntArrayRef padding) {
+  return {input_size.at(0), input_size.at(2), input_size.at(3), input_size.at(1),
+          out_channels,     padding.front(),  padding.back()};
+}
+
 namespace {
 
 using torch::jit::Graph;

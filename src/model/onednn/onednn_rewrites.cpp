@@ -8,19 +8,16 @@
 #include <ATen/ops/full.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "onednn/batch_norms.hpp"
-#include "onednn/factors_of_one.hpp"
+#include "onednn/hidden_operators.hpp"
 #include "onednn/linear_layers.hpp"
-#include "onednn/normalisation_weights.hpp"
+#include "onednn/normalisations.hpp"
+#include "onednn/onednn_arithmetic.hpp"
 #include "onednn/pixel_reductions.hpp"
 #include "onednn/profiled_graph.hpp"
 #include "onednn/relu_slope.hpp"
-#include "onednn/settle_numbers.hpp"
 #include "onednn/slow_in_onednn.hpp"
 #include "onednn/small_factors.hpp"
-#include "torchscript/hidden_operators.hpp"
-#include "torchscript/jit_graph_utils.hpp"
-#include "torchscript/tensor_sources.hpp"
+#include "torchscript/jit_graph.hpp"
 #include "torchscript/value_bounds.hpp"
 
 namespace tally::model {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "onednn/profiled_graph.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

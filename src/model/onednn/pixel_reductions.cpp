@@ -7,9 +7,9 @@
 
 #include <torch/csrc/jit/ir/constants.h>
 
+#include "onednn/hidden_operators.hpp"
 #include "onednn/profiled_graph.hpp"
-#include "torchscript/hidden_operators.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

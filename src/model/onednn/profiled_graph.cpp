@@ -6,7 +6,7 @@
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/runtime/profiling_record.h>
 
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

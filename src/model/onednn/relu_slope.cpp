@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "kernels/pool_without_indices.hpp"
-#include "kernels/winograd_convolution.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "kernels/winograd_pass.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "onednn/factors_of_one.hpp"
+#include "onednn/onednn_arithmetic.hpp"
 #include "onednn/profiled_graph.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

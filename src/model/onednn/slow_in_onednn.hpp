@@ -4,7 +4,7 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 

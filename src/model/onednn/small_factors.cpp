@@ -7,9 +7,9 @@
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 
+#include "onednn/onednn_arithmetic.hpp"
 #include "onednn/profiled_graph.hpp"
-#include "onednn/settle_numbers.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

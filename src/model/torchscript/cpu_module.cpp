@@ -10,23 +10,17 @@
 
 #include <tally/base/format.hpp>
 
-#include "close_enough.hpp"
 #include "kernels/pool_without_indices.hpp"
 #include "kernels/winograd_pass.hpp"
+#include "network_probes.hpp"
 #include "onednn/linear_layers.hpp"
-#include "onednn/onednn_fixes.hpp"
 #include "onednn/onednn_fuser.hpp"
 #include "onednn/onednn_rewrites.hpp"
 #include "onednn/piece_size.hpp"
-#include "onednn/same_padding.hpp"
-#include "onednn/split_linear.hpp"
-#include "probe_inputs.hpp"
 #include "torch_errors.hpp"
-#include "torchscript/fold_numbers.hpp"
-#include "torchscript/jit_graph_utils.hpp"
-#include "torchscript/jit_side_effects.hpp"
+#include "torchscript/jit_graph.hpp"
+#include "torchscript/static_shapes.hpp"
 #include "torchscript/value_bounds.hpp"
-#include "torchscript/varying_shapes.hpp"
 
 namespace tally::model {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "kernels/own_operators.hpp"
 #include "kernels/pixel_squares.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

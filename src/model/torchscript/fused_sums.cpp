@@ -4,9 +4,9 @@
 
 #include <torch/csrc/jit/ir/alias_analysis.h>
 
-#include "kernels/winograd_convolution.hpp"
+#include "kernels/winograd_pass.hpp"
 #include "onednn/profiled_graph.hpp"
-#include "torchscript/jit_graph_utils.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

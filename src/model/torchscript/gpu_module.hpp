@@ -1,10 +1,11 @@
-// A frozen module on a GPU.
+// A frozen module on a GPU, and what has to change in its graph before it runs there.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <c10/core/Device.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
 
@@ -13,9 +14,21 @@
 
 namespace tally::model {
 
+// Makes constants that name another device name `device`, copies constant tensors that lie
+// elsewhere to it, those in lists and tuples too, and takes out x.cpu(): else tensors of two
+// devices meet in the first batch, or each batch is copied to the host and back. A network that
+// moves its own results to the CPU cannot be told from one that was traced there: its results stay
+// on `device`.
+void move_to_device(torch::jit::Graph& graph, c10::Device device);
+
+// Traced convolutions carry the settings of the Python that traced them: whether TF32 is allowed,
+// whether cuDNN times its kernels, whether it must be deterministic. Puts in their place the
+// operator that asks the settings of this process (precision.hpp). Other operators carry none.
+void obey_settings(torch::jit::Graph& graph);
+
 class GpuModule {
  public:
-  // Changes the graph to what `device` needs (gpu_graph.hpp). `name`: of the model, for notes.
+  // Changes the graph to what `device` needs (move_to_device(), obey_settings()). `name`: of the model, for notes.
   // Networks that keep state may not be tried, and so not be fused.
   GpuModule(torch::jit::Module frozen, Arguments arguments, std::string name, c10::Device device,
             bool may_fuse);

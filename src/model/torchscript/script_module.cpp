@@ -14,13 +14,13 @@
 #include <tally/base/format.hpp>
 #include <tally/weights/file_kind.hpp>
 
-#include "aoti/memory_reader.hpp"
 #include "model_error.hpp"
 #include "torch_device.hpp"
 #include "torch_errors.hpp"
 #include "torchscript/cpu_module.hpp"
 #include "torchscript/gpu_module.hpp"
-#include "torchscript/jit_side_effects.hpp"
+#include "torchscript/jit_graph.hpp"
+#include "torchscript/memory_reader.hpp"
 
 namespace tally::model {
 namespace {

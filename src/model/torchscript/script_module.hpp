@@ -49,14 +49,14 @@ class ScriptModule final : public Network {
 
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on
   // the CPU the graph is then compiled for the batches that it sees (cpu_module.hpp), and for a GPU
-  // freed from what its export fixed (gpu_graph.hpp).
+  // freed from what its export fixed (gpu_module.hpp).
   // Afterwards there are no parameters and no buffers, but for those that forward() writes to.
   // Where operators of training are active in it: Error(model), or nothing is folded into
   // convolutions and nothing compiled, so that it computes what its file says.
   void freeze(TrainingMode mode, CpuKernels kernels);
   // Of one that is not frozen, and stays so: the operators of training that are active in it.
   std::vector<TrainingOperator> training_operators() const;
-  // Of a frozen one: whether runs must come one after the other (jit_side_effects.hpp). Without
+  // Of a frozen one: whether runs must come one after the other (jit_graph.hpp). Without
   // state run() may be called by several threads at once, after a warm-up.
   bool keeps_state() const { return keeps_state_; }
   // Of a frozen one.

@@ -3,7 +3,6 @@
 #include <tally/base/format.hpp>
 
 #include "batch_parallel_network.hpp"
-#include "load_model_kinds.hpp"
 #include "loaded_model_base.hpp"
 #include "model_error.hpp"
 #include "precision.hpp"

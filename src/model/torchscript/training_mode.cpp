@@ -11,7 +11,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "torchscript/jit_side_effects.hpp"
+#include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "detection/detection.hpp"
+#include "task_factories.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,7 @@
 #include <tally/base/format.hpp>
 #include <tally/tasks/detections.hpp>
 
-#include "append.hpp"
-#include "host_tensors.hpp"
+#include "column.hpp"
 #include "scoring.hpp"
 
 namespace tally::tasks {

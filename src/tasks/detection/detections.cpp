@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
-#include "append.hpp"
+#include "column.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -1,10 +1,71 @@
+// Language models and multiple choice: scoring the tokens of sequences.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <vector>
 
+#include <tally/metrics/metric_set.hpp>
+#include <tally/metrics/token_pass.hpp>
+#include <tally/tasks/language_model_units.hpp>
 #include <tally/tasks/task.hpp>
 
+#include "scoring.hpp"
+
 namespace tally::tasks {
+
+// What language models and multiple choice have in common: scoring the tokens of sequences.
+
+// Error(dataset) where a target is missing; Error(usage) for columns that there are not.
+struct TokenRules {
+  // columns: of predictions.h5; row_bytes: of a unit that is kept.
+  TokenRules(const TaskOptions& given, std::vector<predictions::ColumnSpec> all_columns,
+             std::size_t row_bytes);
+
+  TaskOptions options;
+  metrics::MetricSet metrics;
+  metrics::MetricSet resample_metrics;
+  std::vector<predictions::ColumnSpec> columns;
+  std::vector<predictions::ColumnSpec> retained;
+  std::size_t label = 0, unit = 0;    // places in the data set's targets
+  std::optional<std::size_t> choice;  // the same, where there is such a target
+};
+
+// Error(model) if they are not scores of the vocabulary's tokens, at least, at each place.
+void check_token_scores(std::span<const TensorView> outputs, const TokenRules& rules);
+// num_scores: at each place, as many as there are tokens or more.
+std::vector<std::string> vocabulary_notes(std::int64_t num_scores, const TokenRules& rules);
+std::unique_ptr<BatchScorer> make_token_scorer(const TokenRules& rules,
+                                               const device::Device& device);
+
+// Rules: a TokenRules. Row: of a unit.
+template <class Rules, class Row>
+class TokenTask : public UnitCountingTask<Rules, Row> {
+ public:
+  using UnitCountingTask<Rules, Row>::UnitCountingTask;
+
+  std::vector<predictions::ColumnSpec> sample_columns() const override {
+    return {sequence_column()};
+  }
+  void check_outputs(std::span<const TensorView> outputs) const override {
+    check_token_scores(outputs, this->rules_);
+  }
+  void settle(std::span<const TensorView> outputs) override {
+    check_outputs(outputs);
+    num_scores_ = outputs[0].shape[2];
+  }
+  std::vector<std::string> notes() const override {
+    return vocabulary_notes(num_scores_, this->rules_);
+  }
+  std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
+                                           const device::Device& device) const override {
+    return make_token_scorer(this->rules_, device);
+  }
+
+ private:
+  std::int64_t num_scores_ = 0;  // at each place
+};
 
 // Each throws as make_task().
 std::unique_ptr<Task> make_language_model(const TaskOptions& options);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
-#include <tally/metrics/multiclass_record.hpp>
-#include <tally/metrics/output_kind.hpp>
+#include <tally/metrics/conventions.hpp>
+#include <tally/metrics/sample_records.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "column.hpp"

@@ -1,4 +1,4 @@
-#include "multiclass/multiclass.hpp"
+#include "task_factories.hpp"
 
 #include <algorithm>
 #include <cstring>

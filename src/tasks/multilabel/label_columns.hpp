@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
-#include <tally/metrics/multilabel_record.hpp>
-#include <tally/predictions/columns.hpp>
+#include <tally/metrics/sample_records.hpp>
+#include <tally/predictions/record_batch.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "column.hpp"

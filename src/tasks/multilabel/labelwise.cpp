@@ -1,4 +1,4 @@
-#include "multilabel/labelwise.hpp"
+#include "task_factories.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "predict/predict.hpp"
+#include "task_factories.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
-#include "host_tensors.hpp"
 #include "scoring.hpp"
 
 namespace tally::tasks {

@@ -11,7 +11,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
-#include "append.hpp"
+#include "column.hpp"
 #include "question_answering/answer_text.hpp"
 
 namespace tally::tasks {

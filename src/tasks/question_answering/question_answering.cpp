@@ -1,4 +1,4 @@
-#include "question_answering/question_answering.hpp"
+#include "task_factories.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,6 @@
 #include <tally/device/buffer.hpp>
 #include <tally/tasks/answers.hpp>
 
-#include "host_tensors.hpp"
 #include "scoring.hpp"
 
 namespace tally::tasks {

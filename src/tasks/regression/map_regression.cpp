@@ -1,11 +1,11 @@
-#include "regression/map_regression.hpp"
+#include "task_factories.hpp"
 
 #include <algorithm>
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/dense_regression_pass.hpp>
+#include <tally/metrics/regression_pass.hpp>
 
 #include "per_sample.hpp"
 #include "scoring.hpp"

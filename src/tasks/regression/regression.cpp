@@ -1,4 +1,4 @@
-#include "regression/regression.hpp"
+#include "task_factories.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,6 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/regression_pass.hpp>
 
-#include "regression/map_regression.hpp"
 #include "scoring.hpp"
 
 namespace tally::tasks {

@@ -1,4 +1,4 @@
-#include "segmentation/segmentation.hpp"
+#include "task_factories.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include <tally/base/format.hpp>
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 #include "checkpoint_error.hpp"
 #include "dcp/dcp_metadata.hpp"
 #include "dcp/dcp_state_dict.hpp"
 #include "head_tail_cache.hpp"
-#include "torch_save/zip_checkpoint.hpp"
+#include "torch_save/torch_save.hpp"
 
 namespace tally::weights {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <tally/base/byte_text.hpp>
 #include <tally/base/format.hpp>
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
-#include "file_names.hpp"
+#include "checkpoint_files.hpp"
 #include "pickle/pickle_build.hpp"
 #include "pickle/pickle_reader.hpp"
 

@@ -8,7 +8,7 @@
 #include <tally/base/format.hpp>
 
 #include "checkpoint_error.hpp"
-#include "file_names.hpp"
+#include "checkpoint_files.hpp"
 
 namespace tally::weights {
 namespace {

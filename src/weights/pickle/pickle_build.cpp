@@ -5,8 +5,8 @@
 
 #include <tally/base/format.hpp>
 
+#include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
-#include <tally/weights/format_error.hpp>
 
 namespace tally::weights {
 namespace {

@@ -1,7 +1,7 @@
 // What each opcode does: https://github.com/python/cpython/blob/main/Lib/pickletools.py
 #include <utility>
 
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 #include "pickle/pickle_build.hpp"
 #include "pickle/pickle_reader.hpp"
 

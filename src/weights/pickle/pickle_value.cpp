@@ -1,6 +1,6 @@
 #include "pickle/pickle_value.hpp"
 
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 namespace tally::weights {
 namespace {

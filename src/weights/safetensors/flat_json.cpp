@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 namespace tally::weights {
 

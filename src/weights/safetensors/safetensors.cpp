@@ -10,7 +10,7 @@
 #include <tally/base/byte_text.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/tensor_view.hpp>
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 #include "safetensors/flat_json.hpp"
 #include "torch_save/state_dict.hpp"

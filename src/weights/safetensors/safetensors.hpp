@@ -2,7 +2,7 @@
 // https://huggingface.co/docs/safetensors/index#format
 #pragma once
 
-#include "weights_reader.hpp"
+#include "torch_save/state_dict.hpp"
 
 namespace tally::weights {
 

@@ -8,11 +8,11 @@
 
 #include <tally/base/byte_text.hpp>
 #include <tally/base/format.hpp>
+#include <tally/weights/byte_source.hpp>
 #include <tally/weights/file_kind.hpp>
-#include <tally/weights/format_error.hpp>
 
 #include "checkpoint_error.hpp"
-#include "file_names.hpp"
+#include "checkpoint_files.hpp"
 #include "safetensors/flat_json.hpp"
 
 namespace tally::weights {

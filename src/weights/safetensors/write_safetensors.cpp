@@ -12,8 +12,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
-#include <tally/weights/entry_check.hpp>
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
+#include <tally/weights/transfer_pieces.hpp>
 
 #include "checkpoint_error.hpp"
 

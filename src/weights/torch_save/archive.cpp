@@ -10,7 +10,7 @@
 #include <tally/base/format.hpp>
 #include <tally/digest/digest.hpp>
 #include <tally/digest/inflate.hpp>
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 #include "torch_save/zip_directory.hpp"
 

@@ -11,7 +11,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 
-#include <tally/weights/format_error.hpp>
+#include <tally/weights/byte_source.hpp>
 
 namespace tally::weights {
 namespace {

@@ -1,17 +1,28 @@
-// Finds the state_dict in what a checkpoint holds.
+// The state_dict in what a checkpoint holds: found, and read.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <tally/weights/checkpoint.hpp>
+
 #include "pickle/pickle_value.hpp"
-#include "weights_reader.hpp"
 
 namespace tally::weights {
+
+// What the reader of one file finds in it.
+
+struct StoredWeights {
+  std::map<std::string, StoredTensor> tensors;  // their parts are of file 0
+  std::string location;               // where in the file: "state_dict"; empty: at the top
+  std::vector<std::string> skipped;   // entries that are no tensors
+  std::vector<std::string> averaged;  // where EMA weights lie beside these
+};
 
 // Where a storage lies in the file.
 struct StoragePlace {

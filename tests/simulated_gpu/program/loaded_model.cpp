@@ -6,7 +6,7 @@
 #include <tally/base/format.hpp>
 #include <tally/model/loaded_model.hpp>
 
-#include "load_model_kinds.hpp"
+#include "loaded_model_base.hpp"
 #include "queued_predictor.hpp"
 #include "torch_errors.hpp"
 

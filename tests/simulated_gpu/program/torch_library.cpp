@@ -1,11 +1,10 @@
-// Twin of src/model/torch_library.cpp and src/model/gpu_libraries.cpp: LibTorch's half for CUDA
-// stays away.
+// Twin of src/model/torch_library.cpp: LibTorch's half for CUDA stays away.
 #include "torch_library.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <tally/base/error.hpp>
-#include <tally/model/gpu_libraries.hpp>
+#include <tally/model/torch_library.hpp>
 
 namespace tally::model {
 

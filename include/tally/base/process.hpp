@@ -1,0 +1,39 @@
+// Who and where this process is: its host, the memory that is left there, its shared libraries.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tally {
+
+std::string host_name();
+// "AMD EPYC 7B13", as the kernel names the first processor.
+std::string cpu_model();
+
+// What this process and those beside it can still take: of the node, or of its control group where
+// that has a limit (batch systems give jobs one). None where the kernel does not say.
+std::optional<std::int64_t> available_memory_bytes();
+
+// The shared libraries of this process: two copies of one split its state and hang or crash.
+
+// Files of all shared libraries in this process.
+std::vector<std::string> loaded_libraries();
+
+// The different files among `loaded` whose name begins with `name` ("libnccl.so"), in order; a file
+// that was loaded by several names counts once.
+std::vector<std::string> copies_of(std::string_view name, const std::vector<std::string>& loaded);
+
+// Throws Error(environment) naming both files where one of these libraries is loaded twice.
+void require_single_copies(const std::vector<std::string_view>& names,
+                           const std::vector<std::string>& loaded);
+
+// Whether a library of version `loaded` does for what was compiled with `compiled`: within a major
+// version, numbers of which begin every `major_step`, binary interfaces only grow.
+constexpr bool goes_with(int loaded, int compiled, int major_step) {
+  return loaded / major_step == compiled / major_step && loaded >= compiled;
+}
+
+}  // namespace tally

@@ -1,0 +1,19 @@
+// What a model's outputs are, and by whose definitions metrics are computed where packages differ:
+// the values of `--outputs` and `--definitions`.
+#pragma once
+
+#include <string_view>
+
+namespace tally::metrics {
+
+enum class OutputKind { logits, log_probabilities, probabilities };
+OutputKind output_kind_from_name(std::string_view word);  // Error(usage) for an unknown word
+std::string_view name(OutputKind kind);
+
+// Which package's definition a metric follows where packages differ: the values of `--definitions`.
+
+enum class Definitions { torchmetrics, sklearn };
+Definitions definitions_from_name(std::string_view word);  // Error(usage) for an unknown word
+std::string_view name(Definitions definitions);
+
+}  // namespace tally::metrics

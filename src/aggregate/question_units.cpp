@@ -1,0 +1,194 @@
+#include <tally/aggregate/question_units.hpp>
+
+#include <algorithm>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/data/read_column.hpp>
+#include <tally/distributed_metrics/gather_margins.hpp>
+#include <tally/metrics/names.hpp>
+#include <tally/ordered_metrics/answer_thresholds.hpp>
+
+namespace tally::app {
+namespace {
+
+void require(bool holds, std::string_view problem, std::int64_t first, std::int64_t count) {
+  if (holds) return;
+  throw Error(ErrorKind::dataset,
+              format("{} (questions {} to {})", problem, first, first + count - 1),
+              "Prepare the data set again (data_tools/SCHEMA.md).");
+}
+
+// From the first answer to the last; each question has one, where none may be without.
+bool are_answers(const data::DataSetInfo& info, std::int64_t first,
+                 std::span<const std::int64_t> first_answers) {
+  const auto is_wrong = [&](std::int64_t a, std::int64_t b) {
+    return info.no_answer ? b < a : b <= a;
+  };
+  const std::int64_t all = info.table("/answers/text/offsets").num_rows - 1;
+  const bool has_last = first + std::ssize(first_answers) == info.num_units + 1;
+  return std::ranges::adjacent_find(first_answers, is_wrong) == first_answers.end() &&
+         (first != 0 || first_answers.front() == 0) && (!has_last || first_answers.back() == all);
+}
+
+}  // namespace
+
+QuestionTexts::QuestionTexts(data::DataSet& data_set, std::int64_t first, std::int64_t count)
+    : first_(first),
+      ids_(data::read_ragged(data_set, "/units/id", first, count)),
+      paragraphs_(data::read_column<std::int64_t>(
+          data_set, data_set.info().table("/units/paragraph"), first, count)),
+      first_answers_(data::read_column<std::int64_t>(
+          data_set, data_set.info().table("/units/first_answer"), first, count + 1)) {
+  if (count == 0) return;
+  require(std::ranges::is_sorted(paragraphs_), "/units/paragraph descends", first, count);
+  require(are_answers(data_set.info(), first, first_answers_),
+          "/units/first_answer does not name the answers one after the other", first, count);
+  for (std::size_t i = 0; i < paragraphs_.size();) {
+    const std::size_t begin = i;
+    while (++i < paragraphs_.size() && paragraphs_[i] <= paragraphs_[i - 1] + 1) {
+    }
+    const std::int64_t paragraph = paragraphs_[begin];
+    const std::int64_t num = paragraphs_[i - 1] - paragraph + 1;
+    runs_.push_back({paragraph, data::read_ragged(data_set, "/paragraphs/text", paragraph, num),
+                     data::read_ragged(data_set, "/paragraphs/tokens", paragraph, num)});
+  }
+  const std::int64_t answer = first_answers_.front();
+  answers_ = data::read_ragged(data_set, "/answers/text", answer, first_answers_.back() - answer);
+}
+
+tasks::Question QuestionTexts::question(std::int64_t unit) const {
+  const std::int64_t i = unit - first_;
+  const std::int64_t paragraph = paragraphs_.at(to_size(i));
+  const auto behind = std::ranges::upper_bound(runs_, paragraph, {}, &Run::first);
+  const Run& run = *std::prev(behind);
+  const auto tokens = run.tokens.row(paragraph - run.first);
+  tasks::Question question{.unit = unit,
+                           .id = ids_.text(i),
+                           .context = run.contexts.text(paragraph - run.first),
+                           .tokens = {reinterpret_cast<const tasks::TokenBytes*>(tokens.data()),
+                                      tokens.size() / sizeof(tasks::TokenBytes)},
+                           .golds = {}};
+  for (std::int64_t answer = first_answers_[to_size(i)]; answer < first_answers_[to_size(i) + 1];
+       ++answer) {
+    question.golds.emplace_back(answers_.text(answer - first_answers_.front()));
+  }
+  return question;
+}
+
+namespace {
+
+using predictions::RecordBatch;
+using tasks::AnswerCandidates;
+
+std::vector<predictions::ColumnSpec> text_columns(const EvaluationSession& session) {
+  if (session.scoring.task->columns().empty()) return {};
+  return {{"predictions.json", DType::u8, {}, true}, {"nbest.json", DType::u8, {}, true}};
+}
+
+bool wants_best(const EvaluationSession& session) {
+  return std::ranges::any_of(session.scoring.task->metrics(),
+                             [](const std::string& name) { return name.starts_with("best_"); });
+}
+
+}  // namespace
+
+const tasks::AnswerTask* answers_of(const EvaluationSession& session) {
+  const tasks::UnitTask units = session.scoring.capabilities().units;
+  const auto* const found = std::get_if<const tasks::AnswerTask*>(&units);
+  return found == nullptr ? nullptr : *found;
+}
+
+Questions::Questions(const EvaluationSession& session, LocalUnits& units)
+    : session_(session),
+      task_(*answers_of(session)),
+      units_(units),
+      texts_(empty_log(session, text_columns(session))) {}
+
+std::vector<UnitSample<AnswerCandidates>> Questions::samples_in(const RecordBatch& window) const {
+  std::vector<UnitSample<AnswerCandidates>> samples;
+  for (auto& record : records_in(window.columns.at(0), task_.limits())) {
+    AnswerCandidates& found = record.candidates;
+    samples.push_back({record.index, found.finite, {found.unit, std::move(found)}});
+  }
+  return samples;
+}
+
+void Questions::merge(const AnswerCandidates& more, AnswerCandidates& found) const {
+  tasks::merge(more, task_.limits(), found);
+}
+
+void Questions::pack(const AnswerCandidates& found, std::vector<std::byte>& bytes) const {
+  append_record(0, found, task_.limits(), bytes);
+}
+
+AnswerCandidates Questions::unpack(std::span<const std::byte> bytes) const {
+  return std::move(records_in(bytes, task_.limits()).front().candidates);
+}
+
+void Questions::score(std::span<const UnitPart<AnswerCandidates>> parts, std::int64_t /*cut*/,
+                      predictions::PredictionLog& log, predictions::PredictionLog& retained) {
+  const QuestionTexts texts(*session_.data.set, parts.front().unit, std::ssize(parts));
+  for (const auto& [unit, candidates] : parts) {
+    const tasks::Question question = texts.question(unit);
+    const tasks::Answer answer = answer_of(candidates, question, task_.policy());
+    task_.count({&answer.row, 1}, units_.state);
+    keep_margin(answer);
+    // One by one: texts may be long, and the logs know where to put them.
+    RecordBatch record, row, lines;
+    task_.retain(answer.row, row);
+    if (row.num_rows > 0) retained.append(row);
+    if (log.columns().empty()) continue;
+    append_answer(question, answer, task_.policy(), record);
+    append_lines(question, answer, candidates, lines);
+    log.append(record);
+    texts_.append(lines);
+  }
+}
+
+void Questions::finish() { units_.texts.emplace(std::move(texts_)); }
+
+void Questions::keep_margin(const tasks::Answer& answer) {
+  if (!wants_best(session_)) return;
+  // Without scores it is wrong at every threshold: so is one that has an answer and gets none.
+  const bool can_only_be_wrong = answer.row.has_answer || !answer.row.finite;
+  units_.margins.push_back({answer.no_answer_margin, answer.span_f1, answer.span_exact ? 1 : 0,
+                            can_only_be_wrong ? 1 : 0});
+}
+
+void Questions::append_lines(const tasks::Question& question, const tasks::Answer& answer,
+                             const AnswerCandidates& candidates, RecordBatch& lines) const {
+  lines.columns.resize(2);
+  lines.lengths.resize(2);
+  const std::string_view separator = question.unit == 0 ? "\n" : ",\n";
+  const auto append = [&](std::int64_t column, const std::string& text) {
+    const std::string line = format("{}{}", separator, text);
+    const auto bytes = std::as_bytes(std::span(line));
+    auto& all = lines.columns[to_size(column)];
+    all.insert(all.end(), bytes.begin(), bytes.end());
+    lines.lengths[to_size(column)].push_back(std::ssize(line));
+  };
+  append(kPredictionsText, prediction_json(question, answer));
+  append(kNbestText, nbest_json(candidates, question, task_.policy()));
+  ++lines.num_rows;
+}
+
+void add_best_answers(const comm::Communicator& comm, const EvaluationSession& session,
+                      const LocalUnits& local, metrics::Results& results, digest::Sha256& digest) {
+  if (answers_of(session) == nullptr || !wants_best(session)) return;
+  auto margins = distributed_metrics::gather_margins(comm, local.margins);
+  if (!comm.is_root()) return;
+  digest.update(std::as_bytes(std::span(margins)));
+  const auto best = ordered_metrics::best_thresholds(std::move(margins));
+  const auto add = [&](const char* name, const ordered_metrics::BestThreshold& found) {
+    if (!metrics::contains(session.scoring.task->metrics(), name)) return;
+    metrics::MetricValue value{.name = name, .value = found.value};
+    value.threshold = {.score = std::nullopt, .margin = found.threshold};
+    results.metrics.push_back(std::move(value));
+  };
+  add("best_exact_match", best.exact_match);
+  add("best_f1", best.f1);
+}
+
+}  // namespace tally::app

@@ -1,0 +1,195 @@
+#include "commands.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include <tally/base/clock.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/log.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/base/process.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/comm/mpi_runtime.hpp>
+#include <tally/compare/comparison.hpp>
+#include <tally/config/compare_options.hpp>
+#include <tally/inspect/inspect_command.hpp>
+#include <tally/model/amx.hpp>
+#include <tally/publish/evaluate_session.hpp>
+#include <tally/publish/plan_text.hpp>
+#include <tally/result_folder/output_folder.hpp>
+#include <tally/session/notes.hpp>
+#include <tally/session/phases.hpp>
+#include <tally/session/session.hpp>
+#include <tally/session/tracing.hpp>
+#include <tally/setup/open_session.hpp>
+#include <tally/setup/staging.hpp>
+#include <tally/watch_command/watch_command.hpp>
+
+namespace tally::app {
+
+void run_compare(const std::vector<std::string>& arguments) {
+  const config::CompareConfig config = config::parse_compare_options(arguments);
+  for (const auto& result : {config.a, config.b}) mend_interrupted(result);
+  const compare::Comparison comparison =
+      compare::compare_runs(config.a, config.b,
+                            {.metrics = config.metrics,
+                             .replicates = config.bootstrap_replicas,
+                             .seed = config.seed,
+                             .most_changes = config.changed});
+  if (config.json == "-") {
+    std::fputs(compare::to_json(comparison).c_str(), stdout);
+    return;
+  }
+  if (!config.json.empty()) write_file_atomically(config.json, compare::to_json(comparison));
+  for (const std::string& line : compare::to_lines(comparison)) {
+    std::fputs((line + "\n").c_str(), stdout);
+  }
+}
+
+namespace {
+
+void print_result(const report::RunReport& report, const EvaluationSession& session) {
+  std::fputs(report::to_table(report, session.output.folder).c_str(), stdout);
+  std::error_code ignored;  // a trace that could not be written cost no result
+  if (session.output.tracing && std::filesystem::exists(session.config.results.trace, ignored)) {
+    std::fputs(format("Trace     {}\n", printable(session.config.results.trace)).c_str(), stdout);
+  }
+}
+
+}  // namespace
+
+int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
+                 const std::vector<std::string>& arguments) {
+  show_spans_to_profilers();
+  Phases phases;
+  phases.add("launch", process_age_s());
+  const auto kind =
+      mode == EvaluateMode::score ? config::RunKind::predictions : config::RunKind::model;
+  Notes notes;
+  EvaluationSession session = open_session(comm, kind, arguments, phases, notes);
+  for (const auto& note : notes.all()) log::note(note);
+  if (mode == EvaluateMode::check) {
+    require_unchanged_data(comm, session);
+    if (comm.is_root()) std::fputs(plan_text(session, comm.world_size()).c_str(), stdout);
+    return 0;
+  }
+  if (!session.config.reading.stage.empty()) {
+    stage_data(comm, session);
+    phases.done("stage");
+  }
+  const auto report = evaluate_session(comm, session, phases, notes);
+  if (report) print_result(*report, session);
+  return 0;
+}
+
+namespace {
+
+// How long a rank leaves the word to rank 0, which may see the same: launchers end the whole job as
+// soon as one rank leaves with a failure, perhaps before rank 0 has spoken.
+constexpr std::chrono::seconds kPatience{5};
+
+// As far as the launcher's variables say; 0 without a launcher.
+int launcher_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(variable)) return std::atoi(rank);
+  }
+  return 0;
+}
+
+// Texts that need no MPI are printed once.
+bool speaks_before_mpi() { return launcher_rank() == 0; }
+
+void print_once(const std::string& text) {
+  if (speaks_before_mpi()) std::fputs(text.c_str(), stdout);
+}
+
+bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
+
+// The text that answers the command line on its own, without MPI and without files.
+std::optional<std::string> plain_answer(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || asks_for_help(arguments[0])) return general_help();
+  if (arguments[0] == "help") {
+    return arguments.size() > 1 ? command_help(arguments[1]) : general_help();
+  }
+  if (arguments[0] == "--version") return version_text();
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (asks_for_help(arguments[i])) return command_help(arguments[0]);
+  }
+  return std::nullopt;
+}
+
+// A failure that no communicator can tell the others: every rank has it, or the start of MPI
+// failed, here perhaps alone.
+void report_alone(const Error& error) {
+  const int rank = launcher_rank();
+  if (rank != 0) {
+    std::this_thread::sleep_for(kPatience);  // rank 0's end is this process' end too
+    if (!comm::mpi_is_up()) return;
+  }
+  const int world_size = rank == 0 ? 1 : rank + 1;  // at least
+  std::fputs((comm::failure_line(error, rank, world_size, host_name()) + "\n").c_str(), stderr);
+}
+
+// How a rank dies: after a failure that was agreed on every rank leaves
+// MPI and returns the same code; any other failure ends the job at once, for the peers may already
+// wait in a collective.
+int run_job(const std::function<int(const comm::Communicator&)>& command, int& argc, char**& argv) {
+  comm::Runtime runtime(&argc, &argv);
+  const auto& world = runtime.world();
+  log::set_verbosity(world.is_root() ? log::Verbosity::speaks : log::Verbosity::quiet);
+  try {
+    return command(world);
+  } catch (const comm::AgreedFailure& failure) {
+    return exit_code(failure.kind);
+  } catch (...) {
+    comm::fail_job(world, current_error());
+  }
+}
+
+int dispatch(const std::vector<std::string>& arguments, int& argc, char**& argv) {
+  if (const auto text = plain_answer(arguments)) {
+    print_once(*text);
+    return 0;
+  }
+  model::leave_out_broken_amx();  // before MPI, and before anything computes
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  const auto evaluate = [&](EvaluateMode mode) {
+    return run_job([&](const auto& comm) { return run_evaluate(comm, mode, rest); }, argc, argv);
+  };
+  if (arguments[0] == "evaluate") return evaluate(EvaluateMode::evaluate);
+  if (arguments[0] == "check") return evaluate(EvaluateMode::check);
+  if (arguments[0] == "score") return evaluate(EvaluateMode::score);
+  if (arguments[0] == "watch") {
+    return run_job([&](const auto& comm) { return run_watch(comm, rest); }, argc, argv);
+  }
+  // One process does these, however many were started.
+  if (arguments[0] == "inspect" || arguments[0] == "compare") {
+    const auto run = arguments[0] == "inspect" ? run_inspect : run_compare;
+    if (speaks_before_mpi()) run(rest);
+    return 0;
+  }
+  refuse_command(arguments[0]);
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& arguments, int& argc, char**& argv) {
+  try {
+    return dispatch(arguments, argc, argv);
+  } catch (...) {
+    // Where MPI is up already, the peers must not wait for this rank.
+    const Error error = current_error();
+    report_alone(error);
+    std::fflush(stdout);
+    comm::abort_job(exit_code(error.kind()));
+  }
+}
+
+}  // namespace tally::app

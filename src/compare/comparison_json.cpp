@@ -1,0 +1,196 @@
+#include "comparison_json.hpp"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/build_info.hpp>
+#include <tally/base/checked_cast.hpp>
+#include <tally/compare/comparison.hpp>
+
+namespace tally::compare {
+namespace {
+
+Json counted(const ChangeCounts& counts, Json first) {
+  return {{"right_to_wrong", counts.right_to_wrong},
+          {"wrong_to_right", counts.wrong_to_right},
+          {"wrong_to_other_wrong", counts.wrong_to_other_wrong},
+          {"first", std::move(first)}};
+}
+
+// One form of changes after the other.
+class ChangesJson {
+ public:
+  explicit ChangesJson(const std::vector<std::string>& class_names) : names_(class_names) {}
+
+  Json operator()(const ClassChanges& changes) const {
+    Json first = Json::array();
+    for (const ClassChange& change : changes.first) {
+      first.push_back({{"index", change.index},
+                       {"label", change.label},
+                       {"label_name", name_of(change.label)},
+                       {"a", prediction_json(change.a)},
+                       {"b", prediction_json(change.b)}});
+    }
+    return counted(changes.counts, std::move(first));
+  }
+
+  Json operator()(const LabelSetChanges& changes) const {
+    Json first = Json::array();
+    for (const LabelSetChange& change : changes.first) {
+      first.push_back({{"index", change.index},
+                       {"label", change.labels},
+                       {"label_name", names_of(change.labels)},
+                       {"labels_scored", change.scored},
+                       {"a", prediction_json(change.a)},
+                       {"b", prediction_json(change.b)}});
+    }
+    return counted(changes.counts, std::move(first));
+  }
+
+  Json operator()(const ValueChanges& changes) const {
+    Json first = Json::array();
+    for (const ValueChange& change : changes.first) {
+      first.push_back({{"index", change.index},
+                       {"label", values_json(change.targets)},
+                       {"a", prediction_json(change.a)},
+                       {"b", prediction_json(change.b)},
+                       {"change", number_or_null(change.change())}});
+    }
+    return {{"closer", changes.closer}, {"farther", changes.farther}, {"first", std::move(first)}};
+  }
+
+ private:
+  Json name_of(std::int64_t index) const {
+    if (index < 0 || index >= std::ssize(names_)) return {};
+    return names_[to_size(index)];
+  }
+
+  Json names_of(const std::vector<std::int64_t>& labels) const {
+    Json names = Json::array();
+    for (const std::int64_t label : labels) names.push_back(name_of(label));
+    return names;
+  }
+
+  static Json values_json(const std::vector<float>& values) {
+    Json numbers = Json::array();
+    for (const float value : values) numbers.push_back(number_or_null(value));
+    return numbers;
+  }
+
+  Json prediction_json(const ClassPrediction& prediction) const {
+    return {{"prediction", prediction.predicted},
+            {"name", name_of(prediction.predicted)},
+            {"confidence", number_or_null(prediction.confidence)}};
+  }
+
+  Json prediction_json(const LabelSetPrediction& prediction) const {
+    const auto& labels = prediction.labels;
+    return {{"prediction", labels ? Json(*labels) : Json()},
+            {"name", labels ? names_of(*labels) : Json()},
+            {"labels_right", prediction.right}};
+  }
+
+  static Json prediction_json(const ValuePrediction& prediction) {
+    return {{"prediction", values_json(prediction.values)},
+            {"error", number_or_null(prediction.error)}};
+  }
+
+  const std::vector<std::string>& names_;
+};
+
+}  // namespace
+
+Json number_or_null(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json();
+}
+
+Json changes_json(const Changes& changes, const std::vector<std::string>& class_names) {
+  return std::visit(ChangesJson(class_names), changes);
+}
+
+namespace {
+
+// Rises when a key is removed or changes its meaning.
+constexpr int kSchema = 1;
+
+Json side_or_null(std::optional<Side> side) {
+  if (!side) return {};
+  return *side == Side::a ? "a" : "b";
+}
+
+Json run_json(const RunFacts& run) {
+  return {{"path", run.path},
+          {"model", run.model},
+          {"model_sha256", run.model_sha256},
+          {"weights_sha256", run.weights_sha256.empty() ? Json() : Json(run.weights_sha256)},
+          {"predictions_digest", run.predictions_digest}};
+}
+
+// null where the outcomes are not of this metric.
+Json table_json(const std::optional<Outcomes>& outcomes, std::string_view metric) {
+  if (!outcomes || outcomes->metric != metric) return {};
+  const ContingencyTable& table = outcomes->table;
+  return {{"both_right", table.both_right},
+          {"only_a_right", table.only_a_right},
+          {"only_b_right", table.only_b_right},
+          {"neither_right", table.neither_right},
+          {"mcnemar_p", mcnemar_p_value(table)}};
+}
+
+Json metrics_json(const std::vector<MetricDifference>& metrics) {
+  Json object = Json::object();
+  for (const MetricDifference& metric : metrics) {
+    const auto& interval = metric.interval;
+    object[metric.name] = {{"a", number_or_null(metric.a)},
+                           {"b", number_or_null(metric.b)},
+                           {"difference", number_or_null(metric.difference)},
+                           {"low", interval ? number_or_null(interval->low) : Json()},
+                           {"high", interval ? number_or_null(interval->high) : Json()},
+                           {"method", interval ? Json(interval->method) : Json()},
+                           {"less_is_better", metric.less_is_better},
+                           {"better", side_or_null(metric.better())}};
+  }
+  return object;
+}
+
+Json left_out_json(const std::vector<LeftOut>& metrics) {
+  Json rows = Json::array();
+  for (const LeftOut& metric : metrics) {
+    rows.push_back({{"metric", metric.metric}, {"reason", metric.reason}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string to_json(const Comparison& comparison) {
+  const auto& build = build_info();
+  const Conclusion conclusion = conclude(comparison);
+  Json json;
+  json["tally"] = {
+      {"version", build.version}, {"revision", build.revision}, {"compare_schema", kSchema}};
+  json["task"] = comparison.task;
+  json["a"] = run_json(comparison.a);
+  json["b"] = run_json(comparison.b);
+  json["data"] = {{"path", comparison.data_path}, {"identity", comparison.data_identity}};
+  json["samples"] = {{"total", comparison.samples},
+                     {"scored", comparison.scored()},
+                     {"ignored", comparison.ignored}};
+  json["definitions"] = comparison.definitions;
+  json["bootstrap"] = {{"replicas", comparison.options.replicates},
+                       {"seed", comparison.options.seed}};
+  json["accuracy"] = table_json(comparison.outcomes, "accuracy");
+  json["exact_match"] = table_json(comparison.outcomes, "exact_match");
+  json["metrics"] = metrics_json(comparison.metrics);
+  json["left_out"] = left_out_json(comparison.left_out);
+  json["changes"] = changes_json(comparison.changes, comparison.class_names);
+  json["conclusion"] = {{"better", side_or_null(conclusion.better)},
+                        {"metric", conclusion.metric},
+                        {"sentence", conclusion.sentence}};
+  json["notes"] = comparison.notes;
+  // Paths that are not UTF-8 shall not stop a report.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tally::compare

@@ -1,0 +1,23 @@
+// The part of the JSON that is about changed samples.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <tally/compare/changes.hpp>
+
+namespace tally::compare {
+
+// Keys stay in the order of the documentation.
+using Json = nlohmann::ordered_json;
+
+// JSON has no NaN and no infinity.
+Json number_or_null(std::optional<double> value);
+
+// `class_names` is empty if names are not known.
+Json changes_json(const Changes& changes, const std::vector<std::string>& class_names);
+
+}  // namespace tally::compare

@@ -1,0 +1,190 @@
+#include "comparison_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/compare/comparison.hpp>
+
+#include "change_lines.hpp"
+
+namespace tally::compare {
+namespace {
+
+constexpr double kLarge = 1000;
+constexpr double kSmall = 0.00095;  // would have less than two digits
+
+}  // namespace
+
+std::string value_text(double value) {
+  return std::abs(value) < kLarge ? format("{:.4f}", value) : format("{:.6g}", value);
+}
+
+std::string difference_text(double difference) {
+  const double size = std::abs(difference);
+  if (size >= kLarge) return format("{:+.6g}", difference);
+  if (size == 0) return "+0.0000";  // of a negative zero, too
+  return size < kSmall ? format("{:+.1e}", difference) : format("{:+.4f}", difference);
+}
+
+std::string interval_text(const metrics::Interval& interval) {
+  return format("{} … {}", difference_text(interval.low), difference_text(interval.high));
+}
+
+std::string p_text(double p_value) { return format("{:.3g}", p_value); }
+
+namespace {
+
+constexpr double kLevel = 0.05;
+
+// By McNemar's test.
+std::optional<Side> better_by_test(const ContingencyTable& table) {
+  if (mcnemar_p_value(table) >= kLevel) return std::nullopt;
+  return table.only_a_right > table.only_b_right ? Side::a : Side::b;
+}
+
+bool is_unchanged(const Changes& changes) {
+  return std::visit([](const auto& of_kind) { return of_kind.total() == 0; }, changes);
+}
+
+std::string verdict(std::optional<Side> better) {
+  if (!better) return "No difference can be told";
+  return *better == Side::a ? "A is better than B" : "B is better than A";
+}
+
+// "accuracy 0.6930 -> 0.7010 (+0.0080, 95 % interval +0.0021 … +0.0139; McNemar p = 0.0072)"
+std::string metrics_of(const MetricDifference& metric, const std::string& test) {
+  if (!metric.difference) return format("{} is undefined", metric.name);
+  if (!metric.of_same_samples) {
+    return format("{} {} -> {} leave out other samples, whose outputs are NaN or Inf", metric.name,
+                  value_text(*metric.a), value_text(*metric.b));
+  }
+  const std::string interval =
+      metric.interval ? format("95 % interval {}", interval_text(*metric.interval))
+                      : std::string("no interval: too many replicates leave it undefined");
+  return format("{} {} -> {} ({}, {}{})", metric.name, value_text(*metric.a), value_text(*metric.b),
+                difference_text(*metric.difference), interval, test);
+}
+
+// The metric of the outcomes, by the test.
+Conclusion conclude_by_test(const Comparison& comparison, const MetricDifference& share) {
+  const ContingencyTable& table = comparison.outcomes->table;
+  const auto better = better_by_test(table);
+  const std::string test = format("; McNemar p = {}", p_text(mcnemar_p_value(table)));
+  const bool only_interval = !better && share.better();
+  const bool alike = table.total() > 0 && is_unchanged(comparison.changes);
+  return {
+      better, share.name,
+      format("{}: {}{}{}.", verdict(better),
+             alike ? "A and B predict the same for every sample, " : "", metrics_of(share, test),
+             only_interval ? ", by which the test decides, not by the interval" : "")};
+}
+
+}  // namespace
+
+Conclusion conclude(const Comparison& comparison) {
+  const auto& metrics = comparison.metrics;
+  if (comparison.outcomes) {
+    const auto share =
+        std::ranges::find(metrics, comparison.outcomes->metric, &MetricDifference::name);
+    if (share != metrics.end()) return conclude_by_test(comparison, *share);
+  }
+  const MetricDifference& first = metrics.at(0);
+  const auto better = first.better();
+  return {better, first.name, format("{}: {}.", verdict(better), metrics_of(first, ""))};
+}
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string run_line(const char* side, const RunFacts& run) {
+  const bool own = run.weights_sha256.empty();
+  return format("{}: {} (model {}, {} {:.12}…)", side, printable(run.path), printable(run.model),
+                own ? "sha256" : "with weights",
+                printable(own ? run.model_sha256 : run.weights_sha256));
+}
+
+void add_heading(const Comparison& comparison, Lines& lines) {
+  lines.push_back(run_line("A", comparison.a));
+  lines.push_back(run_line("B", comparison.b));
+  lines.push_back(format("{} samples of {}, {} scored, {} ignored", comparison.samples,
+                         printable(comparison.data_path), comparison.scored(), comparison.ignored));
+  for (const std::string& note : comparison.notes) lines.push_back("note: " + note);
+}
+
+void add_outcomes(const Outcomes& outcomes, Lines& lines) {
+  const ContingencyTable& table = outcomes.table;
+  lines.emplace_back();
+  lines.push_back(format("{:<20}{:>12}{:>12}", "", "B right", "B wrong"));
+  lines.push_back(format("{:<20}{:>12}{:>12}", "A right", table.both_right, table.only_a_right));
+  lines.push_back(format("{:<20}{:>12}{:>12}", "A wrong", table.only_b_right, table.neither_right));
+  if (outcomes.metric == "exact_match") {
+    lines.emplace_back("a sample is right where every scored label is");
+  }
+  lines.push_back(
+      format("McNemar's exact test, two-sided: p = {}", p_text(mcnemar_p_value(table))));
+}
+
+std::string optional_text(const std::optional<double>& value, std::string (*text)(double)) {
+  return value ? text(*value) : "undefined";
+}
+
+std::string better_text(const MetricDifference& metric) {
+  const auto better = metric.better();
+  if (!better) return "";
+  return *better == Side::a ? "A better" : "B better";
+}
+
+std::size_t name_width(const std::vector<MetricDifference>& metrics) {
+  std::size_t width = 24;
+  for (const MetricDifference& metric : metrics) width = std::max(width, metric.name.size());
+  return width;
+}
+
+void add_metrics(const Comparison& comparison, Lines& lines) {
+  lines.emplace_back();
+  const std::size_t width = name_width(comparison.metrics);
+  lines.push_back(
+      format("{:<{}}{:>12}{:>12}{:>12}   95 % interval of B - A", "", width, "A", "B", "B - A"));
+  for (const MetricDifference& metric : comparison.metrics) {
+    std::string line =
+        format("{:<{}}{:>12}{:>12}{:>12}   {:<26}{}", metric.name, width,
+               optional_text(metric.a, value_text), optional_text(metric.b, value_text),
+               optional_text(metric.difference, difference_text),
+               metric.interval ? interval_text(*metric.interval) : "none", better_text(metric));
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines.push_back(std::move(line));
+  }
+  const auto& outcomes = comparison.outcomes;
+  const bool has_share =
+      outcomes && std::ranges::find(comparison.metrics, outcomes->metric,
+                                    &MetricDifference::name) != comparison.metrics.end();
+  lines.push_back(format("intervals: {} replicates of the paired bootstrap, seed {}{}",
+                         comparison.options.replicates, comparison.options.seed,
+                         has_share ? format("; {}: Newcombe's", outcomes->metric) : ""));
+  for (const LeftOut& metric : comparison.left_out) {
+    lines.push_back(format("left out: {} {}", metric.metric, metric.reason));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> to_lines(const Comparison& comparison) {
+  Lines lines;
+  add_heading(comparison, lines);
+  if (comparison.outcomes) {
+    add_outcomes(*comparison.outcomes, lines);
+  } else {
+    lines.emplace_back("no sample is right or wrong: there is no McNemar's test");
+  }
+  add_metrics(comparison, lines);
+  lines.emplace_back();
+  for (std::string& line : change_lines(comparison)) lines.push_back(std::move(line));
+  lines.emplace_back();
+  lines.push_back(conclude(comparison).sentence);
+  return lines;
+}
+
+}  // namespace tally::compare

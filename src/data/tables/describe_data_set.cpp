@@ -1,0 +1,162 @@
+#include <tally/data/describe_data_set.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include <tally/base/format.hpp>
+#include <tally/hdf5/reader.hpp>
+
+#include "dataset_error.hpp"
+#include "reading/column_pieces.hpp"
+#include "schema/checksums.hpp"
+#include "schema/columns.hpp"
+#include "schema/labels.hpp"
+#include "schema/schema.hpp"
+#include "schema/task_rules.hpp"
+#include "tables/label_report.hpp"
+#include "tables/table_report.hpp"
+
+namespace tally::data {
+namespace {
+
+std::string storage_text(const hdf5::DatasetInfo& stored) {
+  std::string text;
+  switch (stored.storage) {
+    case hdf5::Storage::contiguous:
+      text = "contiguous";
+      break;
+    case hdf5::Storage::compact:
+      text = "compact";
+      break;
+    case hdf5::Storage::chunked:
+      text = format("chunks {}", to_string(stored.chunk_shape));
+      break;
+  }
+  for (const std::string& filter : stored.filters) text += format(", {}", filter);
+  return text;
+}
+
+std::string column_line(const hdf5::Reader& file, const ColumnInfo& column) {
+  const hdf5::Dataset dataset = file.dataset(column.path);
+  const std::string checksums = column.rows_per_checksum == 0
+                                    ? "no checksums"
+                                    : format("CRC-32C of every {} rows", column.rows_per_checksum);
+  return format("  {}  {} {}  {}, {}", column.path, name(column.dtype),
+                to_string(dataset.info().shape), storage_text(dataset.info()), checksums);
+}
+
+std::string image_line(const ImageAttributes& image) {
+  const auto made = to_string(image.geometry);
+  return format("    image {} {}, scale {}, mean [{}], std [{}]{}{}", image.layout, image.channels,
+                image.scale, fmt::join(image.mean, ", "), fmt::join(image.std, ", "),
+                made.empty() ? "" : "; ", made);
+}
+
+std::string class_names_line(const DataSetInfo& info) {
+  constexpr std::size_t kMost = 10;
+  if (info.class_names.empty()) return "class names: none";
+  std::vector<std::string> names;
+  for (const std::string& name : info.class_names) {
+    if (names.size() == kMost) break;
+    names.push_back(shown(name));
+  }
+  const auto rest = info.class_names.size() - names.size();
+  return format("class names: {}{}", fmt::join(names, ", "),
+                rest == 0 ? "" : format(", … and {} more", rest));
+}
+
+std::vector<std::string> other_attributes(const hdf5::Reader& file) {
+  const std::set<std::string> known{"tally_schema", "task", "num_classes", "ignore_index",
+                                    "no_answer"};
+  std::vector<std::string> lines;
+  for (const std::string& name : file.attribute_names("/")) {
+    if (known.contains(name)) continue;
+    lines.push_back(format("attribute {}: {}", shown(name), shown(file.attribute_text("/", name))));
+  }
+  return lines;
+}
+
+// Datasets that the schema does not know: allowed, but a misspelt group is best seen.
+std::vector<std::string> ignored_objects(const hdf5::Reader& file, const DataSetInfo& info) {
+  std::set<std::string> known{"/class_names"};
+  for (const ColumnInfo* column : all_columns(info)) known.insert(column->path);
+  std::vector<std::string> lines;
+  for (const std::string& path : file.all_paths()) {
+    if (known.contains(path) || path.starts_with(format("{}/", kChecksums))) continue;
+    if (file.kind_of(path) == hdf5::ObjectKind::group) continue;
+    lines.push_back(format("not used: {}", shown(path)));
+  }
+  return lines;
+}
+
+std::int64_t num_checked(const DataSetInfo& info) {
+  return std::ranges::count_if(
+      all_columns(info), [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
+}
+
+std::string integrity_line(const DataSetInfo& info) {
+  if (num_checked(info) == 0) {
+    return "integrity: unchecked, there are no checksums (--add-checksums OUT writes a checked "
+           "copy)";
+  }
+  const std::string columns = format("{} of {} columns have checksums (--verify compares them)",
+                                     num_checked(info), all_columns(info).size());
+  return format("integrity: {}, {}; attributes, names and shapes {}", info.integrity(), columns,
+                info.structure_checked ? "match theirs"
+                                       : "have none (--add-checksums OUT writes a copy that has)");
+}
+
+std::string_view checked_targets(const DataSetInfo& info) {
+  if (info.has_maps()) return "targets finite or NaN";
+  if (rules_of(info).label == LabelShape::values) return "targets finite";
+  if (!info.targets.empty()) return "labels in range";
+  return info.tables.empty() ? "no targets" : "objects in range";
+}
+
+}  // namespace
+
+std::vector<std::string> describe(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  const hdf5::Reader file(info.path);
+  std::vector<std::string> lines;
+  const auto append = [&](const std::vector<std::string>& more) {
+    lines.insert(lines.end(), more.begin(), more.end());
+  };
+  lines.push_back(format("data set '{}': schema {}, task {}, {} samples, {}, {} bytes",
+                         info.path.string(), kSchema, info.task, info.num_samples, counted(info),
+                         info.file_bytes));
+  if (info.ignore_index) lines.push_back(format("ignore_index: {}", *info.ignore_index));
+  for (const ColumnInfo* column : all_columns(info)) {
+    lines.push_back(column_line(file, *column));
+    if (column->image) lines.push_back(image_line(*column->image));
+  }
+  const bool are_tokens = rules_of(info).label == LabelShape::sequence;
+  if (rules_of(info).num_classes && !are_tokens) lines.push_back(class_names_line(info));
+  append(label_report(data_set));
+  append(other_attributes(file));
+  append(ignored_objects(file, info));
+  lines.push_back(integrity_line(info));
+  lines.push_back(format("identity: {}", data_set.identity()));
+  return lines;
+}
+
+std::string verify(DataSet& data_set) {
+  const DataSetInfo& info = data_set.info();
+  std::int64_t blocks = 0;
+  for (const ColumnInfo* column : all_columns(info)) {
+    const std::int64_t rows = column->rows_per_checksum;
+    for_each_piece(data_set, *column, std::max<std::int64_t>(rows, 1),
+                   [&](std::int64_t first, std::span<const std::byte> bytes) {
+                     check_rows(info, *column, first, bytes);
+                   });
+    if (rows > 0) blocks += num_blocks(column->num_rows, rows);
+  }
+  check_tables(data_set);
+  data_set.require_unchanged();
+  const std::string sums = blocks == 0 ? "there are no checksums to compare with"
+                                       : format("{} blocks match their checksums", blocks);
+  return format("verified: all {} rows read, {}, {}", info.num_samples, checked_targets(info),
+                sums);
+}
+
+}  // namespace tally::data

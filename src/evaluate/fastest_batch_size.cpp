@@ -1,0 +1,36 @@
+#include <tally/evaluate/fastest_batch_size.hpp>
+
+#include <optional>
+
+#include <tally/base/error.hpp>
+
+namespace tally::evaluate {
+namespace {
+
+constexpr double kWorthwhile = 0.97;
+
+std::optional<double> try_size(const std::function<double(std::int64_t)>& seconds_of_batch,
+                               std::int64_t size) {
+  try {
+    return seconds_of_batch(size);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::int64_t fastest_batch_size(const BatchSizes& sizes,
+                                const std::function<double(std::int64_t)>& seconds_of_batch) {
+  std::int64_t best = sizes.smallest;
+  double best_s = seconds_of_batch(best);
+  while (best * 2 <= sizes.largest && best_s < sizes.most_s) {
+    const auto seconds = try_size(seconds_of_batch, best * 2);
+    if (!seconds || *seconds > 2 * best_s * kWorthwhile) break;
+    best *= 2;
+    best_s = *seconds;
+  }
+  return best;
+}
+
+}  // namespace tally::evaluate

@@ -1,0 +1,11 @@
+// Processors that have no AMX.
+
+#include "amx/amx.hpp"
+
+namespace tally::model {
+
+bool announces_amx() { return false; }
+
+bool multiply_tiles() { return false; }
+
+}  // namespace tally::model

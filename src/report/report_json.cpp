@@ -1,0 +1,229 @@
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/build_info.hpp>
+#include <tally/base/format.hpp>
+#include <tally/report/efficiency.hpp>
+#include <tally/report/run_report.hpp>
+
+#include "json_metrics.hpp"
+
+namespace tally::report {
+namespace {
+
+// Many readers of JSON hold numbers as doubles, which would round sums modulo 2^64.
+std::string hex(std::uint64_t value) { return format("{:#018x}", value); }
+
+Json evidence_json(const Evidence& evidence) {
+  return {{"count", evidence.count},
+          {"index_sum", hex(evidence.index_sum)},
+          {"index_mix", hex(evidence.index_mix)}};
+}
+
+Evidence evidence_of(const metrics::Results& results) {
+  const metrics::IndexEvidence seen = results.samples();
+  return {seen.count, seen.index_sum, seen.index_mix};
+}
+
+Json samples_json(const RunReport& report) {
+  Json coverage = evidence_json(evidence_of(report.results));
+  coverage["expected"] = evidence_json(report.expected);
+  return {{"total", report.total_samples},
+          {"evaluated", report.results.samples().count},
+          {"ignored", report.results.ignored},
+          {"exactly_once", exactly_once(report)},
+          {"coverage", std::move(coverage)}};
+}
+
+Json ids_json(const IdMatch& ids) {
+  return {{"foreign", {{"count", ids.num_foreign}, {"first", ids.first_foreign}}},
+          {"missing", {{"count", ids.num_missing}, {"first", ids.first_missing}}}};
+}
+
+Json digests_json(const RunReport& report) {
+  return {{"state", report.state_digest},
+          {"predictions", report.predictions_digest ? Json(*report.predictions_digest) : Json()},
+          {"class", report.digest_class},
+          {"comparable", report.comparable}};
+}
+
+Json waste_json(const RunReport& report) {
+  const auto waste = waste_of(report);
+  if (!waste) return {};
+  return {{"rank_seconds", number_or_null(waste->rank_seconds)},
+          {"startup", number_or_null(waste->startup)},
+          {"wait_for_data", number_or_null(waste->wait_for_data)},
+          {"wait_for_slowest_rank", number_or_null(waste->wait_for_slowest_rank)},
+          {"publishing", number_or_null(waste->publishing)},
+          {"useful", number_or_null(waste->useful)}};
+}
+
+Json stragglers_json(const std::vector<RankTimings>& ranks) {
+  Json rows = Json::array();
+  for (const auto& slow : stragglers_of(ranks)) {
+    rows.push_back(
+        {{"rank", slow.rank}, {"host", slow.host}, {"factor", number_or_null(slow.factor)}});
+  }
+  return rows;
+}
+
+Json timing_json(const RunReport& report) {
+  Json phases = Json::object();
+  for (const auto& phase : report.phases) {
+    phases[phase.name + "_s"] = {{"min", number_or_null(phase.min_s)},
+                                 {"mean", number_or_null(phase.mean_s)},
+                                 {"max", number_or_null(phase.max_s)}};
+  }
+  const auto energy = energy_j(report.ranks);
+  return {{"wall_s", number_or_null(report.wall_s)},
+          {"startup_s", number_or_null(report.startup_s)},
+          {"steady_samples_per_s", number_or_null(report.steady_samples_per_s)},
+          {"overall_samples_per_s", number_or_null(overall_samples_per_s(report))},
+          {"phases", std::move(phases)},
+          {"waste", waste_json(report)},
+          {"stragglers", stragglers_json(report.ranks)},
+          {"energy_j", number_or_null(energy)},
+          {"energy_j_per_sample", number_or_null(energy_j_per_sample(report))}};
+}
+
+// Of the loop's time; they add up to 1.
+Json loop_shares_json(const LoopTimes& loop) {
+  if (!(loop.total_s > 0)) return {};
+  const double named_s =
+      loop.wait_s + loop.prepare_s + loop.forward_s + loop.metrics_s + loop.device_wait_s;
+  const auto share = [&](double seconds) { return number_or_null(seconds / loop.total_s); };
+  return {{"wait_for_data", share(loop.wait_s)},
+          {"prepare", share(loop.prepare_s)},
+          {"forward", share(loop.forward_s)},
+          {"metrics", share(loop.metrics_s)},
+          {"wait_for_device", share(loop.device_wait_s)},
+          {"other", share(loop.total_s - named_s)}};
+}
+
+Json ranks_json(const std::vector<RankTimings>& ranks) {
+  Json rows = Json::array();
+  for (const auto& rank : ranks) {
+    rows.push_back({{"rank", rank.rank},
+                    {"host", rank.host},
+                    {"device", rank.device},
+                    {"gpu", rank.gpu.empty() ? Json() : Json(rank.gpu)},
+                    {"samples", rank.samples},
+                    {"read_s", number_or_null(rank.read_s)},
+                    {"compute_s", number_or_null(rank.compute_s)},
+                    {"wait_s", number_or_null(rank.wait_s)},
+                    {"loop_s", number_or_null(rank.loop.total_s)},
+                    {"loop_shares", loop_shares_json(rank.loop)},
+                    {"read_share", number_or_null(rank.read_s / rank.loop.total_s)},
+                    {"wait_for_ranks_s", number_or_null(rank.wait_for_ranks_s)},
+                    {"bytes_read", rank.bytes_read},
+                    {"bytes_needed", rank.bytes_needed},
+                    {"energy_j", number_or_null(rank.energy_j)}});
+  }
+  return rows;
+}
+
+Json text_pairs_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Json object = Json::object();
+  for (const auto& [name, text] : pairs) object[name] = text;
+  return object;
+}
+
+Json file_json(const InputFile& file, const char* digest_name) {
+  return {{"path", file.path}, {"bytes", file.bytes}, {digest_name, file.digest}};
+}
+
+Json weights_json(const WeightsFile& weights) {
+  return {{"path", weights.path},
+          {"bytes", weights.bytes},
+          {"files", weights.num_files},
+          {"sha256", weights.sha256.empty() ? Json() : Json(weights.sha256)},
+          {"tensors_sha256", weights.tensors_sha256}};
+}
+
+Json inputs_json(const RunReport& report) {
+  Json inputs = {{"model", file_json(report.model, "sha256")}};
+  if (!report.model_source.empty()) {
+    Json source = Json::parse(report.model_source, nullptr, false);
+    inputs["model"]["source"] = source.is_discarded() ? Json(report.model_source) : source;
+  }
+  if (report.weights) inputs["weights"] = weights_json(*report.weights);
+  inputs["data"] = file_json(report.data, "identity");
+  inputs["data"]["integrity"] = report.data_integrity;
+  if (report.staged_bytes) inputs["data"]["staged_bytes"] = *report.staged_bytes;
+  return inputs;
+}
+
+Json size_json(const std::optional<ImageSize>& size) {
+  return size ? Json::array({size->height, size->width}) : Json();
+}
+
+Json word_json(const std::string& word) { return word.empty() ? Json() : Json(word); }
+
+Json numbers_json(const std::optional<ImageNumbers>& numbers) {
+  if (!numbers) return {};
+  return {{"channels", numbers->channels},
+          {"scale", numbers->scale},
+          {"mean", numbers->mean},
+          {"std", numbers->std}};
+}
+
+// Null: not said.
+Json recipe_json(const ImageRecipe& recipe) {
+  const auto& geometry = recipe.geometry;
+  return {{"source", word_json(recipe.source)},
+          {"normalisation", numbers_json(recipe.numbers)},
+          {"size", size_json(recipe.size)},
+          {"resize", size_json(geometry.resize)},
+          {"crop_share", number_or_null(geometry.crop_share)},
+          {"crop_mode", word_json(geometry.crop_mode)},
+          {"interpolation", word_json(geometry.interpolation)}};
+}
+
+Json recipes_json(const ImageRecipes& recipes) {
+  return {{"model", recipes.model ? recipe_json(*recipes.model) : Json()},
+          {"data", recipe_json(recipes.data)},
+          {"differences", recipes.differences}};
+}
+
+}  // namespace
+
+bool exactly_once(const RunReport& report) {
+  return evidence_of(report.results) == report.expected;
+}
+
+std::string to_json(const RunReport& report) {
+  const auto& build = build_info();
+  Json json;
+  json["tally"] = {
+      {"version", build.version}, {"revision", build.revision}, {"report_schema", kReportSchema}};
+  json["status"] = "complete";
+  json["task"] = report.task;
+  json["samples"] = samples_json(report);
+  if (report.ids) json["ids"] = ids_json(*report.ids);
+  json["units"] = {{"total", report.total_units}, {"scored", report.results.scored}};
+  json["metrics"] = metrics_json(report.results);
+  json["per_class"] = per_class_json(report);
+  json["groups"] = groups_json(report);
+  json["ties"] = ties_json(report.results);
+  json["non_finite"] = {{"count", report.results.not_finite},
+                        {"first_indices", report.not_finite_indices}};
+  json["calibration"] = calibration_json(report);
+  json["definitions"] = report.definitions;
+  json["digests"] = digests_json(report);
+  json["plan"] = {{"batch_size", report.batch_size},
+                  {"batches", report.num_batches},
+                  {"balance", number_or_null(report.balance)}};
+  json["reduction"] = {{"by", report.reduction.by}, {"checked", report.reduction.checked}};
+  json["timing"] = timing_json(report);
+  json["ranks"] = ranks_json(report.ranks);
+  json["text_files"] = report.text_files;
+  json["config"] = text_pairs_json(report.settings);
+  json["environment"] = text_pairs_json(report.environment);
+  json["inputs"] = inputs_json(report);
+  if (report.recipes) json["recipe"] = recipes_json(*report.recipes);
+  json["notes"] = report.notes;
+  return json_text(json, 2) + "\n";
+}
+
+}  // namespace tally::report
