@@ -1,6 +1,7 @@
 #include "scoring_settings.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <tally/base/parse_number.hpp>
@@ -19,9 +20,11 @@ Number number_of(const SavedRun& run, std::string_view attribute, const std::str
                  Number low, Number high) {
   const auto value = parse_number<Number>(text);
   if (value && *value >= low && *value <= high) return *value;
-  throw Error(ErrorKind::dataset,
-              format("predictions file '{}', attribute {} = '{}', expected a number from {} to {}",
-                     run.name(), attribute, printable(text), low, high));
+  throw Error(
+      ErrorKind::dataset,
+      format("predictions file '{}', attribute {} = '{}', expected {}", run.name(), attribute,
+             printable(text),
+             low == high ? format("{}", low) : format("a number from {} to {}", low, high)));
 }
 
 template <class Number>
@@ -66,10 +69,13 @@ ScoringSettings scoring_settings(const SavedRun& run) {
   }
   settings.definitions = word_of(run, "definitions", metrics::definitions_from_name);
   settings.calibration_bins = number_of<std::int64_t>(run, "calibration_bins", 1, kMaxBins);
-  settings.label_smoothing = number_of(run, "label_smoothing", 0.0, 1.0);
+  const auto* traits = find_task_traits(task);
+  const bool has_smoothing = traits != nullptr && traits->has_loss_options;
+  settings.label_smoothing =
+      number_of(run, "label_smoothing", 0.0, has_smoothing ? std::nextafter(1.0, 0.0) : 0.0);
   settings.has_class_weights = run.find_attribute("class_weights_sha256").has_value();
   settings.outputs = word_of(run, "outputs", metrics::output_kind_from_name);
-  if (const auto* known = find_task_traits(task); known != nullptr && known->has_threshold) {
+  if (traits != nullptr && traits->has_threshold) {
     settings.threshold = number_of(run, "threshold", 0.0, 1.0);
   }
   if (run.find_attribute("curves")) settings.curves = word_of(run, "curves", keys_from_name);

@@ -7,6 +7,8 @@
 
 #include <tally/base/error.hpp>
 
+#include "expect_error.hpp"
+#include "multiclass_pair.hpp"
 #include "multilabel_pair.hpp"
 #include "paired_bootstrap.hpp"
 #include "regression_pair.hpp"
@@ -47,6 +49,12 @@ void expect_table(const std::optional<Outcomes>& found, const std::string& metri
   EXPECT_EQ(
       (std::array{table.both_right, table.only_a_right, table.only_b_right, table.neither_right}),
       counts);
+}
+
+TEST(MulticlassPair, WantsTheSameSamples) {
+  const std::vector<metrics::MulticlassRecord> one(1), two(2);
+  expect_error(ErrorKind::internal, {"unequal length"},
+               [&] { MulticlassPair({.num_classes = 3}, one, two); });
 }
 
 TEST(MultilabelPair, OfTwoClasses) {
