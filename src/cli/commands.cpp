@@ -116,7 +116,9 @@ bool asks_for_help(std::string_view word) { return word == "--help" || word == "
 std::optional<std::string> plain_answer(const std::vector<std::string>& arguments) {
   if (arguments.empty() || asks_for_help(arguments[0])) return general_help();
   if (arguments[0] == "help") {
-    return arguments.size() > 1 ? command_help(arguments[1]) : general_help();
+    const bool names_command =
+        arguments.size() > 1 && arguments[1] != "help" && !asks_for_help(arguments[1]);
+    return names_command ? command_help(arguments[1]) : general_help();
   }
   if (arguments[0] == "--version") return version_text();
   for (std::size_t i = 1; i < arguments.size(); ++i) {

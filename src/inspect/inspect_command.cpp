@@ -173,14 +173,16 @@ void run_inspect(const std::vector<std::string>& arguments) {
   if (const std::string& copy = options.add_checksums; !copy.empty()) {
     remove_on_interrupt({partial_path(copy)}, {});
     data::add_checksums(options.file, copy);
-    log::note(format("'{}' is a copy of '{}' with checksums", copy, options.file));
+    log::note(
+        format("'{}' is a copy of '{}' with checksums", printable(copy), printable(options.file)));
     return;
   }
   if (!options.to_safetensors.empty()) return write_as_safetensors(options);
   const Lines lines = describe(options);
   if (lines.empty()) return inspect_data_set(options);
   if (options.verify) {
-    throw Error(ErrorKind::usage, format("--verify is for data sets, '{}' is none", options.file));
+    throw Error(ErrorKind::usage,
+                format("--verify is for data sets, '{}' is none", printable(options.file)));
   }
   print(lines);
 }

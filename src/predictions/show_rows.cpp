@@ -84,7 +84,7 @@ std::vector<std::string> describe(const std::filesystem::path& path) {
     }
   }
 
-  Lines lines{format("predictions file '{}': {} rows", path.string(), columns.num_rows)};
+  Lines lines{format("predictions file '{}': {} rows", printable(path.string()), columns.num_rows)};
   add_table(lines, "attributes:", attributes(reader));
   add_table(lines, "columns:", columns.facts);
   add_table(lines, "first rows:", columns.first_rows);

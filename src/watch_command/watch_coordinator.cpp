@@ -120,7 +120,8 @@ WatchStep WatchCoordinator::next() {
   if (poll.is_done && poll.ready.empty() && poll.num_waiting == 0) return WatchStep::end;
   if (is_late) return WatchStep::end_resumable;
   if (!has_said_waiting_) {
-    log::note(format("waiting for checkpoints in '{}'", session_.config.watch.checkpoints));
+    log::note(
+        format("waiting for checkpoints in '{}'", printable(session_.config.watch.checkpoints)));
     has_said_waiting_ = true;
   }
   const double rest_s = std::min(folder_.next_look_s(), limit_s_ - longest_s_) - process_age_s();

@@ -93,7 +93,13 @@ class SingleProcessTest : public testing::Test {
 };
 
 TEST_F(SingleProcessTest, QuestionsOfHelpAreAnsweredAlike) {
-  for (const Words& words : {Words{}, {"--help"}, {"-h"}, {"help"}, {"--help", "--model"}}) {
+  for (const Words& words : {Words{},
+                             {"--help"},
+                             {"-h"},
+                             {"help"},
+                             {"--help", "--model"},
+                             {"help", "help"},
+                             {"help", "--help"}}) {
     EXPECT_EQ(printed(words), general_help());
   }
   for (const std::string command : {"evaluate", "check", "score", "inspect", "compare", "watch"}) {

@@ -33,6 +33,14 @@ void write_predictions(const fs::path& path) {
   file.close();
 }
 
+TEST_F(InspectCommandTest, NamesOfFilesCannotWriteToTheTerminal) {
+  const std::string name = at("\x1b[2Ja.h5"), copy = at("\x1b[2Jcopy.h5");
+  data::SampleFile{}.write(name);
+  EXPECT_THAT(printed({name}), AllOf(HasSubstr("\\x1b[2Ja.h5': schema 1"), Not(HasSubstr("\x1b"))));
+  write_predictions(copy);
+  EXPECT_THAT(printed({copy}), AllOf(HasSubstr("\\x1b[2Jcopy.h5'"), Not(HasSubstr("\x1b"))));
+}
+
 TEST_F(InspectCommandTest, OfADataSetItSaysTheStructureAndTheIdentity) {
   data::SampleFile{}.write(at("a.h5"));
   const auto text = printed({at("a.h5")});

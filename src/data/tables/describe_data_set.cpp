@@ -4,6 +4,7 @@
 #include <set>
 
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/hdf5/reader.hpp>
 
 #include "dataset_error.hpp"
@@ -123,8 +124,8 @@ std::vector<std::string> describe(DataSet& data_set) {
     lines.insert(lines.end(), more.begin(), more.end());
   };
   lines.push_back(format("data set '{}': schema {}, task {}, {} samples, {}, {} bytes",
-                         info.path.string(), kSchema, info.task, info.num_samples, counted(info),
-                         info.file_bytes));
+                         printable(info.path.string()), kSchema, info.task, info.num_samples,
+                         counted(info), info.file_bytes));
   if (info.ignore_index) lines.push_back(format("ignore_index: {}", *info.ignore_index));
   for (const ColumnInfo* column : all_columns(info)) {
     lines.push_back(column_line(file, *column));
