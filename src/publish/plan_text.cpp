@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 
 #include "run_environment.hpp"
@@ -74,7 +75,7 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
   const auto& info = session.data.set->info();
   const auto& grid = *session.plan.grid;
   const auto line = [](std::string_view name, const std::string& value) {
-    return format("  {:<14} {}\n", name, value);
+    return format("  {:<14} {}\n", name, printable(value));
   };
   const auto first = grid.slice_of(0, world_size).count;
   const auto last = grid.slice_of(world_size - 1, world_size).count;

@@ -42,10 +42,11 @@ void with_model_in_errors(const EvaluationSession& session, const std::function<
       throw Error(ErrorKind::dataset,
                   format("data set '{}' has no inputs for a model, only a number for each sample "
                          "(/inputs/index)",
-                         info.path.string()),
+                         printable(info.path.string())),
                   "Score saved results with 'tally score', or prepare it with --images.");
     }
-    const std::string model = format("model '{}'", session.config.files.model), what = error.what();
+    const std::string model = format("model '{}'", printable(session.config.files.model)),
+                      what = error.what();
     if (what.starts_with(model)) throw;  // by the predictor, which knows it
     throw Error(ErrorKind::model, format("{}: {}", model, what));
   }

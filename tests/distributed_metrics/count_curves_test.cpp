@@ -10,7 +10,7 @@
 #include <tally/ordered_metrics/score_rows.hpp>
 
 #include "comm_fixture.hpp"
-#include "order_based_metrics.hpp"
+#include "curves.hpp"
 #include "slices.hpp"
 
 namespace tally::distributed_metrics {

@@ -9,7 +9,7 @@
 #include <tally/ordered_metrics/local_curves.hpp>
 
 #include "comm_fixture.hpp"
-#include "order_based_metrics.hpp"
+#include "curves.hpp"
 #include "slices.hpp"
 
 namespace tally::distributed_metrics {

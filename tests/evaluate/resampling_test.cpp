@@ -7,6 +7,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/poisson_weight.hpp>
+#include <tally/tasks/task.hpp>
 
 namespace tally::evaluate {
 namespace {
