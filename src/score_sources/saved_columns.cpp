@@ -42,6 +42,8 @@ std::vector<std::string> columns_for(std::string_view task, const std::string& o
 std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::string_view task) {
   if (is_task(root_text(file, "task"), TaskKind::predict))
     return "It is of --task predict: evaluate without that.";
+  if (wanted == "id")
+    return format("Evaluate with --task {}.", task_name(TaskKind::question_answering));
   if (is_task(task, TaskKind::segmentation)) return "Evaluate with --save labels,masks.";
   return wanted == "prediction" ? "Evaluate with --save labels, of maps with --save labels,masks."
                                 : format("Evaluate with --save {}.", wanted);
@@ -66,12 +68,18 @@ void require_type(const hdf5::Reader& file, const std::string& column) {
 }
 
 metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
-                            const std::string& stored) {
+                            const std::string& stored, const std::string& path) {
   if (column == "probabilities") return metrics::OutputKind::probabilities;
   const std::string& word = asked.empty() ? stored : asked;
   // Probabilities were saved as such, beside the logits they were made of.
   if (word.empty() || word == "probabilities") return metrics::OutputKind::logits;
-  return metrics::output_kind_from_name(word);
+  try {
+    return metrics::output_kind_from_name(word);
+  } catch (const Error& error) {
+    if (!asked.empty()) throw;
+    throw Error(ErrorKind::dataset,
+                format("{} '{}', attribute outputs: {}", kWhat, path, printable(error.what())));
+  }
 }
 
 TextsById texts_of_json(const std::string& path, const std::vector<std::byte>& bytes) {
@@ -147,7 +155,7 @@ SavedScores find_scores(const std::string& path, std::string_view task, const st
   if (found == wanted.end()) refuse_column(file, wanted, task);
   require_type(file, *found);
   SavedScores scores{
-      {path, "/" + *found}, kind_of(*found, outputs, root_text(file, "outputs")), {}};
+      {path, "/" + *found}, kind_of(*found, outputs, root_text(file, "outputs"), path), {}};
   const std::string predicted = root_text(file, "data_identity");
   if (!predicted.empty() && predicted != data_identity) {
     scores.notes.push_back(other_data_note(root_text(file, "data")));
