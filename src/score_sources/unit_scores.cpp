@@ -50,7 +50,7 @@ void cut_at(const SavedRows& saved, std::int64_t unit, std::int64_t& cut) {
 // By what has the units' metrics; explicit for each maker of units.
 template <class Maker>
 SavedParts<typename Maker::Partial> parts_of(const SavedRows& saved, data::DataSet& set,
-                                           plan::SampleRange units);
+                                             plan::SampleRange units);
 
 void check_document(const SavedRows& saved, const SequenceRecord& sums) {
   const bool fit = 0 <= sums.right && sums.right <= sums.in_top5 && sums.in_top5 <= sums.tokens &&

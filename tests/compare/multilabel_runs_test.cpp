@@ -113,7 +113,8 @@ TEST_F(MultilabelRunsTest, OtherThresholdsNeedProbabilities) {
   b_.column<std::uint8_t>("prediction", {1, 1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0}, {3});
   EXPECT_THAT(counts_of(compare_by({"accuracy"})), ElementsAre(1, 1, 0, 1)) << "as at 0.5";
   a_.without("probabilities");
-  EXPECT_THAT(refusal_of(a_, b_, ErrorKind::usage), HasSubstr("and there are no probabilities in A"));
+  EXPECT_THAT(refusal_of(a_, b_, ErrorKind::usage),
+              HasSubstr("and there are no probabilities in A"));
 }
 
 TEST_F(MultilabelRunsTest, ASampleWithoutPredictionIsWrong) {

@@ -28,8 +28,8 @@ void obey_settings(torch::jit::Graph& graph);
 
 class GpuModule {
  public:
-  // Changes the graph to what `device` needs (move_to_device(), obey_settings()). `name`: of the model, for notes.
-  // Networks that keep state may not be tried, and so not be fused.
+  // Changes the graph to what `device` needs (move_to_device(), obey_settings()). `name`: of the
+  // model, for notes. Networks that keep state may not be tried, and so not be fused.
   GpuModule(torch::jit::Module frozen, Arguments arguments, std::string name, c10::Device device,
             bool may_fuse);
   // As with CpuModule the weights are freed here.
