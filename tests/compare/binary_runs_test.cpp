@@ -241,7 +241,7 @@ const std::vector<Refusal> kDamages{
      },
      "/loss[4] = nan, expected a finite number"},
     {"MoreClasses", [](RunFile& run) { run.attribute("num_classes", "3"); },
-     "num_classes = '3', expected a number from 2 to 2"},
+     "num_classes = '3', expected 2"},
     {"OtherIgnoredIndex", [](RunFile& run) { run.without("ignore_index"); },
      "differ in num_classes or ignore_index"},
 };

@@ -106,9 +106,11 @@ TEST_F(MultilabelRunsTest, RankingsNeedProbabilities) {
 
 TEST_F(MultilabelRunsTest, OtherThresholdsNeedProbabilities) {
   b_.attribute("threshold", "0.25");
-  EXPECT_THAT(refusal_of(a_, b_, ErrorKind::usage),
-              HasSubstr("were evaluated at thresholds 0.5 and 0.25, and A and B has no "
-                        "probabilities to be compared at one. Evaluate both with one --threshold"));
+  EXPECT_THAT(
+      refusal_of(a_, b_, ErrorKind::usage),
+      HasSubstr(
+          "were evaluated at thresholds 0.5 and 0.25, and there are no "
+          "probabilities in A and B to compare both at one. Evaluate both with one --threshold"));
   add_probabilities();
   b_.column<std::uint8_t>("prediction", {1, 1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0}, {3});
   EXPECT_THAT(counts_of(compare_by({"accuracy"})), ElementsAre(1, 1, 0, 1)) << "as at 0.5";
