@@ -22,7 +22,6 @@
 namespace tally::compare {
 
 // Metrics of one run that are made of all its scores in order.
-
 class CurveMetrics {
  public:
   explicit CurveMetrics(std::vector<std::string> names) : names_(std::move(names)) {}

@@ -16,7 +16,6 @@
 namespace tally::evaluate {
 
 // When the parts of a batch's work began and ended on a GPU: for a trace.
-
 class GpuTimestamps {
  public:
   // The copies have a stream of their own; the others follow one another on one stream.

@@ -23,7 +23,6 @@ std::optional<Element> element_of_type(hid_t type);
 std::string describe_type(hid_t type);
 
 // Row ranges as HDF5 selections.
-
 struct Selection {
   Space file;    // rows of the dataset
   Space memory;  // as many elements, one after the other

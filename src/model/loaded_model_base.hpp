@@ -15,7 +15,6 @@
 namespace tally::model {
 
 // Loads each kind of model file.
-
 std::unique_ptr<LoadedModel> load_torchscript(const NamedBytes& model,
                                               const PredictorOptions& options);
 std::unique_ptr<LoadedModel> load_package(const NamedBytes& model, const PredictorOptions& options);

@@ -16,7 +16,6 @@ namespace tally::predictions {
 
 // The root attribute by which a predictions file is known, the version of its layout, and what a
 // ragged column consists of.
-
 inline constexpr char kFileMark[] = "tally_predictions";
 inline constexpr std::int64_t kFileVersion = 1;
 

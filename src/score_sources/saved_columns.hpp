@@ -21,7 +21,6 @@
 namespace tally::app {
 
 // Ids that a report or a note names: the first ones.
-
 inline constexpr std::size_t kIdsListed = 10;
 
 inline std::string listed(const std::vector<std::string>& ids, bool are_all) {

@@ -16,7 +16,6 @@
 namespace tally::tasks {
 
 // Adding a row of a unit to the columns of records, value by value.
-
 template <class T>
 void append_value(std::vector<std::byte>& column, const T& value) {
   const auto bytes = std::as_bytes(std::span(&value, 1));

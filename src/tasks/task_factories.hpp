@@ -8,20 +8,16 @@
 namespace tally::tasks {
 
 // One class label per sample.
-
 std::unique_ptr<Task> make_multiclass(const TaskOptions& options);
 
 // The tasks whose labels are judged one by one: binary, multilabel.
-
 std::unique_ptr<Task> make_binary(const TaskOptions& options);
 std::unique_ptr<Task> make_multilabel(const TaskOptions& options);
 
 // Real-valued targets, one or several per sample.
-
 std::unique_ptr<Task> make_regression(const TaskOptions& options);
 
 // A regression of images: each pixel is a value.
-
 std::unique_ptr<Task> make_map_regression(const TaskOptions& options);
 
 // A class for each pixel of an image.
@@ -30,15 +26,12 @@ std::unique_ptr<Task> make_map_regression(const TaskOptions& options);
 std::unique_ptr<Task> make_segmentation(const TaskOptions& options);
 
 // Objects in images: boxes with a class and a score.
-
 std::unique_ptr<Task> make_detection(const TaskOptions& options);
 
 // Answers as spans of a text, as SQuAD has them.
-
 std::unique_ptr<Task> make_question_answering(const TaskOptions& options);
 
 // Nothing is scored: what the model returns is saved.
-
 std::unique_ptr<Task> make_predict(const TaskOptions& options);
 
 }  // namespace tally::tasks

@@ -20,7 +20,6 @@
 namespace tally::app {
 
 // What a data set knows of questions, some of them at a time.
-
 class QuestionTexts {
  public:
   // Questions first … first + count - 1. Throws Error(dataset).

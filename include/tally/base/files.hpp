@@ -16,7 +16,6 @@
 namespace tally {
 
 // Owner of a POSIX file descriptor.
-
 struct DescriptorTraits {
   using Handle = int;
   static Handle invalid() noexcept { return -1; }

@@ -14,7 +14,6 @@
 namespace tally::comm {
 
 // Cuts the rows of all ranks, in global order, into windows of bounded size: pure arithmetic.
-
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t count = 0;

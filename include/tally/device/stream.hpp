@@ -71,7 +71,6 @@ class Event {
 };
 
 // When a GPU did something, on the host's clock.
-
 class Timeline {
  public:
   // Of a stream on a GPU, for which the host waits here, and never again. Error(environment).

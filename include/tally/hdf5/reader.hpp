@@ -18,7 +18,6 @@ namespace tally::hdf5 {
 
 // What a file says of its objects besides their elements, in a form that does not depend on how it
 // is stored: what a digest of a file's structure is made of.
-
 enum class ObjectKind { group, dataset, other };
 
 struct AttributeContent {
@@ -46,7 +45,6 @@ struct ObjectContent {
 // found and what was expected. Paths are absolute ("/inputs/image"). Calls from several threads are
 // serialised by one lock of this room, because HDF5 may be built without thread safety; rows of
 // contiguous datasets are read without it, past HDF5.
-
 enum class Storage { contiguous, chunked, compact };
 
 struct DatasetInfo {

@@ -11,7 +11,6 @@ OutputKind output_kind_from_name(std::string_view word);  // Error(usage) for an
 std::string_view name(OutputKind kind);
 
 // Which package's definition a metric follows where packages differ: the values of `--definitions`.
-
 enum class Definitions { torchmetrics, sklearn };
 Definitions definitions_from_name(std::string_view word);  // Error(usage) for an unknown word
 std::string_view name(Definitions definitions);

@@ -10,7 +10,6 @@ namespace tally::metrics {
 
 // What one pass over the model's output finds for a sample with one class label; every metric and
 // record column of a classification is made of it. Plain data: kernels write it.
-
 struct MulticlassRecord {
   std::uint64_t index = 0;      // global sample index
   std::int64_t label = 0;       // in range unless ignored
@@ -33,7 +32,6 @@ struct MulticlassRecord {
 
 // What the pass over a language model's scores finds at one place of a sequence. Plain data:
 // kernels write it.
-
 struct TokenRecord {
   double loss = 0;  // -log of the probability of the place's token, natural; if it has scores
   std::int32_t rank = -1;  // tokens ahead of it; of equal ones that with the smaller number
@@ -92,7 +90,6 @@ struct MultilabelRecords {
 };
 
 // A sample whose targets are real numbers, one or several of them. Plain data: kernels read it.
-
 struct RegressionRecord {
   std::uint64_t index = 0;             // global sample index
   const float* predictions = nullptr;  // [outputs]
@@ -102,7 +99,6 @@ struct RegressionRecord {
 };
 
 // An image of whose pixels each is a value of a regression, as sums over them. Plain data.
-
 struct DenseRegressionRecord {
   std::uint64_t index = 0;  // of the image
   bool ignored = false;     // none of its pixels is scored
@@ -116,7 +112,6 @@ struct DenseRegressionRecord {
 };
 
 // An image whose pixels are classified one by one, as counts per class. Plain data.
-
 struct SegmentationRecord {
   std::uint64_t index = 0;  // of the image
   bool ignored = false;     // none of its pixels is scored
@@ -162,7 +157,6 @@ struct DetectionRecord {
 };
 
 // A question and how good its predicted answer is. Plain data.
-
 struct QuestionAnsweringRecord {
   std::uint64_t index = 0;  // of the question
   bool has_answer = true;   // false: it has none, and saying so is right
@@ -178,7 +172,6 @@ struct SampleRecord {
 };
 
 // A document and how well a language model predicted its tokens. Plain data.
-
 struct LanguageModelRecord {
   std::uint64_t index = 0;   // of the document
   std::int64_t tokens = 0;   // that are scored; 0: the document is ignored
@@ -191,7 +184,6 @@ struct LanguageModelRecord {
 };
 
 // A question with choices and whether the right one was chosen. Plain data.
-
 struct MultipleChoiceRecord {
   std::uint64_t index = 0;  // of the question
   bool ignored = false;     // --limit left some of its choices out

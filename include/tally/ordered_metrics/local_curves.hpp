@@ -35,7 +35,6 @@ class PresortedRows {
 
 // Curves of rows that lie in one process, to be counted many times, each time with other weights:
 // replicates of a bootstrap that pairs several such sets of rows. Nothing here is collective.
-
 class LocalCurves {
  public:
   // Reads the rows twice and keeps 4 bytes of each element (while they are sorted, 8). first_index

@@ -69,7 +69,6 @@ SpearmanSums spearman_partials(const Weights& weights, std::span<const std::int6
 // Rank correlation of rows that lie in one process, to be computed many times, each time with other
 // weights: replicates of a bootstrap that pairs several such sets of rows. Nothing here is
 // collective.
-
 class LocalSpearman {
  public:
   // Reads the rows once and keeps about 30 bytes of each element. first_index is for messages.

@@ -32,7 +32,6 @@
 namespace tally::app {
 
 // The files that a run has open: its data set and its model.
-
 struct OpenedData {
   std::unique_ptr<data::DataSet> set;
   report::InputFile file;

@@ -12,7 +12,6 @@
 namespace tally::data {
 
 // CRC-32C of each block of rows of a column, as the file has them.
-
 struct ChecksumTable {
   std::int64_t rows_per_block = 0;  // 0: there is no table
   std::vector<std::uint32_t> crcs;  // [ceil(rows / rows_per_block)]

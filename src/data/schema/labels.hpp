@@ -16,7 +16,6 @@
 namespace tally::data {
 
 // Types and shapes that /targets/label may have.
-
 std::span<const hdf5::Element> label_elements(LabelShape form);
 
 // `shape` is that of the whole dataset; inputs are read already.

@@ -8,7 +8,6 @@
 namespace tally::model {
 
 // What follows from whether AMX is announced and works: pure logic, apart from the trial.
-
 struct AmxFacts {
   bool is_announced = false;
   bool works = false;

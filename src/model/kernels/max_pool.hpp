@@ -40,7 +40,6 @@ void pool_row(const std::int32_t* image, const PooledImage& shape, std::int32_t 
 // Floating-point numbers as integers of the same order, on CPUs and GPUs. Numbers are ordered as
 // their sign and magnitude are; keys as integers are. One comparison of integers then takes the
 // place of three that know of NaN, in twice as many lanes for 16 bits.
-
 template <class Bits>
 inline constexpr Bits kMagnitude = std::numeric_limits<Bits>::max();
 

@@ -16,7 +16,6 @@
 namespace tally::weights {
 
 // What the reader of one file finds in it.
-
 struct StoredWeights {
   std::map<std::string, StoredTensor> tensors;  // their parts are of file 0
   std::string location;               // where in the file: "state_dict"; empty: at the top
