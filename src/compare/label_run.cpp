@@ -18,7 +18,7 @@ using metrics::MultilabelRecord;
 constexpr std::uint8_t kNoPrediction = 255;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-struct Columns {
+struct LabelColumns {
   std::vector<std::uint8_t> targets;      // [samples, labels] 1, 0 or kNotScored
   std::vector<std::uint8_t> predictions;  // [samples, labels] 1, 0 or kNoPrediction
   std::vector<float> probabilities;       // [samples, labels]
@@ -50,10 +50,10 @@ std::vector<float> stand_ins(const std::vector<std::uint8_t>& predictions) {
   return values;
 }
 
-Columns read_columns(const LabelRun& labels) {
+LabelColumns read_columns(const LabelRun& labels) {
   const auto ignored = labels.settings.ignore_index;
   const SavedRun& run = labels.run;
-  Columns columns;
+  LabelColumns columns;
   if (labels.is_binary) {
     columns.targets = marks_of<std::int64_t>(labels, "label", ignored, kNotScored);
     columns.predictions = marks_of<std::int64_t>(labels, "prediction", -1, kNoPrediction);
@@ -73,7 +73,7 @@ Columns read_columns(const LabelRun& labels) {
 }
 
 // Whether prediction and probability of one label cannot both be.
-void check_label(const LabelRun& labels, const Columns& columns, std::size_t i) {
+void check_label(const LabelRun& labels, const LabelColumns& columns, std::size_t i) {
   const std::size_t row = i / to_size(labels.num_labels);
   const std::uint8_t predicted = columns.predictions[i];
   const float probability = columns.probabilities[i];
@@ -92,7 +92,7 @@ void check_label(const LabelRun& labels, const Columns& columns, std::size_t i) 
   }
 }
 
-MultilabelRecord row_of(const LabelRun& labels, const Columns& columns, std::size_t i) {
+MultilabelRecord row_of(const LabelRun& labels, const LabelColumns& columns, std::size_t i) {
   const auto count = to_size(labels.num_labels);
   const auto targets = std::span(columns.targets).subspan(i * count, count);
   const auto predictions = std::span(columns.predictions).subspan(i * count, count);
@@ -136,7 +136,7 @@ SavedLabelScores LabelRun::saved_scores() const {
 }
 
 LabelFacts facts_of_columns(const LabelRun& labels) {
-  Columns columns = read_columns(labels);
+  LabelColumns columns = read_columns(labels);
   for (std::size_t i = 0; i < columns.targets.size(); ++i) check_label(labels, columns, i);
   LabelFacts facts;
   for (std::size_t i = 0; i < columns.loss.size(); ++i) {

@@ -13,19 +13,19 @@ namespace tally::config {
 namespace {
 
 constexpr std::string_view kGroup = "Options";
-constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMaxReplicas = 100'000;
+constexpr std::int64_t kMostInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostReplicas = 100'000;
 
 OptionTable compare_table(CompareConfig& config) {
   return {
       {kGroup, "metrics", "LIST", "names separated by commas", "the task's standard set",
        name_list(config.metrics)},
       {kGroup, "bootstrap-replicas", "N", "replicates of the paired bootstrap", "",
-       whole_number(config.bootstrap_replicas, std::int64_t{2}, kMaxReplicas)},
+       whole_number(config.bootstrap_replicas, std::int64_t{2}, kMostReplicas)},
       {kGroup, "seed", "N", "of the bootstrap's weights", "",
-       whole_number(config.seed, std::int64_t{0}, kMaxInt64)},
+       whole_number(config.seed, std::int64_t{0}, kMostInt64)},
       {kGroup, "changed", "N", "list at most so many samples that are predicted otherwise", "",
-       whole_number(config.changed, std::int64_t{0}, kMaxInt64)},
+       whole_number(config.changed, std::int64_t{0}, kMostInt64)},
       {kGroup, "json", "FILE", "write the comparison as JSON, too; -: to standard output, alone",
        "none", words(config.json)},
   };

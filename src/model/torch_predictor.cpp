@@ -33,7 +33,7 @@ std::string pattern(std::span<const std::int64_t> shape) {
   return format("[{}]", fmt::join(words, ", "));
 }
 
-DType plain_type(c10::ScalarType type) {
+DType wanted_type(c10::ScalarType type) {
   if (type == c10::ScalarType::Half) return DType::f16;
   return type == c10::ScalarType::BFloat16 ? DType::bf16 : DType::f32;
 }
@@ -114,9 +114,9 @@ class TorchPredictor final : public Predictor {
   bool is_replayed() const override { return network_->is_replayed(); }
 
   DType input_dtype(std::size_t input) const override {
-    if (habits_.floating) return plain_type(*habits_.floating);
+    if (habits_.floating) return wanted_type(*habits_.floating);
     if (!habits_.card || input >= habits_.card->inputs.size()) return DType::f32;
-    return plain_type(scalar_type(habits_.card->inputs[input].dtype));
+    return wanted_type(scalar_type(habits_.card->inputs[input].dtype));
   }
 
  private:

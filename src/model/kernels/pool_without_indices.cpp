@@ -118,7 +118,7 @@ at::Tensor pool(const at::Tensor& x, at::IntArrayRef kernel_size, at::IntArrayRe
 }
 
 // The first call makes the operator known, until the process ends.
-void register_once() {
+void register_pool_once() {
   static const auto library = [] {
     auto made = own_operators();
     made.def(
@@ -138,7 +138,7 @@ int pool_without_indices(Graph& graph) {
   for (Node* node : all_nodes(graph.block())) {
     if (is_a(node, {"aten::max_pool2d"})) pools.push_back(node);
   }
-  if (!pools.empty()) register_once();
+  if (!pools.empty()) register_pool_once();
   for (Node* pool : pools) {
     const torch::jit::WithInsertPoint here(pool);
     replace(graph, graph.create(c10::Symbol::fromQualString(kMaxPool), pool->inputs()), pool);

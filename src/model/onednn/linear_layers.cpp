@@ -46,7 +46,7 @@ at::Tensor linear_by_onednn(const at::Tensor& input, const at::Tensor& weight, c
 }
 
 // The first call makes the operator known, until the process ends.
-void register_once() {
+void register_linear_once() {
   static const auto library = [] {
     auto made = own_operators();
     made.def("linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor", &linear_by_onednn);
@@ -96,7 +96,7 @@ int use_onednn_linear(Graph& graph) {
   int count = 0;
   for (Node* node : all_nodes(graph.block())) {
     if (!is_a(node, {"aten::linear"}) || node->inputs().size() != 3 || !suits(node)) continue;
-    register_once();
+    register_linear_once();
     ++count;
     const torch::jit::WithInsertPoint here(node);
     replace(graph, graph.create(c10::Symbol::fromQualString(kLinear), node->inputs()), node);

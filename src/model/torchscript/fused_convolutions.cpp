@@ -90,7 +90,7 @@ at::Tensor convolve_squares(const at::Tensor& input, const at::Tensor& weight,
   return convolve(squares_of(images, window, padding), weight, bias, ones, zeros, ones);
 }
 
-void register_once() {
+void register_fused_once() {
   static const auto library = [] {
     auto made = own_operators();
     made.def(
@@ -220,7 +220,7 @@ Node* joined(Graph& graph, const Chain& chain) {
 }
 
 void join(Graph& graph, const Chain& chain) {
-  register_once();
+  register_fused_once();
   const torch::jit::WithInsertPoint here(chain.relu);
   replace(graph, joined(graph, chain), chain.relu);
   if (chain.sum != nullptr) chain.sum->destroy();
