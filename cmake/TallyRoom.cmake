@@ -10,7 +10,8 @@ function(tally_compile_cold target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
-# With TALLY_UNITY, in builds without CUDA, eight bodies at a time, which read their headers once; not those with options of their own.
+# With TALLY_UNITY, in builds without CUDA, eight bodies at a time, which read their headers once; not those with options
+# of their own.
 function(tally_compile_together target)
   if(TALLY_UNITY AND NOT TALLY_HAS_CUDA)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)

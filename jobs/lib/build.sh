@@ -19,7 +19,7 @@ cache_entry() { sed -n "s/^$2:[^=]*=//p" "$1/CMakeCache.txt" 2>/dev/null; }
 
 # configure PRESET PYTHON CUDA TARGET: only where the folder is new or was configured for another place, environment
 # or CUDA; a changed CMakeLists.txt is ninja's business. A new folder for the program alone compiles several bodies at
-# a time, which takes half as long; developers, who build the tests, change one file at a time.
+# a time, which takes less time; developers, who build the tests, change one file at a time.
 configure() {
   local dir torch gpu=ON unity
   dir=$(build_dir "$1")

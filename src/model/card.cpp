@@ -53,7 +53,7 @@ struct Field {
   }
 };
 
-std::string word(const Field& field) {
+std::string identifier(const Field& field) {
   if (!field.value.is_string() || field.value.get_ref<const std::string&>().empty()) {
     field.complain("text");
   }
@@ -85,7 +85,7 @@ std::string one_of(const Field& field, std::span<const std::string_view> words) 
 
 DType parse_dtype(const Field& field) {
   try {
-    return dtype_from_name(word(field));
+    return dtype_from_name(identifier(field));
   } catch (const Error&) {
     field.complain("the name of an element type");
   }
@@ -104,7 +104,7 @@ Shape parse_shape(const Field& field) {
 
 TensorSpec parse_spec(const Field& field) {
   TensorSpec spec;
-  spec.name = word(field.at("name"));
+  spec.name = identifier(field.at("name"));
   spec.dtype = parse_dtype(field.at("dtype"));
   spec.shape = parse_shape(field.at("shape"));
   return spec;
@@ -160,8 +160,8 @@ std::vector<TrainingOperator> parse_training_mode(const Field& field) {
   std::vector<TrainingOperator> found;
   for (std::size_t i = 0; i < field.list_size(); ++i) {
     const Field entry = field.at(i);
-    found.push_back({word(entry.at("operator")), one_of(entry.at("what"), kWhat),
-                     entry.has("source") ? word(entry.at("source")) : std::string()});
+    found.push_back({identifier(entry.at("operator")), one_of(entry.at("what"), kWhat),
+                     entry.has("source") ? identifier(entry.at("source")) : std::string()});
   }
   return found;
 }
@@ -179,7 +179,7 @@ std::optional<ImageSize> optional_size(const Field& recipe, const char* key) {
 }
 
 CardRecipe parse_recipe(const Field& field) {
-  CardRecipe recipe{.source = word(field.at("source")), .geometry = {}};
+  CardRecipe recipe{.source = identifier(field.at("source")), .geometry = {}};
   auto& geometry = recipe.geometry;
   geometry.resize = optional_size(field, "resize");
   geometry.crop = optional_size(field, "crop");
@@ -199,9 +199,9 @@ bool says_random(const json& source) {
   return source.is_object() && source.contains("weights") && source.at("weights").is_null();
 }
 
-std::vector<std::string> word_list(const Field& field) {
+std::vector<std::string> identifiers(const Field& field) {
   std::vector<std::string> found;
-  for (std::size_t i = 0; i < field.list_size(); ++i) found.push_back(word(field.at(i)));
+  for (std::size_t i = 0; i < field.list_size(); ++i) found.push_back(identifier(field.at(i)));
   return found;
 }
 
@@ -209,9 +209,9 @@ PackageFacts parse_package(const Field& field) {
   constexpr std::array<std::string_view, 3> kPrecisions{"fp32", "bf16", "fp16"};
   constexpr std::array<std::string_view, 2> kLayouts{"contiguous", "channels-last"};
   PackageFacts facts{.precision = one_of(field.at("precision"), kPrecisions),
-                     .library_sha256 = word(field.at("library_sha256")),
+                     .library_sha256 = identifier(field.at("library_sha256")),
                      .channels_last = one_of(field.at("layout"), kLayouts) == "channels-last",
-                     .cpu_features = word_list(field.at("cpu_features"))};
+                     .cpu_features = identifiers(field.at("cpu_features"))};
   if (field.has("largest_batch")) facts.largest_batch = positive_integer(field.at("largest_batch"));
   return facts;
 }
@@ -258,7 +258,7 @@ ModelCard parse_fields(const Field& root) {
     constexpr std::array<std::string_view, 2> kWeights{"swappable", "frozen"};
     card.weights_swappable = one_of(root.at("weights"), kWeights) == "swappable";
   }
-  if (root.has("fixed_buffers")) card.fixed_buffers = word_list(root.at("fixed_buffers"));
+  if (root.has("fixed_buffers")) card.fixed_buffers = identifiers(root.at("fixed_buffers"));
   if (root.has("package")) card.package = parse_package(root.at("package"));
   if (root.has("training_mode")) {
     card.training_mode = parse_training_mode(root.at("training_mode"));
