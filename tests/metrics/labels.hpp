@@ -2,6 +2,7 @@
 // results.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <span>
