@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Intel ISA-L (CRC-32C, inflate): target Isal::isal.
 find_path(Isal_INCLUDE_DIR isa-l/crc.h)
 find_library(Isal_LIBRARY isal)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # LibTorch as it lies in PyTorch's Python wheel (or a LibTorch archive): target LibTorch::LibTorch.
 #
 # Hint: LibTorch_ROOT (variable or environment) = …/site-packages/torch; otherwise TALLY_PYTHON, then

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # nccl.h of the NCCL that LibTorch uses, as its wheel lies beside PyTorch's: target Nccl::headers.
 # Nothing is linked: the library is loaded at run time, and only where NCCL is asked for.
 get_filename_component(_packages "${LibTorch_INCLUDE_DIR}/../.." ABSOLUTE)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # gperftools' allocator without its profilers: target Tcmalloc::minimal, the archive where there is one.
 find_path(Tcmalloc_INCLUDE_DIR gperftools/malloc_extension.h)
 find_library(Tcmalloc_LIBRARY NAMES libtcmalloc_minimal.a tcmalloc_minimal)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # GNU libunistring (case, categories): target Unistring::unistring. Its archive where there is one.
 find_path(Unistring_INCLUDE_DIR unicase.h)
 find_library(Unistring_LIBRARY NAMES libunistring.a unistring)

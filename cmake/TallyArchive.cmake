@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs at install time, with the variables that TallyInstall.cmake sets. Writes the module files, and
 # where CPack stages an archive makes its tree one that runs from any folder of another machine.
 cmake_minimum_required(VERSION 3.25)

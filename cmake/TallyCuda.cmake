@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Whether this build knows GPUs, and with which compiler and runtime library.
 #
 # TALLY_CUDA=AUTO builds for GPUs where a CUDA compiler is found: in PATH or CUDACXX, or among the

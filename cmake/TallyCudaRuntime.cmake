@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # CUDA's runtime library as LibTorch's CUDA half finds it: one runtime serves both in a process. It lies beside
 # PyTorch's wheel, in a toolkit, a container, conda's or Spack's prefix, or in LibTorch's own folder.
 #

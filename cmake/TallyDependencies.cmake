@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every library from outside, found once. Rooms name the targets; small libraries are linked
 # statically where Debian ships an archive, so that an installed program needs few of them.
 find_package(Threads REQUIRED)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `cmake --install`: the program, and beside it the small libraries of which Debian ships no archive.
 # MPI, HDF5 and LibTorch stay where they are: an installed program finds them by the absolute paths at
 # the end of its RUNPATH. `cpack -G TGZ` makes an archive to carry elsewhere (TallyArchive.cmake).

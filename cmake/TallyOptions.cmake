@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Build-wide settings: language level, warnings, sanitizers, compiler cache.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes revision.hpp with the git commit at each build; the file changes only when the commit does.
 # Also run as a script: cmake -DSOURCE=… -DOUTPUT=… -P TallyRevision.cmake
 if(CMAKE_SCRIPT_MODE_FILE)

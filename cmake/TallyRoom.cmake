@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The standard headers and fmt, which most files include, compiled once for all rooms. Public headers
 # are also compiled alone (tests/guard), so that none leans on them.
 add_library(tally_headers OBJECT ${PROJECT_SOURCE_DIR}/src/precompiled.cpp)

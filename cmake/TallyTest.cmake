@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tally_test(NAME SOURCES a.cpp … [USES room …] [VENDOR lib …] [NP 1 2 3 5] [TIMEOUT s])
 #
 # One GoogleTest executable for a room. With NP it is run under mpirun once per rank count and links

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Asks in a training loop whether `tally watch` wants it to stop; needs nothing but Python.
 
 FOLDER is the output folder of `tally watch`, CHECKPOINTS the folder that it watches. Plain PyTorch, also under DDP:

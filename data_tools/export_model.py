@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a model as a file that tally can run, with its model card (docs/model-card.md).
 
 --model is a torchvision or timm name (resnet18, torchvision:resnet18, timm:convnext_tiny), or a function of your own

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes questions with choices as a Tally data set of the task multiple-choice, for language models.
 
 --input has a question in each line, as JSON: {"id": ..., "question": ..., "choices": [...], "gold": 0}, where gold

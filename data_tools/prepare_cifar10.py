@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes CIFAR-10 (32x32 RGB) as a Tally data set.
 
 --input is one or more files of CIFAR-10's binary form, such as cifar-10-batches-bin/test_batch.bin: records of 3073

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes COCO's object annotations (instances_val2017.json and others of its form) as a Tally data set for detection.
 
 Images are in ascending order of their ids, classes in that of the categories' ids; what is written of an object is its

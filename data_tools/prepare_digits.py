@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes scikit-learn's handwritten digits (8x8 grey, values 0..16) as a Tally data set.
 
 The images ship inside the scikit-learn package: nothing is downloaded. The split is fixed: the first 1,437 images are

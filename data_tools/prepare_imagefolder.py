@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a folder or an uncompressed tar of images as a Tally data set.
 
 Labels: --labels FILE with a line per image, `name label`, `name, label` or csv (a header line is skipped); a name is

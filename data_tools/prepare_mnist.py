@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes MNIST (28x28 grey) as a Tally data set.
 
 --input is the folder of the four official idx files, gzipped or not: train-images-idx3-ubyte, train-labels-idx1-ubyte,

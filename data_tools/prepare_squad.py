@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a SQuAD file (v1.1 or v2.0, JSON) as a Tally data set of the task question-answering.
 
 --vocab is the vocab.txt of the BERT model that is to answer: a token per line. Texts are cut into tokens as BERT does,

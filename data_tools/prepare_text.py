@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes documents as a Tally data set of the task language-model: perplexity, bits per byte.
 
 --input is a folder (each .txt file in it is a document), a file of JSON lines {"id": ..., "text": ...} (named .jsonl,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Publishes results to TensorBoard, W&B and MLflow, through their own libraries.
 
 FOLDER is the output folder of `tally watch`, or a result of `tally evaluate`; each becomes a run. Published

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 #SBATCH --job-name=tally-table
 #SBATCH --output=%x-%j.out
 #SBATCH --ntasks=1

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From nothing to a result: sets Tally up, prepares a small real data set (scikit-learn's handwritten
 # digits), trains a ConvNet for some seconds, exports it and evaluates it.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what Tally needs and is missing here, and builds it. Safe and quick to run again.
 #
 # Usage: jobs/setup.sh [OPTION…]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The tests with CTest's label 'heavy': which of them to run in a given time, and when each last passed (tests/heavy.txt).
 
 Usage: tests/heavy.py choose BUILD SECONDS    a regular expression for ctest: the gate, and the heavy tests that fit

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds Tally with versions of LibTorch, and runs the unit tests, the MPI tests and the known results with each.
 #
 # Usage: tests/libtorch_range.sh FOLDER VERSION[:TORCHVISION]…      e.g. 2.12.1:0.27.1 2.15.0

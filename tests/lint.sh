@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks style and common mistakes: clang-format, clang-tidy (in a built build/), shellcheck, codespell.
 #
 # Usage: tests/lint.sh [format|tidy|shell|spelling]…        default: all

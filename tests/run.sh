@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Sets Tally up and runs its tests: tests/run.sh [--all [NAME…] [--record] | --heavy-seconds S] [argument of ctest…]
 #
 # Without arguments it runs the gate: what each change must pass. The other tests carry CTest's label 'heavy'.

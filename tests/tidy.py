@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy over our sources: only over what changed since it last passed, and within a time budget.
 
 A file passes once for its content, the content of our headers it includes, its compile command,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write Tally data set files (SCHEMA.md). `DataSetWriter` and `ImageEncoding` are what users need."""
 
 from .encoding import ImageEncoding

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Output files that are either complete or absent."""
 
 import os

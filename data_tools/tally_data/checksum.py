@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CRC-32C of blocks of rows, computed as rows are written."""
 
 import numpy as np

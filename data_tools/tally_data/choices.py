@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions with choices, and the rows of tokens in which a language model is asked about each choice."""
 
 from argparse import Namespace

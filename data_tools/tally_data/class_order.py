@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which class a folder of images is: in the order of torchvision, of timm, or of a file."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads object annotations in COCO's form (instances_*.json): images, categories and boxes, each checked."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One dataset that is filled row by row."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From an image file to pixels, with torchvision's rules for resizing and cropping. Runs in worker processes."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the data set file of objects in images: SCHEMA.md, detection."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Documents of which a language model's perplexity is told."""
 
 from collections.abc import Iterator

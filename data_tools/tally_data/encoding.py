@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How image bytes are stored and what the model makes of them: (u8 * scale - mean) / std."""
 
 import math

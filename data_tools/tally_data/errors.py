@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Foreseeable faults: each kind has tally's exit code, each message is one clear sentence."""
 
 import signal

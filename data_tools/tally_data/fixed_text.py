@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts as they are stored in HDF5 files."""
 
 import h5py

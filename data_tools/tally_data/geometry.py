@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the pixels of a data set were made of image files: attributes of /inputs/image (SCHEMA.md)."""
 
 from dataclasses import dataclass

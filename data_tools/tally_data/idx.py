@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The idx files of MNIST and its relatives: a big-endian header, then uint8 values."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The image files of a folder or of an uncompressed tar, and their bytes."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a stream of image batches to a data set file: what all prepare tools end with."""
 
 from collections.abc import Iterable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON files of a known form: what is read from them is checked, and every fault names its place in the file."""
 
 import codecs

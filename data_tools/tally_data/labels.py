@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which label an image file has: from a label file, or from its folder."""
 
 import csv

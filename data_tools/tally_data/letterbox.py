@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fits images of any size into one, and says where their points were. Runs in worker processes."""
 
 from dataclasses import dataclass

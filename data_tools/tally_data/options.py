@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Command line options that the prepare tools and the exporter share."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An ordered map over processes that keeps only a few results in memory."""
 
 import multiprocessing

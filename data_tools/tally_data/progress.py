@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One progress bar for all tools."""
 
 import os

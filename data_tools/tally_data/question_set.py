@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the data set file of questions on paragraphs: SCHEMA.md, question answering."""
 
 from collections.abc import Callable, Iterator

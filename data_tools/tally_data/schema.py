@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The names, numbers and plain checks of SCHEMA.md."""
 
 import re

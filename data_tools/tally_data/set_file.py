@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SetFile: a data set file (SCHEMA.md) while it is written, with columns, ragged arrays and their checksums."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Windows that roll over a document, so that a language model scores each of its tokens once."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads SQuAD files (v1.1 and v2.0): contexts, questions and gold answers, each checked."""
 
 from dataclasses import dataclass

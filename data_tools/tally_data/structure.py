@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The structure digest of a data set file: what its tables of checksums do not cover (SCHEMA.md, Checksums)."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From texts to tokens, for language models: a tokenizer.json, bytes or characters."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of tokens with the tokens that a language model should give: what its two tasks share."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cuts a question and its context into rows of the model's length: [CLS] question [SEP] window [SEP]."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BERT's tokens of texts, and the bytes each of them stands for."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The file under HDF5, whose faults HDF5 never sees."""
 
 import io

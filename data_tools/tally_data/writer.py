@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DataSetWriter: streams a Tally data set file (SCHEMA.md) to disk."""
 
 from collections.abc import Sequence

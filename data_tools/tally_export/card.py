@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The model card: docs/model-card.md."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the compiler wrote for a package is looked at before anything loads it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a model decides by its data while it is traced: the trace keeps what was decided for the example."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What compiling a package for a GPU needs beside the compiler: float32 that is float32, CUDA's folder, and batches whose
 values 32 bits can number."""
 

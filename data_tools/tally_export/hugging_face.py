@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hugging Face's transformers models, from files of this machine only."""
 
 import inspect

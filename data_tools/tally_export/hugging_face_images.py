@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """transformers models of images: what they take, and how their images are prepared."""
 
 from collections.abc import Callable

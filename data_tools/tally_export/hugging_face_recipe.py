@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a Hugging Face folder's image processor prepares images: what of it the model card can say."""
 
 import json

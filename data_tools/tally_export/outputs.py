@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a model of images or the like returns: names and kinds of its tensors, and what the card says of them."""
 
 import argparse

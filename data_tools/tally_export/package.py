@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiles a module with AOTInductor into a .pt2 package and proves that it gives what the module gives.
 
 Imported and used inside silence_inductor() only: the import alone makes a folder.

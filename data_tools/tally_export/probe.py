@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds out what image size a module takes, where nobody says so, by trying."""
 
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a library prepares the images for weights of its own: what stands of it in the model card."""
 
 from collections.abc import Iterable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which recipe the card of a model has: of the weights that --recipe, their name or their file says, or of all of them."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the text of --model to a module: a torchvision or timm name, or a function of the user's own."""
 
 import difflib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a model of token sequences takes and returns, and random batches for it."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keeps Inductor's files and words to itself."""
 
 import logging

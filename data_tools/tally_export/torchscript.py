@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes a TorchScript of a module and proves that the file gives what the module gives."""
 
 import json

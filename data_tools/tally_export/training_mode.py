@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What of a graph is still in training mode: dropout, batch statistics, random numbers."""
 
 import re

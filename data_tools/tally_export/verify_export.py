@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does an exported model give what the module gives?"""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loads weights into a module: what `tally evaluate --weights` would take of a checkpoint, read by tally itself."""
 
 import hashlib

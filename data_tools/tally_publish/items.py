@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is published: each item knows which function of a target takes it."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The confusion matrix and the reliability diagram of a metrics.h5, drawn with Pillow."""
 
 from collections.abc import Iterator

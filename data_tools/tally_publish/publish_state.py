@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """publish.json: what of a folder has been published, for each target and place; written atomically."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is new in an output folder of `tally watch`, or in a result of `tally evaluate`.
 
 A position is a dict that says what of a folder has been published, and can be saved as JSON. What is

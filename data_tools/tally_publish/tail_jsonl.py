@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of JSON lines that another program appends to."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TensorBoard, W&B and MLflow, each through its own library: a run for each folder.
 
 A target is opened when there is something to publish. `position` (see sources.py) keeps the id that

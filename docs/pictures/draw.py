@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Draws the pictures of docs/architecture.md: rooms.svg from src/rooms.txt, batch.svg from batch.dot.
 
 Usage: docs/pictures/draw.py        (needs graphviz's dot)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The small ConvNet of the quickstart: handwritten digits of 8 x 8 pixels, ten classes."""
 
 from torch import nn

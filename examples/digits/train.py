@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Trains digits_convnet() for some seconds and saves its state_dict: plain PyTorch, nothing of Tally."""
 
 import argparse

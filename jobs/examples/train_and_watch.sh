@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains the ConvNet of the MNIST tutorial on two processes, and evaluates every checkpoint beside it on two
 # ranks; the training stops early once the accuracy has not gained more than its interval for a while.
 #

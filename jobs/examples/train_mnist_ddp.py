@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Trains the ConvNet of PyTorch's MNIST tutorial with DistributedDataParallel: an example to be watched.
 
     torchrun --standalone --nproc-per-node 2 train_mnist_ddp.py --data mnist --output checkpoints \\

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
 # Configures and builds one preset of CMakePresets.json. Sourced after common.sh.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034 # used by the scripts that source this
 # Shared by the scripts of jobs/ and tests/: places, messages, locks. Sourced, never run.
 
@@ -14,9 +15,9 @@ die() {
   exit "$code"
 }
 
-# The leading comment of a script is its help.
+# The leading comment of a script, after the line of its licence, is its help.
 show_help() {
-  awk 'NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$0"
+  awk 'NR > 2 && !/^#/ { exit } NR > 2 { sub(/^# ?/, ""); print }' "$0"
 }
 
 # Where the Python environment lives.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
 # Which CUDA a build is for, its compiler, and whether this machine's driver can run it. Sourced after
 # python_env.sh.

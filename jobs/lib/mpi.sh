@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What Open MPI needs to be told on a workstation or in a container. Sourced after common.sh.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
 # System packages: what of jobs/packages-debian.txt is missing, and how to get it. Sourced after common.sh.
 

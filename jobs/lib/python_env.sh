@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # common.sh sets tally_root
 # The Python environment with torch, whose wheel is also the LibTorch we link. Sourced after common.sh.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "order_based_metrics.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics that need the values of all ranks in order: AUROC and related ones, Spearman's
 // correlation.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/aggregate/question_units.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of retained samples counted once more: with other weights (bootstrap), or some of them
 // (subgroups).
 #pragma once

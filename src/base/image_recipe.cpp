@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/base/image_recipe.hpp>
 
 #include <tally/base/format.hpp>

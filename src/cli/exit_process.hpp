@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the process ends when everything is written and MPI is left.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tally: exact, MPI-native distributed evaluation of trained models.
 #include <string>
 #include <vector>

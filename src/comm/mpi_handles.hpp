@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owners of MPI's handles and the check of its calls: the only place besides the bodies of this
 // room that sees mpi.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this room asks of NCCL, as a table of calls in plain types, and which library it comes from:
 // the one that LibTorch uses, loaded at run time; tests bring tables that fail or stall.
 #pragma once

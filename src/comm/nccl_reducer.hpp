@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reducer over NCCL, watched from the host: nothing here waits for NCCL without a limit, and
 // what one rank meets all ranks leave for together. No type of NCCL or CUDA: the calls come as a
 // table.

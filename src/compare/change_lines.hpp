@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changed samples as text.
 #pragma once
 

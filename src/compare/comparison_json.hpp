@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of the JSON that is about changed samples.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics as text, for the conclusion and the table of a comparison.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A binary or multilabel run as rows that metrics count.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples with one class label each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples whose labels are judged one by one: binary and multilabel.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Differences of metrics between two runs, with intervals from resampling the samples they share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The samples of two runs as a task has them, ready to be counted, and which metrics they are
 // compared by. One implementation per kind of sample; read_pair() knows which task has which.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples with real-valued targets: regression.
 #pragma once
 

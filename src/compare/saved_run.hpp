@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One predictions.h5, opened with distrust.
 #pragma once
 

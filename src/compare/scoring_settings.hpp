@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a predictions.h5 says of how its samples were judged.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bindings of options to fields: what a value may be, and how it is written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the values of options come from: command line, environment, config file.
 #pragma once
 

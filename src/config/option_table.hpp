@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one table of options, of which help, parsing, validation and the record in the report are
 // made, and one value for each option, out of all sources.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dataset_error.hpp"
 
 #include <tally/base/error.hpp>

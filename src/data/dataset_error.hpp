@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Throws Error(dataset) in the uniform wording.
 #pragma once
 

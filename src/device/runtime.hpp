@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this room asks of the CUDA runtime, in plain types. Twins: runtime_cuda.cpp and, in a build
 // without CUDA, runtime_no_cuda.cpp, where only the functions that cannot throw do nothing: no
 // Device of kind cuda can be made there, so nobody calls the others.

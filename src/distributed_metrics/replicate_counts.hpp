@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One rank's counts of bootstrap replicates.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "in_flight_batch.hpp"
 
 #include <tally/base/checked_cast.hpp>

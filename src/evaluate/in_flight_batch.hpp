@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A batch on its way: copied to the device, prepared, predicted, scored, its records back, and when
 // a GPU did each of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/evaluate/input_mapping.hpp>
 
 #include <algorithm>

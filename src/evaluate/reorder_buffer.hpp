@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records of samples that came in another order than the data set's, put back into that order.
 #pragma once
 

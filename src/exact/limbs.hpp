@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shape of a superaccumulator, shared by adding and rounding.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes read with conversion to int64, double and std::string, and what else an open object
 // says of itself besides its elements.
 #pragma once

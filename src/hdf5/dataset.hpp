@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an open dataset keeps; shared by the reader, which opens it, and the dataset itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the bytes behind an open descriptor may have changed since an earlier look at it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The HDF5 library as one process-wide thing: its lock, its settings, its errors, and owners of its
 // identifiers.
 #pragma once

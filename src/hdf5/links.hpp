@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Paths in a file, followed over hard links only.
 #pragma once
 

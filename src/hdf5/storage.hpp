@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a dataset's bytes lie, and whether they may and can be there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HDF5's types and our elements, its spaces and our shapes and ranges of rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tally inspect --to-safetensors`.
 #pragma once
 

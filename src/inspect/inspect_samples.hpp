@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a predictions.h5 that a person asks for, with what the data set knows of them.
 #pragma once
 

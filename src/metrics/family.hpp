@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A family: metrics that are made of the same counts, and how rows are counted. One .hpp/.cpp pair
 // each, one line in registry.cpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which metrics a run computes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The families there are, in the order of the report.
 #pragma once
 

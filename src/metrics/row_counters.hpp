@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The counters of all families, passed to kernels as one argument.
 #pragma once
 

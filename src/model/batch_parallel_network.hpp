@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network on CPUs whose batches are cut into pieces, which its threads run one after the other:
 // the tensors of a piece stay in a core's cache, and threads that run whole pieces do not wait for
 // each other after every operation.

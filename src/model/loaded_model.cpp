@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/model/loaded_model.hpp>
 
 #include <ATen/Parallel.h>

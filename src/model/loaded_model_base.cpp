@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "loaded_model_base.hpp"
 
 #include <tally/base/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Common base of loaded models: replacing their weights, and CUDA graphs; and how each kind of file
 // becomes one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of files of the wrong kind, and of models in the wrong mode.
 #pragma once
 

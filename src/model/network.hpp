@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a model file becomes: something that turns tensors into tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tries a network before there are data: inputs that differ from sample to sample, and whether two
 // ways of running it give the same scores but for rounding.
 #pragma once

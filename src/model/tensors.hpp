@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between torch's tensors and the plain ones that other rooms see.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where LibTorch puts the tensors of a device of ours, and its work on a stream of ours.
 #pragma once
 

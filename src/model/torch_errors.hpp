@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Torch's exceptions, which are pages long, as one sentence.
 #pragma once
 

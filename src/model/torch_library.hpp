@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of LibTorch that are loaded only by runs that need them: linking them would cost every
 // start on a CPU 0.1 s and 120 MB (docs/decisions/002).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Predictor of a network in torch's hands, whatever file it came from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The places along a curve, from the highest score down.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integers of 128 bits, for products of counts.
 #pragma once
 

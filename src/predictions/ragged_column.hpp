@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // By which attribute a predictions file is known, what a ragged column of it consists of, and its
 // rows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Items of one size, in order: the first ones in the spill file, a file without a name on
 // node-local disk, those after them in memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of predictions.h5 as texts, and texts in columns, for people.
 #pragma once
 

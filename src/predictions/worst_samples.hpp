@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is worst, and what is wrong, of each task's rows in a predictions.h5.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From bytes to the words of the model's input, by a table: on the CPU and, as a kernel, on a GPU.
 #pragma once
 

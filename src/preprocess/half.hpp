@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // float32 rounded to the 16-bit formats, to nearest with ties to even, as hardware and torch do.
 #pragma once
 

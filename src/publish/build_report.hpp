@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report of a run, and in it what each rank did in its loop.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings the records and the lines of text of all ranks to rank 0 and writes them there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/publish/plan_text.hpp>
 
 #include <algorithm>

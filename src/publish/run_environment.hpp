@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a result comes from: what the bits depend on, and what helps to explain them later.
 #pragma once
 

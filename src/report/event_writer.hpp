@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // events.jsonl, with the clock given from outside.
 #pragma once
 

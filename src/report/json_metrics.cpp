@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "json_metrics.hpp"
 
 #include <tally/base/checked_cast.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What report.json and events.jsonl have in common, and what report.json says of the scores:
 // metrics, classes, subgroups.
 #pragma once

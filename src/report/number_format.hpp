@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How numbers are written for people: grouped digits, durations, shares.
 #pragma once
 

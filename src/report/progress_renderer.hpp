@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a progress display prints and when, as a pure function of the time that it is given.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subgroup in which a metric is worst.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/result_folder/output_folder.hpp>
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One result takes the place of another in a folder, so that at every moment, whatever is killed or
 // fails, one of the two is whole (docs/decisions/031). Files that only have the names of a result's
 // are never replaced.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/result_folder/run_inputs.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COCO's format of detection results, read as a stream: a file may hold millions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detections that were saved, as the scores of a run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/score_sources/open_saved_predictions.hpp>
 
 #include <algorithm>

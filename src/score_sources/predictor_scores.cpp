@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/score_sources/predictor_scores.hpp>
 
 #include <optional>

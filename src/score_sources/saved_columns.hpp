@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `tally score` reads in place of running a model, and how it lists ids.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading detections that were saved, in place of a model's.
 #pragma once
 

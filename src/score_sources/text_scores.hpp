@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers that were saved, scored as those of a model are.
 #pragma once
 

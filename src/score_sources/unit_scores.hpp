@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Documents, and questions with choices, that were saved, scored as those of a model are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/session/score_source.hpp>
 
 #include <utility>

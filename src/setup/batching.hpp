@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a run reads its data set in batches: their size (--batch-size auto), how many are sorted by
 // length together, and how many threads read them.
 #pragma once

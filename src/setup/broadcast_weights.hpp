@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights from files to all ranks: every byte of a tensor is read once in the whole job.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/setup/device_and_reducer.hpp>
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a model has room where it is to run, asked before it is read.
 #pragma once
 

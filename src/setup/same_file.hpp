@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the ranks of a node that opened a file by one path found the same file.
 #pragma once
 

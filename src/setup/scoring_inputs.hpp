@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What scoring takes besides outputs and targets: the file of --class-weights, the subgroups of a
 // data set.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a user should know of a session before it runs: the model, the processors, options that
 // change nothing, where the ranks run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --tune on CPUs: which way of running the network is fastest, by trying.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A column of records, and how it is filled: from what a task's rows are made of, or value by
 // value.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tasks share that look at one sample of a batch after the other, on the host.
 #pragma once
 

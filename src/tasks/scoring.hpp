@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tasks have in common: the checks of a batch, its tensors on the host, counting with
 // MetricSets.
 #pragma once

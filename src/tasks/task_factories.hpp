@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The factories of the tasks, each in the body of its task's name. All throw as make_task().
 #pragma once
 

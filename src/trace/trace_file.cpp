@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/trace/trace_file.hpp>
 
 #include <nlohmann/json.hpp>

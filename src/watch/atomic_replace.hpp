@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file, a folder or a link put in the place of another one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/watch/checkpoint_folder.hpp>
 
 #include <sys/stat.h>

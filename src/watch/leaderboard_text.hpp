@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The leaderboard as text: JSON of its record and of stop.json, comma-separated values of its
 // table.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0's side of a watch: the folder of checkpoints, the leaderboard, and when it ends.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The output folder of a watch: who may write to it, whether it is of the same watch, and the best
 // checkpoint in it, under the name `best`.
 #pragma once

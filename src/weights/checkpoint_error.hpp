@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The error of a checkpoint's file that cannot be read.
 #pragma once
 

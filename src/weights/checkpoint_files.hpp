@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the checkpoint at a path lies there, and the names of files in a folder: seen before anything
 // is opened.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A source whose first and last bytes are read once: a small file of torch.save has its pickle and
 // its directory there, and its reader asks for them in many small pieces.
 #pragma once

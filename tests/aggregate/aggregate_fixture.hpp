@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions of small data sets whose loop is over: what a model returned, or what was retained of
 // the samples, is given by the test.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choices of a question put together over ranks.
 #include <tally/aggregate/sequence_units.hpp>
 

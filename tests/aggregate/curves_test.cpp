@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of curves over the scores of all ranks, of all samples and of some.
 #include "order_based_metrics.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detections held against the objects of images that lie on several ranks.
 #include <tally/aggregate/matched_detections.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The windows of documents put together over ranks, and which units there are.
 #include <tally/aggregate/unit_aggregation.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals of the bootstrap, against replicates that are counted one by one here: sample i occurs
 // PoissonWeights(seed, replicate).of(i) times.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adding up what the ranks counted, and the evidence that each sample was counted once.
 #include <tally/aggregate/global_result.hpp>
 

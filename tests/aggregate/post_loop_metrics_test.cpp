@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All that is computed after the loop, and the digest of it.
 #include <tally/aggregate/global_result.hpp>
 

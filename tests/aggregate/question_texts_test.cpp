@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is read of questions, and tables of questions that contradict each other.
 #include <tally/aggregate/question_units.hpp>
 

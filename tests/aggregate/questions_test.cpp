@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions answered from windows that lie on several ranks, their texts and their best threshold.
 #include <tally/aggregate/question_units.hpp>
 

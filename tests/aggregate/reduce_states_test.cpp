@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of states over ranks: one alone, or several at a time.
 #include "reduce_states.hpp"
 

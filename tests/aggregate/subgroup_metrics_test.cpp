@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of the samples with one value of a column, of all ranks together.
 #include "resampled_metrics.hpp"
 

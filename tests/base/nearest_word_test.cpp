@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which word is suggested to someone who mistyped one, and when none is.
 #include <gtest/gtest.h>
 

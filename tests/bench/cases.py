@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The networks and data sets that are measured: real ones where they are at hand, else made from a seed."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the phases of a run take on a cluster with a core for each rank, from costs measured on one machine.
 
 An evaluation of ImageNet's validation set with a ResNet-18. What one machine cannot show is assumed: a network of 2 us

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole commands, ours and a PyTorch user's, and the figures that they leave."""
 
 import json

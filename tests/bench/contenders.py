@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tally and its rivals over one network, ready to be run in turn: each gives seconds of a loop over the same samples."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether the digests of each network of the benchmarks are the same on 1, 2, 3 and 5 ranks.
 
     python tests/bench/digests.py --build build --cache FOLDER [--data-dir DIR] [--networks NAME,…] [--precisions fp32,bf16]

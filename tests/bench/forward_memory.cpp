@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a bare forward pass takes of private memory, to set beside what a whole run takes.
 //
 //   forward_memory MODEL DATA BATCH_SIZE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seconds to bring the columns of predictions.h5 from all ranks to rank 0, in memory.
 //
 //   mpirun -n RANKS gather_speed ROWS ROUNDS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Perplexity of documents of any length by the loop of Hugging Face's guide: a window after the other.
 
     huggingface_perplexity.py MODEL TEXTS LENGTH STRIDE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures that are kept as they are measured, so that a run of several hours can be stopped and continued."""
 
 import contextlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times the metric pass on the CPU: what a run does with each batch of scores.
 //
 //   metric_pass ARRAYS ROWS CLASSES BATCH PASSES METRIC[,METRIC…]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What metrics cost per sample: Tally's pass, torchmetrics over the same logits, and the forward pass they belong to.
 
 Each is run in turn, over and over, on one thread; the table has medians of processor time. Tally's standard set and all of its counted

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The engine on CPUs: Tally's loop beside those of its rivals, network by network."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The networks of the benchmarks: those of the end-to-end tests, torchvision's, timm's, and two of transformers, with seeded weights.
 
 `networks.py:NAME` names one for export_model.py.

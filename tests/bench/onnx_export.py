@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes a network of the benchmarks as ONNX, for rivals: it takes what a data set stores and normalises images itself.
 
 python onnx_export.py NETWORK DATA OUTPUT [WEIGHTS]

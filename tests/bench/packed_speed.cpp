@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times reading a whole data set whose columns are compressed: HDF5's read of one column, and what
 // a run does, on one thread and on two.
 //

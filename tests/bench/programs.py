@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurements that are programs of their own, built by the target tally_bench."""
 
 import statistics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """COCO's evaluation of boxes as its own users run it.
 
     pycocotools_eval.py ANNOTATIONS RESULTS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evaluates a network over a data set file as PyTorch users write it; what Tally is measured against.
 
     python pytorch_eval.py --network resnet18 --data set.h5 --style tuned --form llga

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seconds to have the columns of predictions.h5 of all processes, as PyTorch users do it.
 
     torchrun --nproc-per-node 2 pytorch_gather.py ROWS ROUNDS

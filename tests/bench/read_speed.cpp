@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times reading a column: what a run does for each batch, and pread into the same buffers.
 //
 //   read_speed FILE COLUMN OFFSET BATCH SLOTS ROUNDS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One process of a rival: loads a network, and evaluates a part of a data set each time it is asked.
 
     python rival_worker.py --form llga --network resnet50 --data set.h5 --first 0 --end 256 --threads 2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measuring in turn: on a machine with other work only what ran beside each other can be compared."""
 
 import statistics

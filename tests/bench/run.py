@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the benchmarks, each in turn with what it is compared with, and writes benchmarks.json and benchmarks.md.
 
     cmake --build build --target tally_bench

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What more ranks cost: phases of whole runs on 1 to 64 ranks of this machine, however few its cores are.
 
     python tests/bench/scaling.py --build build --output FOLDER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of a run's loop is the model: whole passes over a data set, in turn with as many bare
 // forward passes over one prepared batch, in one process.
 //

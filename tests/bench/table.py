@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A table as it is printed."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tasks beyond class labels, against what their own users run."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the benches keep and write: measured rows that a later run goes on from, and tables in a document."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of help and version: every command, option, metric and exit code that there is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands of an MPI job: on every rank one exit code, and from one of them the words.
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program on an MPI library whose start fails on one rank alone: the last.
 #include <string>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands of one process, before MPI begins: what they print, and with which code they end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program on an MPI library that adds up wrongly: the last rank receives a state whose first
 // integer is off by one.
 #include <cstdint>

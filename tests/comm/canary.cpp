@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dies as asked, so that a test can see how the launcher ends: `canary
 // pass|agreed|unwinding|together|slow_to_speak`.
 #include <chrono>

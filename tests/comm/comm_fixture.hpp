@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fixture whose tests run on every rank at once; expectations are closed forms in world_size.
 #pragma once
 

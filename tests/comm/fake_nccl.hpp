@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of calls that behaves like NCCL between processes of one node, and misbehaves on demand.
 //
 // Ranks meet in memory that they share: a call is through on a rank when all ranks have made it,

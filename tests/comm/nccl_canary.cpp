@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job whose NCCL hangs where no deadline of its own helps, so that a test can see how the
 // launcher ends: `nccl_canary peer_hangs|abort_hangs`.
 #include <unistd.h>

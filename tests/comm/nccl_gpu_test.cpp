@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The real NCCL on real GPUs, one rank on each. TALLY_ALLOW_SHARED_GPU=1 puts more ranks on fewer
 // GPUs: NCCL is then told that each is a host of its own, and talks over the loopback network.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which NCCL is loaded, and the real one as far as it goes without a GPU.
 #include "nccl_calls.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The watch over NCCL with a fake that does everything wrong, one call at a time.
 #include "nccl_reducer.hpp"
 

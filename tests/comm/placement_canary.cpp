@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where ranks would compute on a cluster with GPUs: takes each entry of CUDA_VISIBLE_DEVICES for a
 // GPU of this node, as launchers set it (where it is not set, those that Slurm counts on the node),
 // and prints the placement or the line that refuses it. Needs no GPU, so that it tells what a

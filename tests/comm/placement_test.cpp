@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/comm/agreed_placement.hpp>
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank aborts the job while rank 0 has so much to remove that it takes a while: the folder that
 // it is given must be gone afterwards.
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two binary runs read from their files: figures by hand, thresholds, log-odds, damaged rows.
 #include <gmock/gmock.h>
 

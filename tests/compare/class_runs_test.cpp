@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two multiclass runs read from their files: figures by hand, what few columns give, damaged rows.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last sentence, and how metrics in it are written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Figures of one run that are made of all its scores in order, by hand, weighted and not.
 #include "paired_samples.hpp"
 

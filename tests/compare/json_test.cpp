@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON of a comparison: its keys and their order, what is null, text that is not UTF-8.
 #include <gmock/gmock.h>
 

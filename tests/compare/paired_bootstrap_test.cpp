@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The paired bootstrap of in-memory rows: what its intervals promise, and what they depend on.
 #include "paired_bootstrap.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For comparison with other packages: reads tables, one per line (both right, only A, only B,
 // neither), and prints for each the p value and the interval's ends.
 #include <cstdio>

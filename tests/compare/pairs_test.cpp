@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples of each kind of task: who is right, and what changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

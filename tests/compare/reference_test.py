@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """McNemar's test and Newcombe's interval against scipy, over many tables."""
 
 import os

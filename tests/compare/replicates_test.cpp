@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals of the paired bootstrap against the plain recipe of docs/metrics.md: samples drawn so
 // often as their weight says, a figure of those, percentiles of the differences.
 #include <gmock/gmock.h>

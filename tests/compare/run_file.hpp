@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A predictions.h5 as `tally evaluate` saves it, made of columns in memory, and easy to spoil.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is opened as a result, what is refused as none, and when two are of the same samples.
 #include "saved_run.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a run was judged, as its file says it; which metrics two runs can be compared by.
 #include "scoring_settings.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A comparison as lines for people: tables, notes, names, and text that comes from files.
 #include <gmock/gmock.h>
 

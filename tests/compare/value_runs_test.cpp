@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two regressions read from their files: figures by hand, the largest changes, damaged rows.
 #include <gmock/gmock.h>
 

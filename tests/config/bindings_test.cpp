@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte sizes, and what a refused value leaves behind.
 #include "bindings.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random words, variables and files: an answer or one Error(usage), never anything else.
 #include <random>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The help shows every option once, with its default, and fits a terminal.
 #include "config_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each option stores.
 #include "config_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every option out of every set of sources: the strongest one that gives a value wins.
 #include "config_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every sentence that a wrong command line, environment or config file can cause.
 #include "config_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One change to a good file, and the sentence it must be refused with.
 #pragma once
 

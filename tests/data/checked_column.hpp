@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dataset of a test's file, with a checksum table if wanted.
 #pragma once
 

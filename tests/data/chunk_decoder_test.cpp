@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chunks that somebody damaged, by accident or not: refused, or still what was written.
 #include "reading/chunk_decoder.hpp"
 

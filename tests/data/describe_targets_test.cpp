@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `tally inspect` says about the targets of binary, multilabel and regression.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes datasets of a test's file, all with the same checksums.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One flipped bit anywhere in a data set with checksums: the same data set or a refusal.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches of samples of about the same length.
 #include <tally/data/length_buckets.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dataset in chunks, with any filters, made by HDF5 itself.
 #pragma once
 

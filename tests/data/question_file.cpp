@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "question_file.hpp"
 
 #include <tally/base/checked_cast.hpp>

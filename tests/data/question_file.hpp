@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small valid data set of question answering to read, and to break.
 #pragma once
 

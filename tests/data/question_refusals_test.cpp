@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What readers refuse in data sets of question answering.
 #include <gtest/gtest.h>
 

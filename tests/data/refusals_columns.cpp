@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What readers refuse in columns, image attributes and storage.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What readers refuse in the targets of binary, multilabel and regression.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything SCHEMA.md says readers refuse: one good file, one change, one sentence.
 #include <gtest/gtest.h>
 

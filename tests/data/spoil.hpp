@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damage in a test's file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small valid data set of any task: one input, and the targets that a test is about.
 #pragma once
 

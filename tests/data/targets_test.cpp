@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Targets of binary, multilabel and regression: what is read, and which values are refused.
 #include <gtest/gtest.h>
 

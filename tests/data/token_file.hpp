@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small valid data sets of language models and multiple choice to read, and to break.
 #pragma once
 

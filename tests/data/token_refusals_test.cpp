@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What readers refuse in data sets of language models and multiple choice.
 #include <gtest/gtest.h>
 

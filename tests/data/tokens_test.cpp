@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets of language models and multiple choice: what is read of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

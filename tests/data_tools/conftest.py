@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paths, the data folder, and a way to run the tools as users do."""
 
 import importlib

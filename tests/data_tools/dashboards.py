@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What stands in the stores of TensorBoard, W&B and MLflow, read by their own readers where they have one."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks that decide by their data, or that do in evaluation mode what belongs to training."""
 
 import torch

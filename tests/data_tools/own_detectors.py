@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of several outputs, and dense ones, as a user would write them."""
 
 import torch

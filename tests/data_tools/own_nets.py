@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks that the exporter must take, or refuse, as a user would write them."""
 
 import torch

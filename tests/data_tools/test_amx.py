@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the tests find out that PyTorch would die of AMX."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prepare_imagefolder: which class a folder becomes, and what is left out of the folders."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """early_stopping.py: alone, on two processes, and in the training loops of Lightning and of transformers."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """export_model: library names, functions of the user's own, weights, the card, and each foreseeable fault."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the exporter finds out about a compiled library before it loads it."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What packages for GPUs need, as far as it shows without one."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """export_model --model hf:...: what it gives is what transformers gives, whatever the batch; and each refusal."""
 
 import hashlib

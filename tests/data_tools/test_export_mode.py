@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """export_model: what is active in evaluation mode, and what a trace decided by the data of its example."""
 
 import json

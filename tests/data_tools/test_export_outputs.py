@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """export_model of detectors, which return several tensors, and of dense networks."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """export_model --format pt2: what a package says of itself, weights that can be swapped, and each foreseeable fault."""
 
 import hashlib

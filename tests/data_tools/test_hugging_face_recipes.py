@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recipe of a Hugging Face folder: what its image processor does, and what of it the card can say."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pixels: resize, crop and channels against torchvision and Pillow, on images of odd sizes."""
 
 import io

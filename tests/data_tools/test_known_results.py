@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The known results of real networks on real data: from files that the tools wrote, by a plain PyTorch loop."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prepare_choices: tokens as the harness splits and cuts them, the layout, and each refusal."""
 
 import importlib

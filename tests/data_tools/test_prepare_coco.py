@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prepare_coco: what the JSON says of objects, pixels where the placement says, and each refusal."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prepare_imagefolder: order, labels, tars, parallel decoding, and each foreseeable fault."""
 
 import gzip

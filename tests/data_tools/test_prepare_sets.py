@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prepare_digits, prepare_mnist, prepare_cifar10 on made-up and on real files; outputs that cannot be written."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prepare_squad: rows as Hugging Face's tokenizers cut them, places in bytes, gold answers, and each refusal."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prepare_text: windows beside plain re-implementations of the two well-known loops, each token once, and refusals."""
 
 import importlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """publish.py: what it writes is read back by each dashboard's own reader; nothing comes twice."""
 
 import importlib.util

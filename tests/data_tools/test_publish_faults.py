@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """publish.py is killed, or its target fails: nothing is lost, nothing comes twice, and the run stays one."""
 
 import errno

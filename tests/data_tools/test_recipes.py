@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recipe of a model's card: what the libraries' own transforms do, and when it is known whose it is."""
 
 import argparse

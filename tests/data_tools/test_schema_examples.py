@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What SCHEMA.md tells users to write works."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DataSetWriter: targets of binary, multilabel and regression, masks and maps."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tokenizers of the tools for language models, by what prepare_text writes; and each refusal."""
 
 from argparse import Namespace

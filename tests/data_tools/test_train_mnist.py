@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """jobs/examples/train_mnist_ddp.py, on two processes: its checkpoints, and that it stops when it is told to."""
 
 import json

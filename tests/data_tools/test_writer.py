@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DataSetWriter: what it writes, what it refuses, and that a failure leaves nothing."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An output folder of `tally watch`, made of real results of `tally evaluate`."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Energy is counted where a library counts it, and nowhere else.
 #include <gtest/gtest.h>
 

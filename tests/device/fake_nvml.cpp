@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An NVML that knows one GPU, which has taken 1.5 J more each time it is asked; one that counts
 // nothing; and one whose counter starts anew.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands in for a profiler: NVTX loads it (NVTX_INJECTION64_PATH), and it notes the ranges it is
 // told.
 #include <nvtx3/nvToolsExt.h>

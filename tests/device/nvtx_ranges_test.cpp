@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A profiler that listens to NVTX sees the ranges; needs no GPU.
 #include <dlfcn.h>
 #include <gtest/gtest.h>

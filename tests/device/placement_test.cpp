@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choices and tables over pretended inventories.
 #include <tally/device/placement.hpp>
 

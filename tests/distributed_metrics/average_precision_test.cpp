@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Average precision over ranks: whatever rank has which detections, and in whatever pieces they
 // travel, it is that of one walk over all of them.
 #include <tally/distributed_metrics/average_precision.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random cases of ordered metrics, and what tests/distributed_metrics/metric_cases.cpp makes of them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cases of which all are computed once, on 1, 2, 3 and 5 ranks."""
 
 import functools

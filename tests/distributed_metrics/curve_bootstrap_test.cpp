@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/distributed_metrics/global_curves.hpp>
 
 #include <gmock/gmock.h>

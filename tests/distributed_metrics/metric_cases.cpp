@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes metrics that need an order over all ranks of raw arrays, for comparison with other
 // packages; to be run under mpirun. Rank 0 prints one JSON list, an entry a case.
 //

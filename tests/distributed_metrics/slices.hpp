@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ways to give the rows of a set to ranks, all contiguous and in rank order.
 #pragma once
 

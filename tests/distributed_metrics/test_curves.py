@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Curve figures against torchmetrics (float32) and scikit-learn (double)."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rank correlations against scipy (double) and torchmetrics."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of many families, with random weights, and whether training mode shows in what they return."""
 
 import json

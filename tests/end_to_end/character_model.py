@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small language model of characters, trained in seconds, and data sets for it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random images with objects and detections of them, and what pycocotools makes of both."""
 
 import contextlib

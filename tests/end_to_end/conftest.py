@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the end-to-end tests share: the program, a small data set with its model, and where real data lies."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data sets that tally must refuse: each function damages a copy of a good one in one way."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded, it counts how often LibTorch asks whether there is CUDA before the model's module is
 // loaded, and writes the number to the file that CUDA_QUESTIONS names. LibTorch remembers the first
 // answer: asked before its CUDA half is open, which is right before loading, it never finds a GPU.

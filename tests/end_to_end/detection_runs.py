@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of detection share: a prepared case and how its figures are compared."""
 
 import subprocess

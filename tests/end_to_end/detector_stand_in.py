@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A detector that finds in the images of one prepared data set what it is told to find."""
 
 import json

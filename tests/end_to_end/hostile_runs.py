@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Weights that nobody means well with, opened in little memory and with an eye on what must not happen."""
 
 import os

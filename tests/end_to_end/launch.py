@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the program as a user does, alone or under mpirun, and keeps what it said."""
 
 import atexit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Model and weights files that tally must refuse, and models that fail on a marked sample."""
 
 import json

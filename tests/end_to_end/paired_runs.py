@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two runs over the same samples that differ for many of them."""
 
 import json

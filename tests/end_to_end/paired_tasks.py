@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Of each task two runs over the same samples, some of which are not scored, and their comparison."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The weights of the bootstrap, as docs/metrics.md defines them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real data sets and models as a user makes them: by the tools of data_tools, kept in a cache."""
 
 import fcntl

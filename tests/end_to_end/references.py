@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the metrics of a run should be, by torchmetrics, torch and scikit-learn, over the logits that it saved."""
 
 import sklearn.metrics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What runs must share that differ only in how the work was dealt out."""
 
 import itertools

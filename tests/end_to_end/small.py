@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A synthetic data set of a few kilobytes and seeded networks for it: quick, and different in every sample."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQuAD's development set and models for it, as a user makes them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model that answers the questions of one prepared data set as it is told: predictions of others, as logits."""
 
 import json

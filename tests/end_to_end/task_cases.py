@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small data set, a model and options for each task whose answers are not one class or value for each sample."""
 
 import subprocess

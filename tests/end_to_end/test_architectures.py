@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Known networks, exported and traced by hand: which files are refused for training mode."""
 
 from pathlib import Path

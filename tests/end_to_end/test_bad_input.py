@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever is wrong with the input: one line that names it, the right exit code, nothing left, no hang."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model or weights of which a bit has changed are refused, or give the figures that they gave."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The small language model has learnt something, and its file gives what it gives: else it would test little."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--weights` reads what trainers write in several files: shards, torch.distributed.checkpoint, DeepSpeed."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a person meets: help, versions, settings, the plan, inspection, progress, results and their replacement."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tally compare`: its figures again by numpy, scipy and scikit-learn."""
 
 import json

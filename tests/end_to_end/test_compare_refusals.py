@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tally compare`: files that are damaged, foreign, or not of the same samples."""
 
 import json

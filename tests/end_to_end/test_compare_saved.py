@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tally compare` of every task: what fewer columns, other options and samples without scores give."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tally compare` of every task: the reports' own values, and intervals again by other packages."""
 
 from collections.abc import Callable

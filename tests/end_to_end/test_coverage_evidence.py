@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The evidence of coverage is that of each sample exactly once, on any number of ranks."""
 
 import itertools

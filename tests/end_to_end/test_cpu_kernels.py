@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--cpu-kernels: what networks run on CPUs, and what the same run gives with LibTorch's operators alone."""
 
 import os

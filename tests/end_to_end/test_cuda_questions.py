@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nothing asks LibTorch for CUDA before its CUDA half is open: it would remember that there is none.
 
 That half is opened on GPUs, right before the model is loaded; until then a run on a CPU goes the same way.

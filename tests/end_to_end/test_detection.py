@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Detection: figures of 1, 2, 3 and 5 ranks, equal to pycocotools', of a model and of saved results."""
 
 import json

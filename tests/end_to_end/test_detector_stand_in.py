@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The stand-in for a detector returns what it was told, whatever the batch: else it would test nothing."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/metrics.md names the metrics that the program knows, task by task, and no others."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A detector of one's own, exported with its card and run on prepared images, equals pycocotools on PyTorch's boxes."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models of tasks without classes, exported as users do it, with a card: it must fit the data set."""
 
 import sys

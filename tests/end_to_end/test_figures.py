@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures that are asked for: other metrics, subgroups, intervals, samples without scores, calibration."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each change must pass: every task on one rank and on three, and every exit code, alone and on three ranks.
 
 The other files of this folder go into more depth; most of them are heavy tests.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoints of several files that nobody means well with: one line, exit 4, nothing run, no other file looked at."""
 
 import shutil

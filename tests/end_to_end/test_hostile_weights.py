@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Weights files that nobody means well with: one line, exit 4, nothing run, nothing written, no memory wasted."""
 
 import io

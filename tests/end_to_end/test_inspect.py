@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tally inspect`: what each kind of file holds, and a checked copy of a data set."""
 
 import json

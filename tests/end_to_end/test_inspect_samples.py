@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tally inspect predictions.h5 --worst N` and its filters: the samples that matter, by name."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run that is told to die, or loses a rank or its data, ends soon and leaves no half-written result."""
 
 import os

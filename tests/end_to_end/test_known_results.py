@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real networks over real data give the figures that are known for them, and the same bits on any number of ranks."""
 
 import itertools

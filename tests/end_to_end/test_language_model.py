@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Documents from the text to perplexity: windows over the ranks, against PyTorch's own loop over each document."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A regression whose values are pixels: figures of 1, 2, 3 and 5 ranks, equal to torchmetrics' over the scored ones."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions with choices: choices of a question over the ranks, against the harness's rules in plain Python."""
 
 from pathlib import Path

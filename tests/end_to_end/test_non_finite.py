@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NaN and infinity on CPUs: the compiled form of a network shows them where LibTorch's operators do."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """With --device cuda: known figures, equal digests whoever adds up and however many ranks, and a host that never waits.
 
 Skipped with the reason where there is no GPU; TALLY_REQUIRE_GPU=1 makes that a failure.

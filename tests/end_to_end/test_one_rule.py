@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`export_model.py --weights X` and `tally evaluate --weights X` take the same tensors of the same file."""
 
 import io

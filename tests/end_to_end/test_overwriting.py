@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--overwrite takes no result away before there is another, and nothing that is not a result's."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled packages (.pt2): the known results, the same bits on any number of ranks, and nothing left behind."""
 
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report's figures are those of torchmetrics and scikit-learn over the columns of predictions.h5."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--precision: models cast at load, packages with their precision built in, and what is refused."""
 
 import os

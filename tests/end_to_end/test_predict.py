@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The task predict: what the model returns is saved as it is, and nothing is scored."""
 
 import json

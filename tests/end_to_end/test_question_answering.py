@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions from the text to the figures: windows, spans over the ranks, answers, official scores."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a data set is stored, how many threads read it and where from: the digits are the same."""
 
 import shutil

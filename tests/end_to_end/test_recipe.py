@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the card says of the images' preparation and of the weights, beside what the data set says: notes and report."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the ranks' parts are added up, and where they compute: choices, checks, refusals, and what the report says."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Detections that somebody saved: scored as a model's are, or refused with what is wrong."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tally score` of documents, and of questions with choices: the figures of the run that saved them."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tally score`: saved predictions get the figures of the run that saved them, without its model."""
 
 import json

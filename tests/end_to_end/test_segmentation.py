@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Segmentation: figures of 1, 2, 3 and 5 ranks, equal to torchmetrics' over the saved masks."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole program on the simulated GPU (tests/simulated_gpu) finds, bit for bit, what it finds on the CPU with
 LibTorch's own kernels: for every task, on any number of ranks, in whatever order the GPU works."""
 

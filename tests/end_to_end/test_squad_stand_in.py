@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The stand-in for a model of questions answers as it was told, whatever the batch: else it would test nothing."""
 
 import copy

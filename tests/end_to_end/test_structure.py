@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a data set says of itself (attributes, names, shapes) has a digest of its own, beside the checksums of its rows."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What --task and the options of metrics mean for data and models where they can be misread."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every task as a user runs it: figures of 1, 2, 3 and 5 ranks, equal to other packages' over the saved columns."""
 
 import warnings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the report says about time: shares that add up, bytes that are true, and two lines at most on the screen."""
 
 import h5py

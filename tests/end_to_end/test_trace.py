@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--trace: one file that viewers take, of every rank, that agrees with the report and changes no result."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training and `tally watch` side by side, by the example's script: MNIST on two processes and two ranks."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models that were traced in training mode, or that give other scores for the same batch."""
 
 import json

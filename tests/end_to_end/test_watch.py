@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tally watch: each complete checkpoint once, as evaluated one by one; restarts; when it ends."""
 
 import json

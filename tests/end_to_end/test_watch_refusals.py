@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tally watch does not take: other words, other inputs than it began with, a folder that is taken."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--weights` gives the digests of a model that holds these weights itself, whoever wrote the file and on any ranks."""
 
 from pathlib import Path

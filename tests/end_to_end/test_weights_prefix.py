@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--weights-prefix`: one of the networks in a checkpoint, by what stands before its tensors' names."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A language model whose figures can be told exactly, and PyTorch's own loop over a data set's rows."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What eight kinds of trainers leave of one network: its raw weights, and their average (EMA) beside them."""
 
 import argparse

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Exports and traces many networks in both modes, and asks which of the files are refused for training mode.
 
 None may be in evaluation mode; in training mode each whose results show it must be. Not part of the tests, which try a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoints of the small net that appear one by one, and a watch that runs meanwhile."""
 
 import csv

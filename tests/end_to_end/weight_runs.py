@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evaluations of the varied net: with its weights given by --weights, and with the same weights inside the model."""
 
 import hashlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop over batches whose samples are not in order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a model that gives other scores for the same batch is noticed.
 #include <tally/evaluate/repeat_check.hpp>
 

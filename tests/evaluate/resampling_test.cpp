@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counting kept samples again: subgroups add up to the whole, replicates are weighted by index.
 #include <tally/evaluate/resampling.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exact rationals to judge the sums by, and the values to feed them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic after the sums, judged with Boost's fractions.
 #include <tally/exact/rational.hpp>
 

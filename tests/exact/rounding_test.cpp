@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading: value() and mean() are the exact value rounded once, judged with rationals.
 #include <gtest/gtest.h>
 

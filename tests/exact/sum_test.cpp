@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adding: the limbs hold exactly the sum, whatever the order and the split.
 #include <tally/exact/sum.hpp>
 

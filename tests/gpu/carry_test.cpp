@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carries of sums in the GPU's memory: the CPU's canonical form.
 #include <gtest/gtest.h>
 

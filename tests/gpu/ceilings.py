@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What this GPU and its host can do at most: copies, matrix products, page-locked memory."""
 
 import mmap

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs on a GPU what no other test can show, and measures it.
 #
 # Usage: tests/gpu/contact.sh [--build DIR] [--results DIR] [PART…]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154,SC2034,SC2016 # sourced by contact.sh, which sets and reads the rest
 # The parts of contact.sh.
 

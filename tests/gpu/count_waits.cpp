@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded, it counts the calls of the CUDA runtime, also those of libraries, in which the host
 // waits for the device, and writes their number to the file that TALLY_TEST_WAITS names: at each
 // call, since the program ends without running destructors. Waits for events are not counted: the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints what contact.sh found, and with --document writes it into a document: a table for each kind of GPU."""
 
 import argparse

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU of a test, and values on it. Without a GPU the test is skipped with the reason, unless
 // TALLY_REQUIRE_GPU=1.
 #pragma once

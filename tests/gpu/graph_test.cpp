@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recordings of torch's work by the library of CUDA graphs, on a GPU.
 #include <optional>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel against its CPU twin: facts and State, equal bits.
 #include <gtest/gtest.h>
 

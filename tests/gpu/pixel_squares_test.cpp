@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel that fills squares of pixels, against a plain loop.
 #include "kernels/pixel_squares_on_gpu.hpp"
 

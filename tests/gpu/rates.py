@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tally beside PyTorch on one GPU: image networks and GPT-2 with random weights over random HDF5 files in the page cache.
 
 Rates are images, or rows of TOKENS tokens, per second without the first batch. With --packages of models that are compiled for this GPU.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The file of figures: one JSON object a line, added as soon as it is known."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of regressions against its CPU twin: rows and State, equal bits.
 #include <gtest/gtest.h>
 

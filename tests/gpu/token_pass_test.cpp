@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel against its CPU twin: equal bits at each place.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What PyTorch reaches: a batch that stays on the GPU, whole loops, and cuDNN's convolutions with sums and ReLU in them."""
 
 import time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernel_traps.cmake has to find.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiles each public header alone, twice in one file, with the include roots that rooms.txt gives
 # its room: what it needs it includes itself, and a forbidden header is not found.
 

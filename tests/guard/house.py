@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of rooms.txt, the files of a source tree, and what an include line asks for."""
 
 import re
@@ -9,7 +10,7 @@ from pathlib import Path
 SOURCE_SUFFIXES = (".cpp", ".hpp", ".cu", ".cuh")
 FOLDERS = ("include", "src", "tests", "cmake", "data_tools", "jobs", "examples", "docs", "packaging", ".ci")
 TEXT_SUFFIXES = (
-    *SOURCE_SUFFIXES, ".py", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".toml", ".yml", ".sbatch", ".def",
+    *SOURCE_SUFFIXES, ".c", ".h", ".py", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".toml", ".yml", ".sbatch", ".def",
     ".example",
 )  # fmt: skip
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

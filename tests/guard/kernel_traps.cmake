@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DNVCC=… -DFLAGS=… -DSOURCE=a.cu -P kernel_traps.cmake
 #
 # nvcc compiles a function that takes the address of a host's constant (as std::max() does) into a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linked with the twins of a build without CUDA: a function that only the CUDA twin has, or that
 // has other arguments here, does not link.
 #include <gmock/gmock.h>

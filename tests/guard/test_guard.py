@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The house is kept; and each guard fails on a planted breach, so that its silence means something."""
 
 import re
@@ -5,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checks import CHECKS
+from checks import CHECKS, LICENCE, LICENSED
 from house import House
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +69,8 @@ def plant(root: Path, files: dict[str, str]) -> Path:
 
 
 def test_good_tree_is_silent(tmp_path: Path, house: House) -> None:
-    plant(tmp_path, GOOD_TREE)
+    comments = {name: "//" if name.endswith(("pp", ".cu")) else "#" for name in GOOD_TREE if name.endswith(LICENSED)}
+    plant(tmp_path, GOOD_TREE | {name: f"{mark} {LICENCE}\n{GOOD_TREE[name]}" for name, mark in comments.items()})
     assert [breach for check in CHECKS for breach in check(tmp_path, house)] == []
 
 
@@ -101,6 +103,9 @@ BREACHES = [
     ("directives", "include/tally/base/error.hpp", "int a();\n", "without #pragma once"),
     ("lengths", "src/base/error.cpp", "\n" * 301, "301 lines"),
     ("lengths", "data_tools/tool.py", "\n" * 301, "301 lines"),
+    ("licences", "src/base/error.cpp", "#include <string>\n", "src/base/error.cpp:1: without"),
+    ("licences", "jobs/run.sh", f"#!/bin/sh\n#\n# {LICENCE}\n", "jobs/run.sh:1: without"),
+    ("licences", "src/base/CMakeLists.txt", "tally_room(base)\n", "without"),
     ("dead_files", "src/base/forgotten.cpp", "\n", "forgotten.cpp: in no CMakeLists.txt"),
     ("dead_files", "src/base/CMakeLists.txt", "# error.cpp\ntally_room(base task_traits.cpp)\n", "error.cpp: in no"),
     ("dead_files", "tests/digest/test_more.py", "\n", "test_more.py: in no"),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compilation of public headers alone fails where it should."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of its own: what HDF5 does after a failed write shows when the process ends.
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tally inspect` of weights, and --to-safetensors, which writes them under the names of a model.
 #include <cstdint>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `tally inspect` says of each kind of file, and which files it refuses with which words.
 #include <tally/inspect/inspect_command.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rows of saved predictions are shown, and what the data set adds to them.
 #include "inspect_samples.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a data set knows of the units of saved predictions: groups, questions, choices, objects.
 #include "sample_metadata.hpp"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seeded random cases of one label per sample, with the shapes that hurt, and Tally's figures of them.
 
 All cases go through one start of the driver (score_rows.cpp).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How figures are compared, and where Tally deliberately says something else than torchmetrics."""
 
 import fnmatch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cases and Tally's figures of them, once for all tests; warnings of packages about odd cases are no news."""
 
 import warnings

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/metrics/conventions.hpp>
 
 #include "expect_error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over the pixels of images against the same values as samples of their own.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do 95 % intervals hold the true value in 95 % of cases? Data sets are drawn from a population
 // whose metrics are known, since they are computed of it. Seeded: the outcome is always the same.
 #include <gtest/gtest.h>

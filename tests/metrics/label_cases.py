@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random cases of the tasks binary and multilabel, made to hurt, and what other packages are given of them."""
 
 import dataclasses

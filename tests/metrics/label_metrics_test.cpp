@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The metrics of the tasks binary and multilabel, by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores and targets of labels that are judged one by one, and the shortest way from them to
 // results.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // More samples than float32 can count: nothing stalls and nothing overflows.
 #include <gtest/gtest.h>
 

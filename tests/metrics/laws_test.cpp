@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What holds for every metric: the split and the order of merging do not matter, to the bit; an
 // empty part is neutral; without usable samples it is undefined.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of metrics: what they stand for, and what is said of those that are not known.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/metrics/metric_set.hpp>
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of the task multilabel against torchmetrics, scikit-learn and float64 numpy.
 
 Each torchmetrics metric is built alone: a MetricCollection may merge metrics whose first update

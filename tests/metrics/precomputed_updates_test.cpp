@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counting prepared rows gives the State that counting the rows gives, each as often as it weighs.
 #include <tally/metrics/precomputed_updates.hpp>
 

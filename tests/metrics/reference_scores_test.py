@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of probabilities: torchmetrics 1.9.0, torch in double, scikit-learn, or numpy in double."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of labels and predictions: torchmetrics 1.9.0, and scikit-learn or numpy in double, on the same arrays.
 
 Each torchmetrics function is called alone: a MetricCollection may merge metrics whose first update happens to agree.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a choice of metrics is answered with.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random regressions that hurt, and what their figures are in exact fractions."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tally's figures of regressions against scikit-learn, scipy, torchmetrics and exact fractions on the same arrays.
 
 The packages are fed float64: in float32 they have no digits left where values are far from 0, and squares overflow.

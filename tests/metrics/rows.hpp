@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores and labels for tests, and the shortest way from them to results.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores raw arrays of the tasks binary and multilabel, for comparison with other packages.
 //
 //   score_labels FOLDER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores many cases of raw arrays, for comparison with other packages.
 //
 //   score_rows ARRAYS CASES

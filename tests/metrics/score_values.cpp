@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores many cases of raw arrays, for comparison with other packages: a JSON array on stdout.
 //
 //   score_values CASES VALUES

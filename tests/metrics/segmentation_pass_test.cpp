@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pixels against a plain reading of the rules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels' arithmetic, lane by lane on the CPU, against the CPU's own loops: equal bits.
 #include <gtest/gtest.h>
 

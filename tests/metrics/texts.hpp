@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Documents and questions with choices, for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions and targets for tests, and the way through the pass to results.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How forward() is given its inputs, and what is taken of what it returns.
 #include "torchscript/arguments.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisations as arithmetic and in weights, beside what they were before.
 #include "onednn/normalisations.hpp"
 

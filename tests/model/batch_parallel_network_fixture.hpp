@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network that is played, whose batches are cut.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches that threads share: who runs what, and what happens where that cannot be.
 #include "batch_parallel_network_fixture.hpp"
 

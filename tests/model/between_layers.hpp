@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What networks have between their layers, as lines of TorchScript: images `x` of 16 channels, and
 // weights by the names of onednn_graph_fixture.hpp.
 #pragma once

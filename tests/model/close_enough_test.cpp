@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What counts as the same scores.
 #include <limits>
 #include <stdexcept>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled networks against the scores that PyTorch gives, eager and in double precision.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs of one convolution, which ours may take the place of, and what they are compared with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of whole networks: what runs in them, and what is left alone.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks that are given a way to run on CPUs, and what they offer.
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recordings through the table of calls: what is begun is ended and destroyed, whatever fails.
 #include <gtest/gtest.h>
 

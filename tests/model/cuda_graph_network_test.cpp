@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which forward passes are replayed. The device, its clock and the captures are played: a replay
 // computes again what the network computed when it was recorded, into the same memory.
 #include <gtest/gtest.h>

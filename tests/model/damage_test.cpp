@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One changed bit of a model file is seen, or changes nothing.
 #include <random>
 

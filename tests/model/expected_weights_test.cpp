@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A checkpoint held against a list of a model's weights.
 #include <tally/model/expected_weights.hpp>
 

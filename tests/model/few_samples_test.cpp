@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks that settle how to run batches by a few samples, and those that do not.
 #include <functional>
 #include <memory>

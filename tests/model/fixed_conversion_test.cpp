@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions to a type that a trace recorded, in a model whose weights are cast.
 #include <span>
 #include <sstream>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks whose convolutions may take over what follows them, or may not: [N, 3, 12, 12] -> [N, 10]."""
 
 import torch

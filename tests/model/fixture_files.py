@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The model and weights files that the tests of the model room read, and what PyTorch says of them."""
 
 import argparse

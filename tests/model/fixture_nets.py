@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small networks of the kinds a user may bring."""
 
 import torch

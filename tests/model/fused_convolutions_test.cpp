@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions that take over what follows them. On the CPU the operator computes what the chain
 // did, so that its place in the graph shows in equal bits.
 #include "torchscript/fused_convolutions.hpp"

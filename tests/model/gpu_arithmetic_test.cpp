@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a GPU is to compute float32 products, as LibTorch's switches say it: no GPU is needed for
 // that.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is changed in a frozen graph for a GPU, on a machine without one: the device is "meta".
 #include "torchscript/gpu_module.hpp"
 

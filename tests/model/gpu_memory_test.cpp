@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What LibTorch keeps of a GPU's memory is given back when it is asked for. The allocator is
 // played.
 #include <gtest/gtest.h>

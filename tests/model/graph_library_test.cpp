@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library of CUDA graphs, where it is built: found by its name from a program's RUNPATH, loaded
 // without a GPU; and its calls fail by returning.
 #include <gtest/gtest.h>

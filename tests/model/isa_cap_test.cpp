@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the names of oneDNN's instruction sets allow our own kernels.
 #include "kernels/isa_cap.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which networks may run on several threads at once.
 #include "torchscript/jit_graph.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oneDNN reads its cap when it is first used, and not when LibTorch is loaded: so the program may
 // set it.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear layers by oneDNN beside LibTorch's own.
 #include "onednn/linear_layers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One model, many weights.
 #include "model_fixture.hpp"
 

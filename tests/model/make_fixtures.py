@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the files that the tests of the model room read.
 
 usage: make_fixtures.py FOLDER      does nothing if FOLDER was written by these very scripts and PyTorch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the compiled packages that the tests of the model room read, by the exporter that users have.
 
 usage: make_packages.py FIXTURES FOLDER      FIXTURES as make_fixtures.py wrote them; compiles nothing if FOLDER is current

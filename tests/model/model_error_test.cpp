@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file of the wrong kind gets one clear sentence.
 #include "model_fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that make_fixtures.py wrote, and how to run a model on them.
 #pragma once
 

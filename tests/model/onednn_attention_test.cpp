@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention that oneDNN Graph compiles, whole or in parts.
 #include <limits>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small networks that oneDNN Graph compiles.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks that oneDNN Graph compiles, beside the same ones as they are.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks, and operators in them, that must not come to oneDNN Graph, or would be slow there.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many samples are run at a time.
 #include "onednn/piece_size.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Means and norms over all pixels, beside LibTorch's own.
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pools of compiled TorchScript against LibTorch's own max_pool2d.
 #include "kernels/pool_without_indices.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples that a network is tried with before there are data.
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small network whose profiled graph is rewritten, beside what it was before.
 #pragma once
 

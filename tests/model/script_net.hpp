@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small frozen networks, written down as TorchScript.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products with numbers, beside what they were before.
 #include "onednn/onednn_arithmetic.hpp"
 

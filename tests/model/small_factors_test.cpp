@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products and sums with small tensors, beside what they were before.
 #include "onednn/small_factors.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear layers whose results are taken apart, beside what they were before.
 #include "onednn/linear_layers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which stream LibTorch works on, by LibTorch's own fake of a machine with GPUs: a program of its
 // own, since the fake takes the place of LibTorch's CUDA half.
 #include "torch_device.hpp"

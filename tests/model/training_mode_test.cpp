@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which operators of a network are found to belong to training, and what is done about them.
 #include "torchscript/training_mode.hpp"
 

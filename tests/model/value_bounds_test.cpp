@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds of what values in a network can be, by hand, for inputs of at most 10000.
 #include <cmath>
 #include <limits>

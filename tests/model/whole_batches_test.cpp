@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks that must see whole batches.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Winograd's convolution takes the place of in a graph, and what it takes over.
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of 3x3 by Winograd against LibTorch's own in double precision.
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best threshold for no answer, against trying every one of them.
 #include <tally/ordered_metrics/answer_thresholds.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/ordered_metrics/curve_values.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores of a whole set, and the slow count of them as oracle.
 #pragma once
 

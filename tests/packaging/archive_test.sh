@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The archive of `cpack -G TGZ` runs from any folder, finds LibTorch where it is told, and holds no path of
 # the home it was built in.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Where CUDA's runtime lies beside LibTorch: in the layouts of wheels, containers, Spack, conda and LibTorch's
 # archive, played with small libraries that name each other as the real ones do.
 # shellcheck disable=SC2016 # $ORIGIN is the loader's

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Versions of LibTorch that are taken, and others that are refused by name, with folders that look like theirs.
 set -euo pipefail
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `module load tally` finds an installed program and that of an archive, with environment-modules and with
 # Lmod, whichever is here; 77 (skipped) where there is neither.
 set -euo pipefail

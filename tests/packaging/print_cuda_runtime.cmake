@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DLIBTORCH_CUDA=…/libtorch_cuda.so -P print_cuda_runtime.cmake: what TallyCudaRuntime.cmake finds.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/TallyCudaRuntime.cmake)

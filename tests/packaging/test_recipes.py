@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recipes for Spack and Apptainer agree with the project. Neither tool is needed: Spack's file runs with a stand-in
 that records what it declares, and of Apptainer's file the sections are read."""
 

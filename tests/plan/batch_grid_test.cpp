@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/plan/batch_grid.hpp>
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/predictions/choose_rows.hpp>
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recipe printed in docs/formats.md gives the digest that the C++ writer gives.
 
 Usage: digest_recipe_test.py WRITE_EXAMPLE FORMATS_MD

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A full disk, as a process limit: files larger than `max_file_bytes` cannot be written (EFBIG).
 #pragma once
 

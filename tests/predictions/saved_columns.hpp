@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small predictions.h5 with columns of any content.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // write_example FILE: writes a predictions file and prints its digest, for the test of the recipe
 // in docs/formats.md.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole evaluations in process, on every number of ranks, with a predictor that is a function.
 
 #include <tally/publish/evaluate_session.hpp>

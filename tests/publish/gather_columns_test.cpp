@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the ranks' logs to one file: spilling, windows and ragged rows together.
 #include "gather_predictions.hpp"
 

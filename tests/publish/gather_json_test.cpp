@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON files of a result, whose entries come from all ranks.
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What rank 0 takes of private memory to write texts of any length that the ranks predicted.
 //
 //   mpirun -n RANKS gather_memory ROWS LONGEST LOG_MIB WINDOW_MIB MOST_MIB FOLDER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `tally check` prints.
 #include <tally/publish/plan_text.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each rank did in its loop, as rank 0 reports it.
 #include <gmock/gmock.h>
 

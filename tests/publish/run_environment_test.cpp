@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a result comes from: what its bits depend on, and what is recorded with it.
 #include "run_environment.hpp"
 

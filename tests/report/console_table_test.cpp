@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table for people: what it says, what it leaves out, how wide it is.
 #include "report_fixture.hpp"
 

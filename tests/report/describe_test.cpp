@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `tally inspect report.json` says, also of files that are no report.
 #include <random>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where time went, on made-up timings.
 #include "report_fixture.hpp"
 

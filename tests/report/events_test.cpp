@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // events.jsonl line by line, on a clock that the test moves.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // report.json: names, order, units and values, also of hostile text and odd numbers.
 #include <limits>
 #include <random>

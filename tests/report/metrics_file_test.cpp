@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // metrics.h5, read back.
 #include <tally/hdf5/reader.hpp>
 

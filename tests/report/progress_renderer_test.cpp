@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress on a clock that the test moves.
 #include "progress_renderer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A report like that of a small run, and a folder for files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of results, in a folder of their own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run in a folder with a result, without, or that is not there: what it does there, in a child
 // whose file operations fail, or are its end.
 #pragma once

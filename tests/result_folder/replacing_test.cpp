@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run that fails, is killed or is asked to end at any of its file operations leaves the earlier
 // result or its own, whole.
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saved likelihoods of the choices of questions, and rows that are not the data set's.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COCO's results read as a stream: entries in every form that is allowed, and hostile files.
 #include "coco_results.hpp"
 

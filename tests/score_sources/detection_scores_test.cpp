@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saved detections given to the ranks of their images.
 #include "detection_scores.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saved documents of a language model: their sums, and rows that are not the data set's.
 #include <limits>
 #include <numbers>

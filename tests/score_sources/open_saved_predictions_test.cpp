@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What --predictions names, opened on all ranks for each kind of task.
 #include <tally/score_sources/open_saved_predictions.hpp>
 

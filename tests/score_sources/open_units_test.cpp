@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether saved units are as many, and of the task, that the data set asks for.
 #include "unit_scores.hpp"
 

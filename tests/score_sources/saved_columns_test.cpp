@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which column of a predictions.h5 stands for a model's output, and what its numbers are.
 #include "saved_columns.hpp"
 

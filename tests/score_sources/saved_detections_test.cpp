@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detections that were saved, matched with the images and classes of a data set.
 #include "saved_detections.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A predictions.h5 of any content, in one expression.
 #pragma once
 

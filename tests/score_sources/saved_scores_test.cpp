@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Columns of scores in the place of a model's output, on every number of ranks.
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers to questions, as SQuAD's predictions.json and a predictions.h5 have them.
 #include <fstream>
 

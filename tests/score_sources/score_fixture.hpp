@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tally score` in process: what was saved is opened and scored on all ranks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saved answers matched with questions by their ids, whichever rank has the question.
 #include "text_scores.hpp"
 

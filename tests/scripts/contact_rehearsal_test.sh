@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/gpu/contact.sh where the GPU is a simulated one: what needs Tally alone must work, so that the
 # script is alive when a GPU is there. What PyTorch does on a GPU fails here, and is counted.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/gpu/contact.sh where there is no GPU: what it refuses, and that steps which fail, hang or cannot
 # run are said and counted, and keep no other from running.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034 # used by the tests that source this
 # For the tests of the scripts: a scratch folder, a machine with programs hidden, and plain assertions.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs what README.md and docs/guide.md tell users to run. A ```sh block after a line '<!-- tested -->' is a tested
 # block; all of them run in order in one bash, which stops at the first command that fails.
 #

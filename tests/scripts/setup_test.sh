@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # jobs/setup.sh on machines that lack things, played with a PATH of chosen programs. Installs nothing.
 set -euo pipefail
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # All shell scripts are clean to shellcheck; 77 (skipped) where it is not installed or git lists no files.
 set -euo pipefail
 

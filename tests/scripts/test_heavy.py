@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which heavy tests are chosen, and what is kept of them."""
 
 import subprocess

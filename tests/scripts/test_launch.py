@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which lines on stderr are the launcher's, and which are noise of the program's."""
 
 import sys

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a model repeats itself, and what a user hears of digests that no other run can have.
 #include <tally/session/comparability.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of one subgroup: those of the others are read, but do not count.
 #include <tally/session/local_result.hpp>
 

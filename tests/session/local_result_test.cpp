@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank has before its loop, and how samples become units.
 #include <tally/session/local_result.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failures of a model get the name of the file that a user has to look at.
 #include <tally/session/model_errors.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of a run: how long each took on a rank and over all, and how they reach a trace.
 #include <tally/session/phases.hpp>
 

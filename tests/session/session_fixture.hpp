@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions of small data sets before their loop: the test says what the model is and what it gives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes by which saved rows can be scored again, and how much of a data set a session takes.
 #include <tally/session/session.hpp>
 

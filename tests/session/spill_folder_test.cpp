@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where records go that outgrow memory, by option, environment and default.
 #include <tally/session/local_result.hpp>
 

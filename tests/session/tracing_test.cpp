@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace of a job: events of all ranks in one file of rank 0, on one clock.
 #include <tally/session/tracing.hpp>
 

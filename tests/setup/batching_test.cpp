@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The size of batches, how many are sorted by length together, and the threads that read them.
 #include "batching.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights reach every rank whole, are read once in the job, and never lie in memory all at once.
 #include "broadcast_weights.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where ranks compute, how they add up, and whether the model has room there.
 #include <tally/setup/device_and_reducer.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which task a run has, and what kind of outputs it takes for granted.
 #include <tally/setup/make_scoring.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening a session: what must fail does so on all ranks alike, before anything is written.
 #include <tally/setup/open_session.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks of a node that opened different files of one name, with columns that nothing checks.
 #include "same_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What scoring takes from outside: the file of --class-weights, and the subgroups of a data set.
 #include "scoring_inputs.hpp"
 

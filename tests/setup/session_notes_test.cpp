@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a user hears of a session before it runs.
 #include "session_notes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A data set's copy on the disks of the nodes.
 #include <tally/setup/staging.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --tune: which way is chosen, on any number of ranks, by times that are made up.
 #include "tune.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options that are given and change nothing: a user who expects something of them hears it.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making a predictor ready: all ranks run it alike, and what does not fit fails on all of them.
 #include <tally/setup/warm_up.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who touches which byte of the GPU's memory: finds operations that touch the same bytes without
 // being in order, and threads of a kernel that do so without a barrier or atomics between them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all parts of the simulated GPU need: its random numbers, and how it ends a test.
 #pragma once
 

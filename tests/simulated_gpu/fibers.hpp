@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads of a kernel, as fibers on one core: blocks in random order, one after the other, and
 // threads of a block in random turns. They give way where they wait for each other, at atomics, and
 // by chance at any access.

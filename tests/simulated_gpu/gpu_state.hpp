@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that the simulated GPU holds, behind one lock: the runtime's calls are functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop over a data set, from its file to counts and records: on the simulated GPU it must find
 // what it finds on the CPU, in whatever order the GPU works.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of the simulated GPU, which no code of the host can touch, and page-locked memory of the
 // host, which it cannot touch while a copy of it may be under way: pages are protected outside of
 // operations, and what touches them all the same ends the process with a line that says so.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes small mistakes in the code that runs on GPUs, one at a time, and counts how many the tests notice.
 
     python tests/simulated_gpu/mutations.py --build build [--only 3,17]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each test has a GPU of its own, with the next seed: TALLY_GPU_SEED and a filter for one test run
 // it again as it was.
 #include <gtest/gtest.h>

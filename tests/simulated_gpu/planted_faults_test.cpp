@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels with one mistake each, and that it is found. They are compiled as the program's kernels
 // are for the simulated GPU.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's runtime: devices and memory.
 #include <cstdlib>
 #include <cstring>

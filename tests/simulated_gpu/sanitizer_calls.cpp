@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What code that is compiled with -fsanitize=thread calls at each access: kernels are compiled so,
 // and linked with these in the place of the sanitizer's own.
 #include <cstddef>

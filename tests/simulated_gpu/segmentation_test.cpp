@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A segmentation's batches, in flight one after the other as in the loop: pixels are predicted on
 // the GPU and counted on the CPU, which finds what it finds alone.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU that tests have without one. CUDA's runtime (include/, runtime_*.cpp) is played on the CPU:
 // - What a stream is given runs later, when a call of the runtime lets it, in an order that a seed
 //   decides and that streams and events allow (streams.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // That the simulated GPU notices what a real one would leave to chance.
 #include "simulated_gpu.hpp"
 

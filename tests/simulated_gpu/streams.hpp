@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams as queues whose operations run later: in the order of their stream, in any order among
 // streams that events allow, at a time that chance decides. Also who knows what is over: an
 // operation may lean on another one, and the host on any, only if an event or a wait says so.

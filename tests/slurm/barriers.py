@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Started as a rank: goes through barriers of PMIx as MPI_Init does, and exits 1 if one let it go too early.
 
 Each rank counts the barriers that it has come to in a file that all ranks map; behind a barrier nobody's

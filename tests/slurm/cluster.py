@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Slurm cluster on this machine, and jobs on it. Nothing here waits by the clock: squeue is polled."""
 
 import os

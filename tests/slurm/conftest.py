@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One cluster for all tests of this folder, started for them and always stopped."""
 
 import json

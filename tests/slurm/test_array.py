@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A job array over several models and the job that makes one table of their reports."""
 
 import json

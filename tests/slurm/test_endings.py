@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How jobs end that do not succeed: the code is in the job's state, and no half-written result stays."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GPUs that Slurm only pretends to have (two on each node): what the scripts ask for and what ranks see.
 
 Which GPU a rank takes is Tally's own choice and tested with it.

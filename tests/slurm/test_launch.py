@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The batch scripts that users get, on several nodes and with every launcher: the digits of one process."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples of a training and its watch as a pair of jobs: torchrun on two nodes, the watch on a third."""
 
 import json

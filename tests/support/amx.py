@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AMX where a processor announces it but cannot run it: PyTorch dies of it in bf16, and these programs do without, as tally does."""
 
 import functools

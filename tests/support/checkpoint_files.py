@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forms of one file: of torch.save, of Lightning and of safetensors."""
 
 import argparse

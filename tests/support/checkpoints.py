@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the writers of checkpoints share: the net whose weights they write, and how one is called."""
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the state_dict of a network of models.py from raw weights: STEM.f32.bin and STEM.f32.manifest.txt.
 
 The manifest has a line per tensor, `name dim dim ...`; the .bin holds the values one after the other, float32

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forms of torch.distributed.checkpoint, for ranked_checkpoints.py."""
 
 from pathlib import Path

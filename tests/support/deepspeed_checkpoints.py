@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forms of DeepSpeed's ZeRO, for ranked_checkpoints.py. What they stand for is what its own zero_to_fp32 finds."""
 
 from pathlib import Path

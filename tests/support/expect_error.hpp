@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failures that must happen: their kind and what their one sentence says.
 #pragma once
 

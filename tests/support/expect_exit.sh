@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # expect_exit.sh CODES PATTERN COMMAND…: the command ends with one of CODES ("3" or "3|7") and exactly
 # one line of its output matches PATTERN (an extended regular expression). A code in that line, as in
 # "tally: error[3]", is the one it ends with.

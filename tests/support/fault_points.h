@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* File operations that fail at a chosen point: of the process that links this, or, with LD_PRELOAD,
  * of any. Counted are those that change something under one folder, open a file or read a folder
  * there. */

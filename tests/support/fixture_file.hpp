@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that tests/model/make_fixtures.py wrote.
 #pragma once
 

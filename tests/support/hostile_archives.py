@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Archives of torch.save that are put together wrongly, and files that were cut."""
 
 import struct

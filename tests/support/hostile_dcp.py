@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoints of torch.distributed.checkpoint whose metadata or parts lie: changes of a good one."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DeepSpeed's checkpoints whose files contradict each other: changes of a good one of two ranks."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Weights files of which each part may lie: what the pickle says, the header of a safetensors file."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pickles that run a command when Python loads them, and pickles of sizes that lie. Spliced into files at a slot."""
 
 import zipfile

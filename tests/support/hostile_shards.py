@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shards whose index leads elsewhere or lies. Each change is made in a folder as Hugging Face's library writes it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A checkpoint as Lightning's trainer leaves it."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real networks with known results, as functions for `export_model.py --model tests/support/models.py:NAME`.
 
 Architecture only, with seeded random weights; trained ones come from convert_weights.py. Each module carries the model

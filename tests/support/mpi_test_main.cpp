@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // main() of a test that runs under mpirun: all ranks run the same tests in the same order; the job
 // fails if any rank fails, and a wrong number of ranks is a failure, not a smaller test.
 #include <gtest/gtest.h>

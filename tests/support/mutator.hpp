@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damages bytes in the ways that disks, networks and people do. Fixed seeds.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plain PyTorch evaluation of an exported model over a data set file: slow, short, and what tally must agree with."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a model might return, for tests of tasks.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packages (.pt2) that are not what they should be: each function writes one from a good one."""
 
 import hashlib

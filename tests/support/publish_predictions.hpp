@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // predictions.h5 under its own name, as publish gives it one.
 #pragma once
 

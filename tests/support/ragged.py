@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the ragged arrays of data set files (SCHEMA.md)."""
 
 import h5py

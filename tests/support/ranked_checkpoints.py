@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the checkpoints of a training on several ranks: torch.distributed.checkpoint and DeepSpeed's ZeRO.
 
 usage: ranked_checkpoints.py FOLDER WRITER-RANKS…

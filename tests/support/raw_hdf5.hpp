@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files for tests, made through HDF5's own C interface: also those that Tally itself never writes.
 // Link hdf5::hdf5 and define H5_USE_110_API.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples that data_tools/SCHEMA.md shows, run as they stand."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forms of several files that one process writes: Hugging Face's shards with their index, and folders of trainers."""
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A throw-away Slurm cluster of several nodes on one machine, for tests and for trying batch scripts.
 #
 # Usage: slurm-one-machine.sh VERB

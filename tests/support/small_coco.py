@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small file in COCO's form, with images that fit it."""
 
 import json

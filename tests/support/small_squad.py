@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small files in SQuAD's form, with a vocabulary that fits them."""
 
 import json

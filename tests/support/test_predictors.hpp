@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictors without a model, for tests of what takes a Predictor.
 #pragma once
 

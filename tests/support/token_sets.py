@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small texts, a tokenizer for them, and what data set files of a language model hold."""
 
 import json

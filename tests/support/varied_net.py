@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small net with one of everything that a state_dict may hold, at sizes that no number of ranks divides."""
 
 import torch

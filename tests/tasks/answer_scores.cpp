@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // answer_scores: scores answers for the test that compares them with Python's. Standard input: a
 // JSON list of [rules, prediction, [golds]]; output: a list of [tokens of prediction, exact, f1].
 #include <cstdio>

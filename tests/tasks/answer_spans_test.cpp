@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/tasks/answer_spans.hpp>
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COCO's rules, one by one; whole sets against pycocotools are in end_to_end/test_detection.py.
 #include <tally/tasks/detections.hpp>
 

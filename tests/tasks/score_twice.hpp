@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A batch through a task's scorer.
 #pragma once
 

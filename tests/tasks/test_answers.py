@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answer texts are scored as SQuAD's official scorers do it, whose rules stand here in Python."""
 
 import json

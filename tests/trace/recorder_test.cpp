@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is kept, what is dropped, and in which order it comes back.
 #include <gtest/gtest.h>
 

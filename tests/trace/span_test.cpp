@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spans tell whoever listens, and nobody else.
 #include <gtest/gtest.h>
 

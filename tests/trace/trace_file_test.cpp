@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file is JSON of the shape that viewers take, and is there whole or not at all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

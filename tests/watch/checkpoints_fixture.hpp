@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of checkpoints of a simple kind.
 #pragma once
 

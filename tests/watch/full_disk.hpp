@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A disk without room for large files.
 #pragma once
 

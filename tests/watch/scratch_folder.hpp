@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of its own for each test, and files in it whose time is told, not waited for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A coordinator of a watch that is taken from step to step, and given reports that are made up.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole watches of a small network over a small data set, in a folder that all ranks share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole watches on every number of ranks: each checkpoint once, the same figures, one exit code.
 #include <cmath>
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A watch that one rank is asked to end by a signal: all ranks end it, and it can go on later.
 #include <csignal>
 

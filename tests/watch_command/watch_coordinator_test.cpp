@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which checkpoints of a folder a watch evaluates, what becomes of the others, and what it says.
 #include "coordinator_fixture.hpp"
 

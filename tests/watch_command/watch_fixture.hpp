@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions of a watch without MPI and LibTorch: a model that takes a tensor "w", and checkpoints
 // that have it or not.
 #pragma once

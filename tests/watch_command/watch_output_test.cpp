@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The output folder of a watch: whose it is, and which watch may go on in it.
 #include "watch_output.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a watch monitors, which of two values is better, and when it ends by itself.
 #include "coordinator_fixture.hpp"
 

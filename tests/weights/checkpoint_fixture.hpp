@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints that tests/weights/make_checkpoints.py wrote, and what their own loaders make of
 // them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the files in a folder is taken for its checkpoint.
 #include "checkpoint_files.hpp"
 

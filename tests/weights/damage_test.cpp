@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One changed bit of what is read is seen, wherever it lies.
 #include <tally/base/byte_text.hpp>
 #include <tally/weights/archive.hpp>

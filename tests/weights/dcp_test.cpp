@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of torch.distributed.checkpoint.
 #include <tally/base/byte_text.hpp>
 #include <tally/weights/checkpoint_files.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of DeepSpeed.
 #include <tally/weights/checkpoint_files.hpp>
 

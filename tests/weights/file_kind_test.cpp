@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/weights/file_kind.hpp>
 
 #include "fixture_file.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged weights files are read or refused, never anything else.
 #include <tally/base/byte_text.hpp>
 #include <tally/weights/archive.hpp>

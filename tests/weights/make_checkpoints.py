@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the checkpoints of several files that the tests of the weights room read, by the packages that users have.
 
 usage: make_checkpoints.py FOLDER      does nothing if FOLDER was written by these very scripts and packages

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pickles that name the same thing again and again take memory in proportion to their bytes only.
 #include <tally/base/byte_text.hpp>
 #include <tally/weights/byte_source.hpp>

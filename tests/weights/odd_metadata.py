@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Variants of a .metadata of torch.distributed.checkpoint that a test puts in place of the right one."""
 
 import pickle

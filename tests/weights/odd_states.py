@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DeepSpeed's files as its own package would write them elsewhere, and as nobody would, made of those of two ranks."""
 
 import copy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is found in the files of torch.save and safetensors.
 #include <tally/weights/checkpoint.hpp>
 

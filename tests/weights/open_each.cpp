@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens checkpoints one after the other, as rank 0 of the program does. Each line of standard input
 // is a path, and behind a tab the key of the weights; each is answered by "opened" or by the line
 // that the program would end with.

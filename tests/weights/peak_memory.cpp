@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "peak_memory.hpp"
 
 #include <malloc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory a piece of code takes, counted by the tests' own operator new.
 #pragma once
 

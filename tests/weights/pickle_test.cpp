@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pickles that nobody means well with, and the corners of those that are well meant.
 #include "pickle/pickle_reader.hpp"
 

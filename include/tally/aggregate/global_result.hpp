@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all ranks together found: their counts added up, and the metrics that one count for each
 // sample cannot give.
 #pragma once

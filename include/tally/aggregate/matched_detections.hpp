@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detection: what a model found in each image is held against its objects, after the loop.
 #pragma once
 

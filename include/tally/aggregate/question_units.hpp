@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The questions of question answering: their texts, and what their windows found, answered and
 // scored.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Units made of sequences that a language model scored: documents, and questions with their
 // choices.
 #pragma once

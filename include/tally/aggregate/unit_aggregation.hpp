@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From samples to the units that they make, after the loop, on however many ranks their samples
 // are.
 #pragma once

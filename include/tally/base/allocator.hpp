@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What malloc() does with large blocks, for programs that run networks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes seen as text, and integers read from them.
 #pragma once
 

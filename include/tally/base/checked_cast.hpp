@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer conversions that throw instead of wrapping.
 #pragma once
 

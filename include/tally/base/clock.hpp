@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time: durations from the monotonic clock, time stamps in UTC.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one exception type of Tally and the exit codes of the program.
 #pragma once
 

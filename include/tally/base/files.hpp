@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files: the owner of an open one, bytes at a place in it, files without a name, and small files,
 // read whole and written so that no reader ever sees half of one.
 #pragma once

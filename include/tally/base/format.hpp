@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text formatting for every room: std::format is not in the oldest supported compiler (g++ 12).
 #pragma once
 

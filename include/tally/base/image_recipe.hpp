@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How images become what a model is given, as a model card or a data set says it.
 #pragma once
 

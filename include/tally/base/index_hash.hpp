@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A 64-bit mix of a sample index, summed as evidence that each sample was seen exactly once: plain
 // sums of indices are equal for {1, 2} and {0, 3}, sums of mixes are not.
 #pragma once

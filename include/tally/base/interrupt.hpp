@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must vanish when a signal ends the process (Ctrl-C, a time limit, a failed peer whose
 // MPI_Abort ends the job): files of a result that is not complete.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages for people, on stderr. Failures do not come here: they are thrown as Error.
 #pragma once
 

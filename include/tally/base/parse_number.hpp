@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers in text from outside: options, attributes, environment variables, files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text from outside (paths, class names, option values) made safe for a line on a terminal.
 #pragma once
 

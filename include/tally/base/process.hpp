@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who and where this process is: its host, the memory that is left there, its shared libraries.
 #pragma once
 

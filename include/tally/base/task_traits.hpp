@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tasks: one row for each says what the rooms need to know of it. No other file compares names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor that it does not own: pointer, element type, shape, strides, device (as in DLPack).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owner of one C handle (file, data set, communicator, stream …), closed exactly once.
 #pragma once
 

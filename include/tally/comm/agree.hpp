@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How ranks stay together: before each collective they agree whether everybody got there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The devices of all ranks, compared before anything heavy starts.
 #pragma once
 

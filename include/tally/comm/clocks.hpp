@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One time for all ranks: how the steady clocks of their nodes stand to each other.
 #pragma once
 

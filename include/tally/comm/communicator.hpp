@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranks of a job and what they say to each other. Every member function but the getters is
 // collective; errors of MPI itself throw Error(environment).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI's life in this process: one object, made first in main and destroyed last.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds up the integer states of all ranks, and checks the sum in a second way.
 #pragma once
 

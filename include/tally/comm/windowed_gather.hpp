@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings the rows of all ranks to rank 0 or to every rank, in global order, window by window, in
 // bounded memory.
 #pragma once

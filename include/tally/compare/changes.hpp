@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The samples of which two runs say different things; one form for each kind of sample.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two evaluations of the same samples, compared sample by sample.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs over the same samples, each sample right or wrong in either: what the counts can tell.
 #pragma once
 

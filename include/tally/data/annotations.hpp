@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tables of a data set say of its samples: the choices of questions, the objects of
 // images.
 #pragma once

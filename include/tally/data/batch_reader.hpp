@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a slice of the batch grid on threads of its own, ahead of its consumer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An HDF5 data set, opened, checked against the schema (data_tools/SCHEMA.md) and read by rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `tally inspect` says about a data set.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches of sequences of about the same length, so that hardly any padding is computed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a data set's columns in memory: as numbers, of any length, as the distinct values of a
 // group.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device a rank computes on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPUs that this process may use, and why there are none: in plain types.
 #pragma once
 

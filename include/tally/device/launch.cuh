@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How kernels are started: a call instead of <<<>>>, so that tests can compile a kernel for a GPU
 // that they play themselves. For .cu files alone.
 #pragma once

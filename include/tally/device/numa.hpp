@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which NUMA nodes cores and GPUs belong to, as Linux's sysfs has it. On machines that do not say
 // all belongs to none.
 #pragma once

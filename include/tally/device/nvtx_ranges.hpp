@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Named ranges of time on the calling thread's line of NVIDIA's profilers (NVTX). Without a
 // profiler they cost next to nothing, in a build without CUDA they do nothing. Twins:
 // nvtx_ranges_cuda.cpp, nvtx_ranges_no_cuda.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device each rank computes on, and whether all of them together make sense: arithmetic over
 // what list_gpus() found, so that it is tested without a GPU.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that a device does in order while the host goes on, and when it did it. On the CPU each call
 // is done when it returns, so that code written for a stream is right on both.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unpacks what zlib's deflate packed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Average precision of detections (COCO), which needs those of a class in the order of their scores
 // over all ranks.
 #pragma once

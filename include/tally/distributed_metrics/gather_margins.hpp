@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings the margins of all questions to rank 0.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the curves of all ranks' scores, and bootstrap replicates of their metrics.
 #pragma once
 

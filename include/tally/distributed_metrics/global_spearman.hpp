@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sums of Spearman's rank correlation over the rows of all ranks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which batch size is fastest, by trying: doubled for as long as that pays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the data set's inputs become the model's: which one goes where, and what is done to it.
 #pragma once
 

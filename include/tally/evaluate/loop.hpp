@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop: a slice of batches through reader, preparation, model and task. Knows no rank, no MPI.
 #pragma once
 

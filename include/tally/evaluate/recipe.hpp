@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Were the data set's images prepared as the model's weights want them?
 #pragma once
 

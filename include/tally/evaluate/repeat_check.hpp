@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a model gives the same scores for the same batch twice.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recounts retained samples after the loop: subgroups and replicates of a bootstrap. Each count is
 // a State of Resampling::resample_layout(), to be summed over ranks. Knows no rank.
 #pragma once

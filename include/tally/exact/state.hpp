@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything an evaluation adds up, as one vector of int64.
 //
 // StateLayout names spans of that vector. It is a pure function of task, metrics and options, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exact sums of floating-point values, and the pieces that a value adds to one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the elements of an HDF5 dataset may be: little-endian standard types, or text.
 #pragma once
 

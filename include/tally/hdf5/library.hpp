@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which HDF5 library is in the process, and which files are for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HDF5 files opened for reading, with distrust, and what they say of their objects.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An HDF5 file being written: contiguous, unfiltered, without time stamps, in the format of HDF5
 // 1.10, so that the same content is the same bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a model's outputs are, and by whose definitions metrics are computed where packages differ:
 // the values of `--outputs` and `--definitions`.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The State of a run where a device counts into it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How sure a metric is: 95 % intervals.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The metrics of one run: one layout, one update per batch, one finalize. Knows no rank and no
 // file.
 #pragma once

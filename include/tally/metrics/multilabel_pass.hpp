@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one pass over the scores of a batch whose labels are judged one by one: facts of each sample,
 // and counts into the State. On a GPU and on the CPU the same bits for the same scores.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How often a sample occurs in a replicate of the bootstrap: a Poisson(1) number that depends on
 // seed, replicate and global sample index alone, hence on no rank, no batch and no order.
 //

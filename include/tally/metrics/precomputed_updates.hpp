@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows to be counted again, some of them or with other weights: subgroups, replicates of a
 // bootstrap.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one pass over what a regression predicted, values or pixels, and sums into the State. On a
 // GPU and on the CPU the same bits for the same predictions.
 #pragma once

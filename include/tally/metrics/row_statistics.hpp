@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One pass over the scores of samples that have one class label each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the passes find of a sample, or of what is scored as a whole, a struct for each kind: every
 // metric and record column is made of them. Plain data: kernels write and read it.
 #pragma once

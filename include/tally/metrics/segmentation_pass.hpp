@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pass over the scores of an image's pixels. On a GPU its pixels are predicted there, and
 // counted on the CPU.
 #pragma once

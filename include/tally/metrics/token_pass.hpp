@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One pass over the scores of sequences, at each place of which a token is to be predicted. Places
 // that are not scored are passed over. On a GPU and on the CPU the same bits for the same scores.
 #pragma once

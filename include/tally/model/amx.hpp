@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AMX, the matrix instructions of newer Intel processors, where they are announced but cannot run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model card: what a model file says of itself (docs/model-card.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a TorchScript network is to run on CPUs.
 #pragma once
 

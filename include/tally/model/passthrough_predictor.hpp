@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A predictor for scores that are there already.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trained model, ready to run: tensors in, tensors out. Torch stays behind this door.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LibTorch's part for GPUs: loaded ahead of use; what it was built for and what it found.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Question answering where a question may have no answer: what the best of all thresholds would
 // give.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts from which every metric of a ROC or precision-recall curve follows, and the points of
 // these curves, for tables and plots.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of one class's curve, pure functions of integer counts, and their averages over classes.
 // None where a metric is undefined.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Curves and rank sums as bytes, for digests: equal results are equal bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows that lie in one process, to be counted many times, each time with other weights: sorted by
 // the bins of their scores, and their curves. Nothing here is collective.
 #pragma once

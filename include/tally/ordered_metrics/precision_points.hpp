@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Precision of detections at fixed recalls, as COCO's evaluation reads it.
 #pragma once
 

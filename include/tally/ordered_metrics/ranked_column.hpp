@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values of one column, and how many values lie below and above each of them.
 #pragma once
 

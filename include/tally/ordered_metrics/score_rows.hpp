@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One rank's part of the scores that curves are made of, and the one way in which they are read:
 // window by window, checked, as keys.
 #pragma once

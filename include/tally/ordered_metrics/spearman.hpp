@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spearman's rank correlation between predictions and targets: its rows, its sums and what they
 // give, of rows that lie in one process, too. Nothing here is collective.
 #pragma once

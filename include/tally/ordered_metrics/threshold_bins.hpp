@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The distinct scores of positives, and all counts of all curves as one vector: each element of the
 // scores belongs to one bin of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who evaluates what: a global grid of batches, cut into one contiguous slice for each rank.
 //
 // Batch k holds samples [k*B, (k+1)*B) whatever the number of ranks, so that the model sees the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the evidence of a complete run must be: every sample index exactly once.
 #pragma once
 

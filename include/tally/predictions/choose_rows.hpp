@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rows of a predictions.h5 a person wants to see, for `tally inspect`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // predictions.h5: one row per sample, written in order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A predictions.h5, opened for reading: to look at its rows, or to score them.
 #pragma once
 

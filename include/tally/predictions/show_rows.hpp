@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A predictions.h5 as lines for people: what it holds, and rows of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From stored pixels to what the model takes: (pixel * scale - mean) / std, channels in the model's
 // order, as a tensor of logical shape [batch, channels, height, width] that lies channels-last in
 // memory.

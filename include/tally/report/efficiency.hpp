@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a run's time went that no model used, who was slow, and what it took: arithmetic over a
 // report's timings.
 #pragma once

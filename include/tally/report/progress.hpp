@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run says while it runs: a bar or log lines on stderr, one JSON object per line in
 // events.jsonl.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report of a run: plain structs in, report.json, metrics.h5 and a table for people out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // At most one process writes to an output folder at a time.
 #pragma once
 

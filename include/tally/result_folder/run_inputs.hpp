@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run reads, by the option that names it: none of it is to be replaced by its result.
 #pragma once
 

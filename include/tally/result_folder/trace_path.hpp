@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the file of --trace can be written: asked before the run starts.
 #pragma once
 

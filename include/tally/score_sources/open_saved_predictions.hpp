@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tally score`: opening predictions that were saved, in place of loading a model.
 #pragma once
 

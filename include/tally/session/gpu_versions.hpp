@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA's libraries in this process: one copy of each, and versions that go together.
 #pragma once
 

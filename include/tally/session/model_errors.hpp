@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rooms below know tensors, not files: their failures get the name of the model file here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notes of a run for its user: what the report lists beside the metrics.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long each step of a run took, on this rank and over all.
 #pragma once
 

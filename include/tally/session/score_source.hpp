@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the scores of a run come from: a model, or predictions that were saved (`tally score`).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluation session: everything that a run opens and decides before its first batch.
 #pragma once
 

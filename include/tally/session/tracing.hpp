@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace that --trace asks for: recorded on every rank, brought to rank 0, published there.
 #pragma once
 

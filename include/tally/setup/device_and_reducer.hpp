@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the device of each rank, and the reducer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the task of a run from its settings, its data set and what its model says of itself.
 #pragma once
 

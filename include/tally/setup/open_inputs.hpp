@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens the files that a run reads, as all ranks agree on them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens an evaluation session: everything that a run needs before its first batch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --stage: this node's part of the data set on a disk of its own.
 #pragma once
 

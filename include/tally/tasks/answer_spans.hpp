@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Question answering: the spans of the context that a model proposes as answers, window by window,
 // and the best of them over the windows of a question. Knows no text.
 #pragma once

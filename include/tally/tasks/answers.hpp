@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Question answering: from the best spans of a question, or a text that was saved, to its metrics
 // and records.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What some tasks can do beyond scoring samples, small interfaces, of which a task names those it
 // has: making units of several samples, resampling, scores of classes, pairs of values.
 #pragma once

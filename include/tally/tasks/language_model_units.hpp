@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Language models: what is kept of a sequence whose tokens are scored, and from it the metrics and
 // records of documents and of questions with choices.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows the model's output: scores into the State, records into the prediction log.
 #pragma once
 

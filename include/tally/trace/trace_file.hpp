@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace of a job as a file that Perfetto and chrome://tracing show (docs/profiling.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best checkpoint so far under one name, that of a link or of a copy. One process at a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A checkpoint that training has written: one version of a file or a folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What became of every checkpoint: leaderboard.jsonl, the record of truth, and leaderboard.csv,
 // made of it for tables. One process at a time writes to them.
 #pragma once

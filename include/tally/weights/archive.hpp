@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A zip archive as PyTorch writes it: uncompressed entries under one folder.
 #pragma once
 

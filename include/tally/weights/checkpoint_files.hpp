@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which files make up a checkpoint, without opening a tensor: to wait until it is whole.
 #pragma once
 

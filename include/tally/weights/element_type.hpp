@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types of stored weights, with their names in torch.save and safetensors files.
 #pragma once
 

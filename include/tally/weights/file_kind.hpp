@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kind of a file that is given as model or weights, found from its bytes.
 #pragma once
 

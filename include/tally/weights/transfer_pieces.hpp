@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In which pieces the bytes of a checkpoint are read and handed round, and the check of their
 // CRC-32 meanwhile.
 #pragma once

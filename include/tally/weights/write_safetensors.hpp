@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any checkpoint as one safetensors file.
 #pragma once
 

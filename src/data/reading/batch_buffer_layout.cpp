@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "reading/batch_buffer_layout.hpp"
 
 #include <tally/base/format.hpp>

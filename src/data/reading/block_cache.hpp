@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of bytes that several threads need, each made once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HDF5's filters undone on a chunk as it is stored, outside HDF5 and its lock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a chunked dataset, its chunks decoded here, by several threads at once.
 #pragma once
 

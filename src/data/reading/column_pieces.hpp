@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Columns of an open data set, for the bodies of this room: in order, a piece at a time, and as
 // offsets of a ragged array, which are checked.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of one column, every block compared with its checksum; by several threads at once.
 #pragma once
 

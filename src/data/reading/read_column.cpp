@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/data/read_column.hpp>
 
 #include <algorithm>

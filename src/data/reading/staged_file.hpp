@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes kept in a file without a name: on a disk of this node, and gone however the process ends.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checksums of a data set: CRC-32C of each block of rows of a column, and a digest of what the
 // tables do not cover.
 #pragma once

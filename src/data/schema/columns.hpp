@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The datasets under /inputs, /targets and /groups.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What may stand under /targets/label and in tables: types, shapes, values and their ranges.
 // Classes are integers, the flags of labels uint8, values to be predicted float32.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file's root and columns, read and checked against SCHEMA.md.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tasks keep under /targets and beside, and what num_classes counts there.
 #pragma once
 

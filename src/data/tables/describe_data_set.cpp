@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/data/describe_data_set.hpp>
 
 #include <algorithm>

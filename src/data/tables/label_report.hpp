@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the targets of a data set are, counted, and lines about each of what num_classes counts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tables of a data set hold, for people, and whether they agree.
 #pragma once
 

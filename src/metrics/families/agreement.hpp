@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Agreement of labels and predictions beyond chance: Cohen's kappa, Matthews' coefficient. Made of
 // the counts per class and, for ordered classes, of two sums of distances: no confusion matrix.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibration: whether predictions of confidence p are right in a share p of cases.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of one class against the others, and their averages over classes: pure functions of
 // counts, shared by tasks.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "families/confusion.hpp"
 
 #include <tally/base/checked_cast.hpp>

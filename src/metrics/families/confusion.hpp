@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Confusion matrix: who is taken for whom. Of labels that are judged one by one, one of two classes
 // for each label.
 #pragma once

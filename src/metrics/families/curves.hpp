@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics that need all scores of a class in order. They count nothing here: the room
 // `distributed_metrics` computes them after the loop; these entries make them known.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detection: objects and what was found of them per class, and recall. Precision needs the order of
 // all detections (room `distributed_metrics`).
 #pragma once

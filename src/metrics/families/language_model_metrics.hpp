@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Language models: loss, perplexities and accuracy over the tokens of all documents; multiple
 // choice: shares of questions whose right choice is the likeliest, by three measures.
 #pragma once

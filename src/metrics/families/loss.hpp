@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Means of exact sums: cross entropy, Brier score, hinge loss. Over the samples whose scores are
 // finite, or, where labels are judged one by one, over the scored labels of such samples.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Per label that is judged by itself: how often it is scored, set, predicted, right. Made of them:
 // the ratios of a binary classification, and of several labels with their averages.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "families/multilabel_samples.hpp"
 
 #include "row_counters.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of whole samples with several labels: all of them right, and the labels as a ranking.
 #pragma once
 

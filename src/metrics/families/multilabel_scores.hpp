@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics of one label that is judged by itself, from its counts; and the per-label counters'
 // place in a State. Shared by one label and several.
 #pragma once

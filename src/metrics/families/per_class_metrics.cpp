@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "families/per_class_metrics.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Per class: support, predictions, hits; what is made of them, with its averages.
 #pragma once
 

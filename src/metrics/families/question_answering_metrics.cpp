@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "families/question_answering_metrics.hpp"
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Question answering: exact match and F1, over all questions and over those with and without an
 // answer.
 #pragma once

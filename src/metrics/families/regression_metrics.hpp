@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regression: means of errors, shares of variance, correlations; all made of exact sums over the
 // samples, for each output.
 #pragma once

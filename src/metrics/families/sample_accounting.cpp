@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "families/sample_accounting.hpp"
 
 #include <tally/base/task_traits.hpp>

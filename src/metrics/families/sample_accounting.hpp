@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the metric pass saw: the evidence that every sample came once. Always kept.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Segmentation: pixels per class, and what is made of them.
 #pragma once
 

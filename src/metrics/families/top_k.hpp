@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Share of samples whose true class is the best score (accuracy) or among the k best.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of a regression's pass behind a plain function. Twins: count_values.cu and, in a build
 // without CUDA, count_values_no_cuda.cpp, which nobody calls there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of one sample, in additions, multiplications and divisions alone: constexpr, and
 // the same bits on every CPU and GPU, which no library's exp() and log() promise.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of this room, behind plain functions. Twins: multiclass_kernel.cu and, in a build
 // without CUDA, multiclass_kernel_no_cuda.cpp, which nobody calls there.
 #pragma once

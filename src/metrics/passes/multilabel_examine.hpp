@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sample's labels from its scores. Constexpr: a kernel runs it with a thread per sample, the CPU
 // in a loop, to the same bits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of binary and multilabel scores, behind a plain function. Twins: multilabel_kernel.cu
 // and, in a build without CUDA, multilabel_kernel_no_cuda.cpp, which nobody calls there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of one label that is judged by itself: constexpr and free of library functions, as
 // in deterministic_math.hpp, so that CPUs and GPUs find the same bits.
 #pragma once

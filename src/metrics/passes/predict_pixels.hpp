@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel that predicts pixels behind a plain function. Twins: predict_pixels.cu and, in a build
 // without CUDA, predict_pixels_no_cuda.cpp, which nobody calls there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scores of one row tell, on the CPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops over the scores of one sample, in forms that compilers turn into vector code.
 #pragma once
 

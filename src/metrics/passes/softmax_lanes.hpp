@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How eight lanes share a row of scores: what each finds in every eighth score, and how two finds
 // become one. Joined in the order of the lanes it gives what the CPU's loops give
 // (softmax_cpu.cpp), to the last bit. Constexpr: kernels run it with a thread per lane, a test on

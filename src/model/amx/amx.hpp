@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trial of AMX in its parts: the processor's word and its instructions, a child that they may
 // kill, and what follows from it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processors that have no AMX.
 
 #include "amx/amx.hpp"

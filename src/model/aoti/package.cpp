@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "aoti/package.hpp"
 
 #include <sys/utsname.h>

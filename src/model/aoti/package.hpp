@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The content of an AOTInductor package (.pt2): checked, described, held against this machine, not
 // yet loaded.
 #pragma once

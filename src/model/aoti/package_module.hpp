@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiled model of a package, loaded and ready to run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA graphs of torch's work, in plain types: a library of its own holds the bodies, since they
 // need LibTorch's CUDA half, which is not linked (docs/decisions/018).
 #pragma once

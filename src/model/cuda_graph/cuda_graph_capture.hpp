@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records a device's work as CUDA graphs, to have it done again by one call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cuda_graph/cuda_graph_network.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network whose forward pass is recorded once and replayed for every batch, where that is the
 // same and faster: one call then enqueues what took the host one call per kernel.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maxima of windows over images whose channels come last, on CPUs and GPUs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of our own in LibTorch's registry: tally::max_pool2d and others.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/pixel_squares.hpp"
 
 #include <ATen/ops/constant_pad_nd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images as squares of 2 x 2 pixels: the channels of four pixels become those of one, so that a
 // convolution of step 2 over three channels becomes one of step 1 over twelve. cuDNN has fast
 // kernels for 16-bit types where channels are a multiple of eight; zeros fill up.

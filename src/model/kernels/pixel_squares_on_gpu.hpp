@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Squares of pixels on a GPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/pool_without_indices.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Max pooling without the indices of the maxima, which LibTorch's own computes although
 // nobody reads them.
 #pragma once

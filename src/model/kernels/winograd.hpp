@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions with windows of 3x3 by Winograd's minimal filtering F(2x2, 3x3): 16 multiplications
 // give 4 numbers that take 36 otherwise. Lavin and Gray, "Fast Algorithms for Convolutional Neural
 // Networks", 2016.

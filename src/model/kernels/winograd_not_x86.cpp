@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processors that nobody has measured it on.
 #include <stdexcept>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of 3x3 by winograd.hpp in TorchScript graphs on the CPU: the operators, and the pass
 // that puts them in the place of others.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that LibTorch's oneDNN fuser must not see, under names of our own, and those that it
 // wants to see before sums and products.
 #pragma once

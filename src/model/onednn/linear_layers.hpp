@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear layers of a frozen graph on the CPU: computed by oneDNN, and split where their result is
 // taken apart at once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch and layer normalisations as LibTorch's oneDNN fuser expects them, and as what oneDNN
 // computes in one pass with what stands beside them. All functions are for a profiled graph
 // (profiled_graph.hpp).

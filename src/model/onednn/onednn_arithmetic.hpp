@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic as oneDNN Graph takes it: numbers made tensors, and factors of one, with which it
 // takes operators that it would leave.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LibTorch's pass that hands a graph to oneDNN Graph, and what is put right in the graph after it,
 // before it runs. LibTorch's builds for other processors than x86-64 have no such pass.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <torch/csrc/jit/codegen/onednn/interface.h>
 
 #include "onednn/onednn_fuser.hpp"

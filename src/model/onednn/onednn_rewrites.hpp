@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What LibTorch's oneDNN fuser is given: operators that it takes, and none that would hide NaN.
 #pragma once
 

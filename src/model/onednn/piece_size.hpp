@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many samples a network runs best at a time, by what its layers read and write.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A frozen graph with the dtype, sizes and strides of each tensor, as one run shows them; and how
 // graphs are run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ReLU that keeps NaN where oneDNN's own would make 0 of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that oneDNN computes by its reference code, one number at a time. All functions are for
 // nodes of a profiled graph (profiled_graph.hpp).
 #pragma once

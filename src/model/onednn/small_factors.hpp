@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic on few numbers in the place of arithmetic on many.
 #pragma once
 

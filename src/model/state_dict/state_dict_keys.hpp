@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do the names in a weights file fit the model's? Wrappers put prefixes before them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "state_dict/weight_loader.hpp"
 
 #include <algorithm>

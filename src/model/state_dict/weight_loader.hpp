@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces a model's weights by those of a checkpoint, part by part.
 #pragma once
 

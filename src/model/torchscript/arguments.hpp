@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the forward() of a TorchScript takes its inputs and hands out its outputs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A frozen module on the CPU, whose graph is compiled for the batches that it is to run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For GPUs: convolutions that add their bias and another tensor, and apply a ReLU, by themselves.
 #pragma once
 

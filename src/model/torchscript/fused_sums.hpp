@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums that a convolution may write over one of their sides.
 #pragma once
 

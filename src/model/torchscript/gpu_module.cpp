@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchscript/gpu_module.hpp"
 
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A frozen module on a GPU, and what has to change in its graph before it runs there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all who read or rewrite a TorchScript graph ask of it, and the steps that they share; and
 // what a frozen graph does beside computing scores.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LibTorch's way to read a file that lies in memory.
 #pragma once
 

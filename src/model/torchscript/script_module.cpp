@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torchscript/script_module.hpp"
 
 #include <functional>

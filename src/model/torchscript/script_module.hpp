@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A TorchScript module, loaded and ready to be changed and run. Hides torch's large headers.
 #pragma once
 

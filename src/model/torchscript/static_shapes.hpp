@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What in a graph is constant for one shape of inputs: paddings that are words, and numbers that
 // follow from shapes, unless shapes depend on what is in the inputs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/base/byte_text.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which operators of a TorchScript graph belong to training, and whether its results repeat.
 #pragma once
 

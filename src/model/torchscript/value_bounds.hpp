@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large the numbers in a network can become, which shows where neither NaN nor infinity can be.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Language models and multiple choice: scoring the tokens of sequences.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <tally/tasks/language_model_units.hpp>
 
 #include <algorithm>

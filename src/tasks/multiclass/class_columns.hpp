@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The columns of predictions.h5 that a classification can fill.
 #pragma once
 

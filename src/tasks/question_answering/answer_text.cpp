@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "question_answering/answer_text.hpp"
 
 #include <unicase.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores of answer texts by the rules of SQuAD's official scorers, over UTF-8. A sequence of bytes
 // that is not UTF-8 counts as U+FFFD, which is neither a letter nor a blank.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the chunks of a tensor are the whole tensor.
 #pragma once
 

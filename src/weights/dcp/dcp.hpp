@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of torch.distributed.checkpoint: .metadata, and files of chunks of tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch/distributed/checkpoint/metadata.py and filesystem.py.
 #include "dcp/dcp_metadata.hpp"
 

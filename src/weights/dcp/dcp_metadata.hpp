@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The .metadata of torch.distributed.checkpoint: what was saved, in which chunks, where these lie.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dcp/dcp_state_dict.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the tensors that torch.distributed.checkpoint saved are the weights.
 #pragma once
 

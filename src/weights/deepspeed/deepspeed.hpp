@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of DeepSpeed: the fp32 weights that ZeRO 1, 2 or 3 keeps in parts of flat tensors, put
 // together as DeepSpeed's own zero_to_fp32.py does; without ZeRO, the module.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What DeepSpeed's files hold: *_model_states.pt and *_optim_states.pt, and parameters that lie one
 // after the other in flat tensors, as ZeRO keeps them.
 #pragma once

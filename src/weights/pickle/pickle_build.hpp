@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few calls in a pickle that are understood; none is ever made, their result is built instead.
 #pragma once
 

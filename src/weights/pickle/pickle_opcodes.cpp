@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each opcode does: https://github.com/python/cpython/blob/main/Lib/pickletools.py
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A restricted reader of Python pickles: builds data, executes nothing.
 #pragma once
 

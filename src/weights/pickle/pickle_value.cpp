@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "pickle/pickle_value.hpp"
 
 #include <tally/weights/byte_source.hpp>

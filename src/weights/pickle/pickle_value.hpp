@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a restricted pickle reader makes of a pickle: plain data, and names of classes it never
 // runs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON in files of weights, none of which nests far.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The safetensors format: u64 length, JSON header, raw bytes.
 // https://huggingface.co/docs/safetensors/index#format
 #pragma once

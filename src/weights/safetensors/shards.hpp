@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights in several files, of which an index says which tensor lies where: Hugging Face's
 // *.safetensors.index.json and *.bin.index.json.
 #pragma once

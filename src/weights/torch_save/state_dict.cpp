@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch_save/state_dict.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state_dict in what a checkpoint holds: found, and read.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of torch.save: since PyTorch 1.6 a zip with a pickle and one entry per storage, before five
 // pickles, then the storages one after the other.
 #pragma once

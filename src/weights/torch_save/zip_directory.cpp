@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch_save/zip_directory.hpp"
 
 #include <algorithm>

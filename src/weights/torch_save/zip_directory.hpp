@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The directory of a zip archive, for what LibTorch's reader of archives does not say of an entry.
 #pragma once
 

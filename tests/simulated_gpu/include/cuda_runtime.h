@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernels need of CUDA's language, as C++ that runs on a CPU: the threads of a block are
 // fibers (fibers.hpp), compiled with -fsanitize=thread, whose calls at each access are ours
 // (sanitizer_calls.cpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of CUDA's runtime that Tally calls, for tests on machines without a GPU: same names,
 // same meanings, found in the place of NVIDIA's header. simulated_gpu.hpp says what such a GPU
 // does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Twin of src/model/loaded_model.cpp: TorchScript alone, whose predictors are queued ones on the
 // simulated GPU. There is no compiled package for it.
 #include <ATen/Parallel.h>

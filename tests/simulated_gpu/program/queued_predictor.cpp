@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "queued_predictor.hpp"
 
 #include <algorithm>

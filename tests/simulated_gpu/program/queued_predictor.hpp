@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network whose forward passes are work of a stream of the simulated GPU.
 #pragma once
 

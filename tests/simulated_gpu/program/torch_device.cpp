@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Twin of src/model/torch_device.cpp: LibTorch computes for the simulated GPU on the CPU.
 #include "torch_device.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Twin of src/model/torch_library.cpp: LibTorch's half for CUDA stays away.
 #include "torch_library.hpp"
 

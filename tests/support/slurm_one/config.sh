@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # slurm-one-machine.sh sets dir, mode, nodes, cpus, gpus, …
 # The cluster's files: keys, hosts, pretended GPUs, slurm.conf. Sourced by slurm-one-machine.sh.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # slurm-one-machine.sh sets dir, mode, nodes, subnet, tag
 # Namespaces of the nodes and the bridge between them. Sourced by slurm-one-machine.sh.
 

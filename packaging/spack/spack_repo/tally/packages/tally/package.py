@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tally for Spack 1.0 or newer. From a clone of the project:
 
     spack repo add packaging/spack/spack_repo/tally
