@@ -49,6 +49,13 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE ${PR
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/data_tools/SCHEMA.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/data_tools)
 
+# The notices of the libraries that are in the program or beside it (docs/notices.md), as Debian's packages have them.
+foreach(package IN ITEMS libfmt-dev libgoogle-perftools-dev libisal-dev libspdlog-dev libssl-dev libunistring-dev
+                         nlohmann-json3-dev)
+  install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/notices
+          RENAME ${package}.txt OPTIONAL)
+endforeach()
+
 # What is left depends on where the files go: module files, and the changes that make an archive.
 install(CODE "
   set(packaging [[${PROJECT_SOURCE_DIR}/packaging]])

@@ -96,9 +96,19 @@ carries_what_jobs_need() {
   expect_line "$scratch/table" "carried "
 }
 
+# Debian's, by which these tests run.
+carries_notices() {
+  local package
+  for package in libfmt libgoogle-perftools libisal libspdlog libssl libunistring nlohmann-json3; do
+    cmp "/usr/share/doc/$package-dev/copyright" "$unpacked/share/doc/tally/notices/$package-dev.txt" ||
+      fail "no notice of $package in the archive"
+  done
+}
+
 says_its_version
 says_how_to_find_libtorch
 finds_cuda_beside_libtorch
 holds_no_path_of_its_builder
 evaluates_digits
 carries_what_jobs_need
+carries_notices
