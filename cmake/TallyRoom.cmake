@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The standard headers and fmt, which most files include, compiled once for all rooms. Public headers
 # are also compiled alone (tests/guard), so that none leans on them.
-add_library(tally_headers OBJECT ${PROJECT_SOURCE_DIR}/src/precompiled.cpp)
+add_library(tally_headers OBJECT ${PROJECT_SOURCE_DIR}/src/precompiled_headers.cpp)
 target_link_libraries(tally_headers PRIVATE tally_build_flags fmt::fmt)
 target_precompile_headers(tally_headers PRIVATE
   <algorithm> <array> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>

@@ -9,7 +9,7 @@ include(GoogleTest)
 # GoogleTest's headers and the usual standard ones, compiled once for all tests. Its owner defines no
 # macro, so that tests with and without definitions of their own can use it. Tests are compiled to be
 # compiled fast: what they measure is in the rooms.
-add_library(tally_test_headers OBJECT ${PROJECT_SOURCE_DIR}/tests/support/precompiled.cpp)
+add_library(tally_test_headers OBJECT ${PROJECT_SOURCE_DIR}/tests/support/precompiled_headers.cpp)
 target_link_libraries(tally_test_headers PRIVATE tally_build_flags GTest::gmock GTest::gtest)
 target_precompile_headers(tally_test_headers PRIVATE
   <gmock/gmock.h> <gtest/gtest.h> <algorithm> <cmath> <filesystem> <fstream> <functional> <map>

@@ -10,13 +10,13 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/ordered_metrics/digest_encoding.hpp>
 #include <tally/plan/coverage.hpp>
 
 #include "order_based_metrics.hpp"
 #include "reduce_states.hpp"
-#include "resampled_metrics.hpp"
+#include "bootstrap_and_subgroup_metrics.hpp"
 
 namespace tally::app {
 namespace {

@@ -10,10 +10,10 @@
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/annotations.hpp>
-#include <tally/distributed_metrics/average_precision.hpp>
-#include <tally/metrics/names.hpp>
+#include <tally/distributed_metrics/detection_average_precision.hpp>
+#include <tally/metrics/name_patterns.hpp>
 #include <tally/session/local_result.hpp>
-#include <tally/tasks/detections.hpp>
+#include <tally/tasks/detection_matching.hpp>
 
 namespace tally::app {
 namespace {

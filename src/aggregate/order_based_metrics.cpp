@@ -5,14 +5,14 @@
 #include <limits>
 
 #include <tally/base/task_traits.hpp>
-#include <tally/distributed_metrics/global_curves.hpp>
+#include <tally/distributed_metrics/global_curves_and_bootstrap.hpp>
 #include <tally/distributed_metrics/global_spearman.hpp>
-#include <tally/metrics/names.hpp>
-#include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/metrics/name_patterns.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/curve_metrics.hpp>
 #include <tally/session/local_result.hpp>
 
-#include "resampled_metrics.hpp"
+#include "bootstrap_and_subgroup_metrics.hpp"
 
 namespace tally::app {
 namespace {

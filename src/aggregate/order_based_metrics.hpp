@@ -8,7 +8,7 @@
 
 #include <tally/comm/communicator.hpp>
 #include <tally/metrics/results.hpp>
-#include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/spearman.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/session/local_result.hpp>

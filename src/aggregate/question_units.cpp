@@ -6,10 +6,10 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 #include <tally/distributed_metrics/gather_margins.hpp>
-#include <tally/metrics/names.hpp>
-#include <tally/ordered_metrics/answer_thresholds.hpp>
+#include <tally/metrics/name_patterns.hpp>
+#include <tally/ordered_metrics/no_answer_threshold.hpp>
 
 namespace tally::app {
 namespace {

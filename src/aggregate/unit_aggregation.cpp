@@ -2,10 +2,10 @@
 #include <tally/aggregate/unit_aggregation.hpp>
 
 #include <tally/aggregate/question_units.hpp>
-#include <tally/aggregate/sequence_units.hpp>
+#include <tally/aggregate/document_and_choice_units.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 #include <tally/session/session.hpp>
 
 namespace tally::app {

@@ -15,13 +15,13 @@
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
 #include <tally/compare/comparison.hpp>
 #include <tally/config/compare_options.hpp>
 #include <tally/inspect/inspect_command.hpp>
-#include <tally/model/amx.hpp>
+#include <tally/model/amx_probe.hpp>
 #include <tally/publish/evaluate_session.hpp>
 #include <tally/publish/plan_text.hpp>
 #include <tally/result_folder/output_folder.hpp>

@@ -4,8 +4,8 @@
 
 namespace tally::app {
 
-// Twins: exit_immediately.cpp and, in builds whose sanitizers look around at exit,
-// exit_normally.cpp.
+// Twins: exit_process_immediately.cpp and, in builds whose sanitizers look around at exit,
+// exit_process_normally.cpp.
 [[noreturn]] void exit_process(int code);
 
 }  // namespace tally::app

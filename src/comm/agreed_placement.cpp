@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 
 namespace tally::comm {

@@ -11,7 +11,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 #include "mpi_handles.hpp"
 

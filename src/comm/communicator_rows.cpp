@@ -9,7 +9,7 @@
 #include <tally/comm/agree.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/comm/windowed_gather.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 #include "mpi_handles.hpp"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include <tally/base/format.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 
 namespace tally::comm {
 

@@ -6,7 +6,7 @@
 
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/metrics/conventions.hpp>
+#include <tally/metrics/output_kinds_and_definitions.hpp>
 
 #include "multiclass_pair.hpp"
 #include "multilabel_pair.hpp"

@@ -8,7 +8,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/compare/comparison.hpp>
 
-#include "change_lines.hpp"
+#include "changes_text.hpp"
 
 namespace tally::compare {
 namespace {

@@ -7,7 +7,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "class_run.hpp"
+#include "multiclass_run.hpp"
 #include "paired_samples.hpp"
 
 namespace tally::compare {

@@ -6,7 +6,7 @@
 
 #include <tally/metrics/sample_records.hpp>
 
-#include "class_run.hpp"
+#include "multiclass_run.hpp"
 #include "paired_samples.hpp"
 
 namespace tally::compare {

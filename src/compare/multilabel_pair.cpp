@@ -8,7 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "label_run.hpp"
+#include "multilabel_run.hpp"
 #include "paired_samples.hpp"
 
 namespace tally::compare {

@@ -5,7 +5,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/names.hpp>
+#include <tally/metrics/name_patterns.hpp>
 #include <tally/ordered_metrics/local_curves.hpp>
 #include <tally/ordered_metrics/spearman.hpp>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <tally/metrics/conventions.hpp>
+#include <tally/metrics/output_kinds_and_definitions.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
 

@@ -6,7 +6,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/config/inspect_options.hpp>
 
-#include "bindings.hpp"
+#include "option_bindings.hpp"
 #include "option_sources.hpp"
 #include "option_table.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <tally/config/run_options.hpp>
 
-#include "bindings.hpp"
+#include "option_bindings.hpp"
 #include "option_table.hpp"
 
 namespace tally::config {

@@ -7,10 +7,10 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 
 #include "dataset_error.hpp"
-#include "reading/column_pieces.hpp"
+#include "reading/column_pieces_and_offsets.hpp"
 
 namespace tally::data {
 

@@ -10,15 +10,15 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/reader.hpp>
 
 #include "dataset_error.hpp"
-#include "reading/column_pieces.hpp"
+#include "reading/column_pieces_and_offsets.hpp"
 #include "reading/column_reader.hpp"
 #include "schema/checksums.hpp"
 #include "schema/columns.hpp"
-#include "schema/labels.hpp"
+#include "schema/allowed_values.hpp"
 #include "schema/schema.hpp"
 #include "schema/task_rules.hpp"
 

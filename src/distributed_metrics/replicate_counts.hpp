@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include <tally/distributed_metrics/global_curves.hpp>
+#include <tally/distributed_metrics/global_curves_and_bootstrap.hpp>
 #include <tally/metrics/poisson_weight.hpp>
 #include <tally/ordered_metrics/local_curves.hpp>
 #include <tally/ordered_metrics/threshold_bins.hpp>

@@ -2,7 +2,7 @@
 #include "in_flight_batch.hpp"
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::evaluate {
 namespace {

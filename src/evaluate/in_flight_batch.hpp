@@ -12,7 +12,7 @@
 #include <tally/device/buffer.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/tasks/task.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::evaluate {
 

@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/device/buffer.hpp>
-#include <tally/evaluate/recipe.hpp>
+#include <tally/evaluate/image_recipe_check.hpp>
 
 namespace tally::evaluate {
 namespace {

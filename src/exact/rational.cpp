@@ -10,7 +10,7 @@
 #include <tally/base/error.hpp>
 #include <tally/exact/sum.hpp>
 
-#include "limbs.hpp"
+#include "exponent_range.hpp"
 
 namespace tally::exact {
 namespace {

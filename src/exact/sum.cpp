@@ -8,7 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/exact/rational.hpp>
 
-#include "limbs.hpp"
+#include "exponent_range.hpp"
 
 namespace tally::exact {
 namespace {

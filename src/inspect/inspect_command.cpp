@@ -21,7 +21,7 @@
 #include <tally/hdf5/library.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/model/predictor.hpp>
-#include <tally/predictions/show_rows.hpp>
+#include <tally/predictions/predictions_text.hpp>
 #include <tally/report/progress.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/result_folder/output_folder.hpp>

@@ -13,10 +13,10 @@
 #include <tally/base/parse_number.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 #include <tally/predictions/choose_rows.hpp>
 #include <tally/predictions/saved_rows.hpp>
-#include <tally/predictions/show_rows.hpp>
+#include <tally/predictions/predictions_text.hpp>
 
 #include "sample_metadata.hpp"
 

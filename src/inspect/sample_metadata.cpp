@@ -9,7 +9,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/data/annotations.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 
 namespace tally::app {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tally/data/data_set.hpp>
-#include <tally/predictions/show_rows.hpp>
+#include <tally/predictions/predictions_text.hpp>
 
 namespace tally::app {
 

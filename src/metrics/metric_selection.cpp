@@ -7,7 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/nearest_word.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/metrics/names.hpp>
+#include <tally/metrics/name_patterns.hpp>
 
 namespace tally::metrics {
 namespace {

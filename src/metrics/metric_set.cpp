@@ -6,7 +6,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/metrics/names.hpp>
+#include <tally/metrics/name_patterns.hpp>
 
 #include "family.hpp"
 #include "metric_selection.hpp"

@@ -15,7 +15,7 @@
 #include <tally/base/format.hpp>
 #include <tally/model/predictor.hpp>
 
-#include "network_probes.hpp"
+#include "equivalence_check.hpp"
 
 namespace tally::model {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <c10/core/thread_pool.h>
 
-#include <tally/model/batch_pieces.hpp>
+#include <tally/model/micro_batches.hpp>
 
 #include "network.hpp"
 

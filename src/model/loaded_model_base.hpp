@@ -10,7 +10,7 @@
 
 #include "network.hpp"
 #include "state_dict/weight_loader.hpp"
-#include "torch_device.hpp"
+#include "torch_device_and_stream.hpp"
 #include "torch_predictor.hpp"
 
 namespace tally::model {

@@ -7,7 +7,7 @@
 
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/weights/archive.hpp>
+#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
 

@@ -10,7 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <tally/model/cpu_way.hpp>
+#include <tally/model/cpu_execution_settings.hpp>
 
 namespace tally::model {
 

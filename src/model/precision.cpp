@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 
 #include "aoti/package.hpp"
 

@@ -10,8 +10,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "tensors.hpp"
-#include "torch_device.hpp"
+#include "tensor_conversion.hpp"
+#include "torch_device_and_stream.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {

@@ -5,8 +5,8 @@
 #include <array>
 
 #include <tally/base/error.hpp>
-#include <tally/metrics/names.hpp>
-#include <tally/ordered_metrics/curve_values.hpp>
+#include <tally/metrics/name_patterns.hpp>
+#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 
 namespace tally::ordered_metrics {
 namespace {

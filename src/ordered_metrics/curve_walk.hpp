@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
 
 namespace tally::ordered_metrics {
 

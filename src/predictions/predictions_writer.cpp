@@ -15,7 +15,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/hdf5/writer.hpp>
 

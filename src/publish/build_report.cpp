@@ -11,12 +11,12 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/plan/coverage.hpp>
 #include <tally/report/efficiency.hpp>
 #include <tally/session/comparability.hpp>
 
-#include "run_environment.hpp"
+#include "run_provenance.hpp"
 
 namespace tally::app {
 namespace {

@@ -16,11 +16,11 @@
 #include <tally/report/progress.hpp>
 #include <tally/report/run_report.hpp>
 #include <tally/result_folder/output_folder.hpp>
-#include <tally/result_folder/run_inputs.hpp>
+#include <tally/result_folder/input_overwrite_check.hpp>
 #include <tally/session/local_result.hpp>
 #include <tally/session/session.hpp>
 #include <tally/session/tracing.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 #include <tally/trace/trace_file.hpp>
 
 #include "build_report.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include <tally/base/build_info.hpp>
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
 #include <tally/comm/agree.hpp>

@@ -7,7 +7,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "run_environment.hpp"
+#include "run_provenance.hpp"
 
 namespace tally::app {
 namespace {

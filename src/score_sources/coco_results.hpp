@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <functional>
 
-#include <tally/tasks/detections.hpp>
+#include <tally/tasks/detection_matching.hpp>
 
 namespace tally::app {
 

@@ -16,7 +16,7 @@
 #include <tally/score_sources/predictor_scores.hpp>
 
 #include "detection_scores.hpp"
-#include "saved_columns.hpp"
+#include "saved_scores_and_texts.hpp"
 #include "text_scores.hpp"
 #include "unit_scores.hpp"
 

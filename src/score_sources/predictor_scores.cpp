@@ -8,7 +8,7 @@
 #include <tally/aggregate/unit_aggregation.hpp>
 #include <tally/data/length_buckets.hpp>
 #include <tally/session/local_result.hpp>
-#include <tally/session/model_errors.hpp>
+#include <tally/session/with_model_in_errors.hpp>
 
 namespace tally::app {
 namespace {

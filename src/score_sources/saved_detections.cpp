@@ -17,7 +17,7 @@
 #include <tally/predictions/saved_rows.hpp>
 
 #include "coco_results.hpp"
-#include "saved_columns.hpp"
+#include "saved_scores_and_texts.hpp"
 
 namespace tally::app {
 namespace {

@@ -11,10 +11,10 @@
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 #include <tally/session/local_result.hpp>
 
-#include "saved_columns.hpp"
+#include "saved_scores_and_texts.hpp"
 
 namespace tally::app {
 namespace {

@@ -5,14 +5,14 @@
 #include <cmath>
 #include <vector>
 
-#include <tally/aggregate/sequence_units.hpp>
+#include <tally/aggregate/document_and_choice_units.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/data/annotations.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 #include <tally/session/local_result.hpp>
 
 namespace tally::app {

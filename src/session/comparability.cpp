@@ -6,8 +6,8 @@
 #include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/evaluate/repeat_check.hpp>
-#include <tally/session/model_errors.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/session/with_model_in_errors.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::app {
 namespace {

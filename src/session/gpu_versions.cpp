@@ -3,8 +3,8 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/process.hpp>
-#include <tally/model/torch_library.hpp>
+#include <tally/base/host_and_libraries.hpp>
+#include <tally/model/load_torch_libraries.hpp>
 
 namespace tally::app {
 namespace {

@@ -6,10 +6,10 @@
 #include <span>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/windowed_gather.hpp>
 #include <tally/device/nvtx_ranges.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::app {
 namespace {

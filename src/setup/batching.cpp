@@ -7,11 +7,11 @@
 #include <tally/base/format.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/batch_reader.hpp>
-#include <tally/device/numa.hpp>
+#include <tally/device/cores_and_numa_nodes.hpp>
 #include <tally/evaluate/fastest_batch_size.hpp>
-#include <tally/model/batch_pieces.hpp>
+#include <tally/model/micro_batches.hpp>
 #include <tally/plan/batch_grid.hpp>
-#include <tally/session/model_errors.hpp>
+#include <tally/session/with_model_in_errors.hpp>
 
 namespace tally::app {
 namespace {

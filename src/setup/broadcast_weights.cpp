@@ -13,13 +13,13 @@
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/digest/digest.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
+#include <tally/trace/span_recording.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
-#include <tally/weights/transfer_pieces.hpp>
+#include <tally/weights/checked_pieces.hpp>
 
 namespace tally::app {
 namespace {

@@ -10,10 +10,10 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/session/local_result.hpp>
 
-#include "scoring_inputs.hpp"
+#include "class_weights_and_subgroups.hpp"
 
 namespace tally::app {
 namespace {

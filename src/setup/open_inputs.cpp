@@ -13,8 +13,8 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/comm/agree.hpp>
-#include <tally/digest/digest.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
+#include <tally/trace/span_recording.hpp>
 
 #include "broadcast_weights.hpp"
 #include "same_file.hpp"

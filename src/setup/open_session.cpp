@@ -13,9 +13,9 @@
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/config/run_options.hpp>
-#include <tally/model/torch_library.hpp>
+#include <tally/model/load_torch_libraries.hpp>
 #include <tally/result_folder/output_folder.hpp>
-#include <tally/result_folder/run_inputs.hpp>
+#include <tally/result_folder/input_overwrite_check.hpp>
 #include <tally/score_sources/open_saved_predictions.hpp>
 #include <tally/score_sources/predictor_scores.hpp>
 #include <tally/session/comparability.hpp>
@@ -27,7 +27,7 @@
 
 #include "batching.hpp"
 #include "model_memory.hpp"
-#include "scoring_inputs.hpp"
+#include "class_weights_and_subgroups.hpp"
 #include "session_notes.hpp"
 #include "tune.hpp"
 

@@ -10,10 +10,10 @@
 #include <tally/aggregate/question_units.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/device/numa.hpp>
+#include <tally/device/cores_and_numa_nodes.hpp>
 #include <tally/metrics/metric_set.hpp>
-#include <tally/metrics/names.hpp>
-#include <tally/model/amx.hpp>
+#include <tally/metrics/name_patterns.hpp>
+#include <tally/model/amx_probe.hpp>
 
 #include "batching.hpp"
 #include "tune.hpp"

@@ -10,7 +10,7 @@
 #include <tally/base/format.hpp>
 #include <tally/evaluate/input_mapping.hpp>
 #include <tally/setup/warm_up.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::app {
 namespace {

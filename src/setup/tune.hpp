@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/model/cpu_way.hpp>
+#include <tally/model/cpu_execution_settings.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/session/notes.hpp>
 #include <tally/session/session.hpp>

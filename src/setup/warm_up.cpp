@@ -6,8 +6,8 @@
 #include <tally/comm/agree.hpp>
 #include <tally/evaluate/input_mapping.hpp>
 #include <tally/session/comparability.hpp>
-#include <tally/session/model_errors.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/session/with_model_in_errors.hpp>
+#include <tally/trace/span_recording.hpp>
 
 #include "broadcast_weights.hpp"
 

@@ -7,14 +7,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/watch/best.hpp>
+#include <tally/watch/best_checkpoint.hpp>
 
 namespace tally::app {
 namespace {

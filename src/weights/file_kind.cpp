@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cctype>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
-#include <tally/weights/archive.hpp>
+#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
 
 #include "safetensors/safetensors.hpp"

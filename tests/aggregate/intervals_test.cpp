@@ -9,7 +9,7 @@
 
 #include "aggregate_fixture.hpp"
 #include "order_based_metrics.hpp"
-#include "resampled_metrics.hpp"
+#include "bootstrap_and_subgroup_metrics.hpp"
 #include "sample_file.hpp"
 #include "target_file.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics of the samples with one value of a column, of all ranks together.
-#include "resampled_metrics.hpp"
+#include "bootstrap_and_subgroup_metrics.hpp"
 
 #include <cmath>
 

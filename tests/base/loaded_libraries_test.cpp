@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/error.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 
 namespace tally {
 namespace {

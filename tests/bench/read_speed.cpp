@@ -19,7 +19,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
 namespace {
 

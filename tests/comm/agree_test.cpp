@@ -8,7 +8,7 @@
 #include <string>
 
 #include <tally/base/format.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 
 #include "comm_fixture.hpp"
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/device/gpus.hpp>
 
 #include "expect_error.hpp"

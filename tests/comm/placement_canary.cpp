@@ -9,7 +9,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/agreed_placement.hpp>
 #include <tally/comm/mpi_runtime.hpp>

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include <tally/base/format.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 
 #include "comm_fixture.hpp"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 
 #include "run_file.hpp"
 

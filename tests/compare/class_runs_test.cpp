@@ -2,7 +2,7 @@
 // Two multiclass runs read from their files: figures by hand, what few columns give, damaged rows.
 #include <gmock/gmock.h>
 
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 
 #include "run_file.hpp"
 

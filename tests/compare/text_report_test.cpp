@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "change_lines.hpp"
+#include "changes_text.hpp"
 #include "comparison_text.hpp"
 
 namespace tally::compare {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
 #include "raw_hdf5.hpp"
 

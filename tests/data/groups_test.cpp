@@ -5,7 +5,7 @@
 #include <random>
 #include <span>
 
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 
 #include "expect_error.hpp"
 #include "raw_hdf5.hpp"

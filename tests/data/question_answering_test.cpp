@@ -8,7 +8,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/data/describe_data_set.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 
 #include "expect_error.hpp"
 #include "question_file.hpp"

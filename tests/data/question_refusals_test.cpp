@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/data/describe_data_set.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include <tally/data/data_set.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 
 #include "expect_error.hpp"
 #include "raw_hdf5.hpp"

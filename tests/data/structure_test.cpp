@@ -6,7 +6,7 @@
 
 #include <tally/data/data_set.hpp>
 #include <tally/data/describe_data_set.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/reader.hpp>
 
 #include "change.hpp"

@@ -10,7 +10,7 @@
 #include <tally/data/annotations.hpp>
 #include <tally/data/describe_data_set.hpp>
 #include <tally/data/length_buckets.hpp>
-#include <tally/data/read_column.hpp>
+#include <tally/data/column_values.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

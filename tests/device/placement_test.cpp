@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <tally/base/format.hpp>
-#include <tally/base/process.hpp>
+#include <tally/base/host_and_libraries.hpp>
 
 #include "expect_error.hpp"
 

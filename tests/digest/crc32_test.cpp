@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
 namespace tally::digest {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/digest/inflate.hpp>
 
 namespace tally::digest {

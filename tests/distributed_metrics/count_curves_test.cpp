@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/distributed_metrics/global_curves.hpp>
+#include <tally/distributed_metrics/global_curves_and_bootstrap.hpp>
 
 #include <limits>
 #include <optional>

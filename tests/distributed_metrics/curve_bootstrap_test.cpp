@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/distributed_metrics/global_curves.hpp>
+#include <tally/distributed_metrics/global_curves_and_bootstrap.hpp>
 
 #include <gmock/gmock.h>
 
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/metrics/poisson_weight.hpp>
-#include <tally/ordered_metrics/curve_values.hpp>
+#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 #include <tally/ordered_metrics/local_curves.hpp>
 
 #include "comm_fixture.hpp"

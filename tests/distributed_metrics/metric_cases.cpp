@@ -19,13 +19,13 @@
 #include <tally/base/files.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
-#include <tally/digest/digest.hpp>
-#include <tally/distributed_metrics/global_curves.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
+#include <tally/distributed_metrics/global_curves_and_bootstrap.hpp>
 #include <tally/distributed_metrics/global_spearman.hpp>
 #include <tally/metrics/poisson_weight.hpp>
-#include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/curve_metrics.hpp>
-#include <tally/ordered_metrics/curve_values.hpp>
+#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 #include <tally/ordered_metrics/digest_encoding.hpp>
 
 #include "slices.hpp"

@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/evaluate/loop.hpp>
 #include <tally/plan/coverage.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 #include "test_predictors.hpp"
 

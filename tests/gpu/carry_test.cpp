@@ -10,7 +10,7 @@
 #include <tally/exact/state.hpp>
 
 #include "gpu.hpp"
-#include "passes/multiclass_kernel.hpp"
+#include "passes/multiclass_and_token_kernels.hpp"
 
 namespace tally::metrics {
 namespace {

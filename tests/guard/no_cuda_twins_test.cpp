@@ -11,9 +11,9 @@
 #include <tally/device/stream.hpp>
 
 #include "../../src/comm/nccl_calls.hpp"
-#include "../../src/metrics/passes/multiclass_kernel.hpp"
+#include "../../src/metrics/passes/multiclass_and_token_kernels.hpp"
 #include "../../src/metrics/passes/multilabel_kernel.hpp"
-#include "../../src/preprocess/convert.hpp"
+#include "../../src/preprocess/pixel_conversion.hpp"
 
 namespace tally {
 namespace {

@@ -10,7 +10,7 @@
 #include <tally/base/error.hpp>
 
 #include "labels.hpp"
-#include "passes/multilabel_examine.hpp"
+#include "passes/multilabel_statistics.hpp"
 
 namespace tally::metrics {
 namespace {

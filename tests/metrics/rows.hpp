@@ -11,7 +11,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/multiclass_pass.hpp>
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 
 namespace tally::metrics {
 

@@ -19,7 +19,7 @@
 #include <tally/base/files.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/multiclass_pass.hpp>
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 
 namespace {
 

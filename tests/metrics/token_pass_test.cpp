@@ -9,7 +9,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 #include <tally/metrics/token_pass.hpp>
 
 namespace tally::metrics {

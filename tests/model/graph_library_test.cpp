@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cuda_graph/cuda_graph_capture.hpp"
-#include "torch_library.hpp"
+#include "load_torch_libraries.hpp"
 
 namespace tally::model {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "amx/amx.hpp"
+#include "amx/amx_probe.hpp"
 
 namespace tally::model {
 namespace {

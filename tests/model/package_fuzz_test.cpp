@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged packages are read or refused, never anything else.
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 
 #include "model_fixture.hpp"
 #include "mutator.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include <tally/model/torch_library.hpp>
+#include <tally/model/load_torch_libraries.hpp>
 
 #include "model_fixture.hpp"
 

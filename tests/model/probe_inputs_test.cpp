@@ -6,7 +6,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "network_probes.hpp"
+#include "equivalence_check.hpp"
 
 namespace tally::model {
 namespace {

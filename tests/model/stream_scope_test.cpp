@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which stream LibTorch works on, by LibTorch's own fake of a machine with GPUs: a program of its
 // own, since the fake takes the place of LibTorch's CUDA half.
-#include "torch_device.hpp"
+#include "torch_device_and_stream.hpp"
 
 #include <bit>
 

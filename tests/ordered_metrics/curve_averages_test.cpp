@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/ordered_metrics/curve_values.hpp>
+#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
 
 namespace tally::ordered_metrics {

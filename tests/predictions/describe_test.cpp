@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/predictions/show_rows.hpp>
+#include <tally/predictions/predictions_text.hpp>
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include <tally/base/error.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/predictions/predictions_writer.hpp>
 

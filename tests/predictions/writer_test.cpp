@@ -8,7 +8,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/reader.hpp>
 
 #include "limited_child.hpp"

@@ -17,7 +17,7 @@
 #include <tally/base/error.hpp>
 #include <tally/preprocess/normaliser.hpp>
 
-#include "half.hpp"
+#include "float_to_16_bits.hpp"
 
 namespace tally::preprocess {
 namespace {

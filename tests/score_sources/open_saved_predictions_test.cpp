@@ -3,7 +3,7 @@
 #include <tally/score_sources/open_saved_predictions.hpp>
 
 #include <tally/base/files.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/setup/open_inputs.hpp>
 
 #include "object_file.hpp"

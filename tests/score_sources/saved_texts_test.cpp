@@ -5,7 +5,7 @@
 #include "expect_error.hpp"
 #include "mutator.hpp"
 #include "raw_hdf5.hpp"
-#include "saved_columns.hpp"
+#include "saved_scores_and_texts.hpp"
 #include "saved_file.hpp"
 
 namespace tally::app {

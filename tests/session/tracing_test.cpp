@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <tally/base/files.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 #include "session_fixture.hpp"
 

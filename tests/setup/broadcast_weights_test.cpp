@@ -12,7 +12,7 @@
 #include <map>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
 #include "comm_fixture.hpp"
 

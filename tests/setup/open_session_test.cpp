@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <tally/base/files.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/setup/open_inputs.hpp>
 
 #include "sample_file.hpp"

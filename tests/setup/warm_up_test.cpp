@@ -7,9 +7,9 @@
 #include <array>
 #include <cstring>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/files.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
 #include "broadcast_weights.hpp"
 #include "sample_file.hpp"

@@ -39,7 +39,7 @@ def in_file(file: str, *edits: tuple[str, ...]) -> list[Edit]:
 
 EDITS = [
     *in_file(
-        "src/metrics/passes/multiclass_kernel.cu",
+        "src/metrics/passes/multiclass_and_token_kernels.cu",
         ("if (i >= rows.num_rows) return;", "if (i > rows.num_rows) return;"),
         ("other < kLanes; ++other", "other < kLanes - 1; ++other"),
         ("__shfl_sync(mask, word, other, kLanes)", "__shfl_sync(mask, word, other ^ 1, kLanes)"),
@@ -60,14 +60,14 @@ EDITS = [
         ("rows.place.targets + first}", "rows.place.targets + i}"),
     ),
     *in_file(
-        "src/metrics/passes/count_values.cu",
+        "src/metrics/passes/regression_kernel.cu",
         ("output += kLanesPerRow", "output += kLanesPerRow + 1"),
         ("if (lane == 0) values.found.marks[i] = mark;", "values.found.marks[i] = mark;"),
         ("0xffu <<", "0x7fu <<"),
         ("threadIdx.x / kLanesPerRow;", "threadIdx.x % kRowsPerBlock;"),
     ),
     *in_file(
-        "src/metrics/passes/predict_pixels.cu",
+        "src/metrics/passes/segmentation_kernel.cu",
         ("if (*score > best) {", "if (*score >= best) {"),
         ("for (std::int32_t c = 1;", "for (std::int32_t c = 2;"),
         ("i >= pixels.num_images * pixels.num_pixels", "i > pixels.num_images * pixels.num_pixels"),
@@ -79,12 +79,12 @@ EDITS = [
         ("if (number >= num_threads) return;", "if (number > num_threads) return;"),
     ),
     *in_file(
-        "src/model/kernels/pixel_squares.cu",
+        "src/model/kernels/space_to_depth_kernel.cu",
         ("x < 0 || x >= work.width", "x < 0 || x > work.width"),
         ("if (pixel >= 4) return 0;", "if (pixel > 4) return 0;"),
     ),
     *in_file(
-        "src/preprocess/convert.cu",
+        "src/preprocess/pixel_conversion.cu",
         ("  __syncthreads();\n", ""),
         ("if (i >= conversion.num_pixels) return;", "if (i >= conversion.num_pixels - 1) return;"),
         ("group < num_groups; group += step", "group < num_groups - 1; group += step"),

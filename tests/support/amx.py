@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What tally sets, see src/model/amx/amx.cpp.
+# What tally sets, see src/model/amx/amx_probe.cpp.
 CAPS = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16", "MKL_ENABLE_INSTRUCTIONS": "AVX512_E3"}
 # Large enough for oneDNN to take it.
 PRODUCT = "import torch; x = torch.ones(64, 64, dtype=torch.bfloat16); x @ x; torch.nn.functional.linear(x, x)"

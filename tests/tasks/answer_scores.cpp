@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "question_answering/answer_text.hpp"
+#include "question_answering/squad_scores.hpp"
 
 int main() {
   using namespace tally::tasks;

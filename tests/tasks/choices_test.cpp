@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include <tally/tasks/language_model_units.hpp>
+#include <tally/tasks/documents_and_choices.hpp>
 
 namespace tally::tasks {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include <tally/tasks/language_model_units.hpp>
+#include <tally/tasks/documents_and_choices.hpp>
 
 namespace tally::tasks {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
-#include <tally/tasks/language_model_units.hpp>
+#include <tally/tasks/documents_and_choices.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "expect_error.hpp"

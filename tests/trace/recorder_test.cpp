@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::trace {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folders of torch.distributed.checkpoint.
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/weights/checkpoint_files.hpp>
 
 #include "checkpoint_fixture.hpp"

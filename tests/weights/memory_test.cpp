@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pickles that name the same thing again and again take memory in proportion to their bytes only.
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/weights/byte_source.hpp>
 
 #include "checkpoint_fixture.hpp"

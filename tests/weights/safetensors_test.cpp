@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/weights/byte_source.hpp>
 

@@ -2,7 +2,7 @@
 // Weights in several files with an index.
 #include <fstream>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 
 #include "checkpoint_fixture.hpp"
 #include "safetensors/shards.hpp"

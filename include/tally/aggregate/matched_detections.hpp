@@ -6,10 +6,10 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/session/local_result.hpp>
 #include <tally/session/session.hpp>
-#include <tally/tasks/detections.hpp>
+#include <tally/tasks/detection_matching.hpp>
 
 namespace tally::app {
 

@@ -11,8 +11,8 @@
 #include <tally/aggregate/unit_aggregation.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/data/read_column.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/data/column_values.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/predictions/prediction_log.hpp>
 #include <tally/session/local_result.hpp>
 #include <tally/session/session.hpp>

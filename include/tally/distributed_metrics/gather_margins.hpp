@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/ordered_metrics/answer_thresholds.hpp>
+#include <tally/ordered_metrics/no_answer_threshold.hpp>
 
 namespace tally::distributed_metrics {
 

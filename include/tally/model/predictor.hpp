@@ -14,7 +14,7 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
 #include <tally/model/card.hpp>
-#include <tally/model/cpu_way.hpp>
+#include <tally/model/cpu_execution_settings.hpp>
 
 namespace tally::model {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <tally/metrics/conventions.hpp>
+#include <tally/metrics/output_kinds_and_definitions.hpp>
 #include <tally/metrics/results.hpp>
-#include <tally/ordered_metrics/curve_counts.hpp>
-#include <tally/ordered_metrics/curve_values.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
+#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 
 namespace tally::ordered_metrics {
 

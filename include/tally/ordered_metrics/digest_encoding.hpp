@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-#include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/spearman.hpp>
 
 namespace tally::ordered_metrics {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tally/metrics/precomputed_updates.hpp>
-#include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
 #include <tally/ordered_metrics/threshold_bins.hpp>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/ordered_metrics/curve_counts.hpp>
+#include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/score_rows.hpp>
 
 namespace tally::ordered_metrics {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <tally/result_folder/folder_lock.hpp>
-#include <tally/result_folder/run_inputs.hpp>
+#include <tally/result_folder/input_overwrite_check.hpp>
 
 namespace tally::app {
 

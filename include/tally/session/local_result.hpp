@@ -16,7 +16,7 @@
 #include <tally/evaluate/loop.hpp>
 #include <tally/evaluate/resampling.hpp>
 #include <tally/exact/state.hpp>
-#include <tally/ordered_metrics/answer_thresholds.hpp>
+#include <tally/ordered_metrics/no_answer_threshold.hpp>
 #include <tally/predictions/prediction_log.hpp>
 #include <tally/session/session.hpp>
 

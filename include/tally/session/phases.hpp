@@ -8,7 +8,7 @@
 
 #include <tally/comm/communicator.hpp>
 #include <tally/report/run_report.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::app {
 

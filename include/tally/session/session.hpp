@@ -20,8 +20,8 @@
 #include <tally/device/gpus.hpp>
 #include <tally/device/stream.hpp>
 #include <tally/evaluate/input_mapping.hpp>
-#include <tally/metrics/conventions.hpp>
-#include <tally/model/cpu_way.hpp>
+#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/model/cpu_execution_settings.hpp>
 #include <tally/model/loaded_model.hpp>
 #include <tally/plan/batch_grid.hpp>
 #include <tally/report/run_report.hpp>

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <tally/base/error.hpp>
-#include <tally/comm/clocks.hpp>
+#include <tally/comm/clock_offset.hpp>
 #include <tally/comm/communicator.hpp>
 #include <tally/session/phases.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 #include <tally/trace/trace_file.hpp>
 
 namespace tally::app {

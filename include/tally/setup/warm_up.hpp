@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
-#include <tally/model/cpu_way.hpp>
+#include <tally/model/cpu_execution_settings.hpp>
 #include <tally/session/notes.hpp>
 #include <tally/session/session.hpp>
 #include <tally/weights/checkpoint.hpp>

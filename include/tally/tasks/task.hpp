@@ -14,14 +14,14 @@
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
 #include <tally/exact/state.hpp>
-#include <tally/metrics/conventions.hpp>
+#include <tally/metrics/output_kinds_and_definitions.hpp>
 #include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/results.hpp>
 #include <tally/predictions/record_batch.hpp>
 #include <tally/tasks/answers.hpp>
 #include <tally/tasks/capabilities.hpp>
-#include <tally/tasks/detections.hpp>
+#include <tally/tasks/detection_matching.hpp>
 
 namespace tally::tasks {
 

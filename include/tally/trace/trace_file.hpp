@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <tally/base/files.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 namespace tally::trace {
 

@@ -8,10 +8,10 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/data/data_set.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/writer.hpp>
 
-#include "reading/column_pieces.hpp"
+#include "reading/column_pieces_and_offsets.hpp"
 #include "schema/checksums.hpp"
 #include "schema/columns.hpp"
 #include "schema/schema.hpp"

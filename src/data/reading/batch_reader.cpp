@@ -14,11 +14,11 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/trace/span.hpp>
+#include <tally/trace/span_recording.hpp>
 
 #include "dataset_error.hpp"
 #include "reading/batch_buffer_layout.hpp"
-#include "schema/labels.hpp"
+#include "schema/allowed_values.hpp"
 
 namespace tally::data {
 

@@ -8,7 +8,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/digest/inflate.hpp>
 
 namespace tally::data {

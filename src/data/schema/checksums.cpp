@@ -7,7 +7,7 @@
 #include <span>
 
 #include <tally/base/format.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
 #include "dataset_error.hpp"
 #include "schema/schema.hpp"

@@ -12,7 +12,7 @@
 #include "dataset_error.hpp"
 #include "schema/checksums.hpp"
 #include "schema/image_attributes.hpp"
-#include "schema/labels.hpp"
+#include "schema/allowed_values.hpp"
 #include "schema/task_rules.hpp"
 
 namespace tally::data {

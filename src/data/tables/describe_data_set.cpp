@@ -9,14 +9,14 @@
 #include <tally/hdf5/reader.hpp>
 
 #include "dataset_error.hpp"
-#include "reading/column_pieces.hpp"
+#include "reading/column_pieces_and_offsets.hpp"
 #include "schema/checksums.hpp"
 #include "schema/columns.hpp"
-#include "schema/labels.hpp"
+#include "schema/allowed_values.hpp"
 #include "schema/schema.hpp"
 #include "schema/task_rules.hpp"
-#include "tables/label_report.hpp"
-#include "tables/table_report.hpp"
+#include "tables/target_inspection.hpp"
+#include "tables/table_inspection.hpp"
 
 namespace tally::data {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <tally/base/format.hpp>
-#include <tally/metrics/names.hpp>
+#include <tally/metrics/name_patterns.hpp>
 
 #include "row_counters.hpp"
 

@@ -4,7 +4,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/metrics/names.hpp>
+#include <tally/metrics/name_patterns.hpp>
 
 #include "row_counters.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <tally/metrics/sample_records.hpp>
 
-#include "families/multilabel_metrics.hpp"
+#include "families/binary_and_multilabel_metrics.hpp"
 #include "family.hpp"
 
 namespace tally::metrics {

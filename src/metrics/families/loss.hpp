@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 #include <tally/metrics/sample_records.hpp>
 
 #include "family.hpp"

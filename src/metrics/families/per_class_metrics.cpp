@@ -5,9 +5,9 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/names.hpp>
+#include <tally/metrics/name_patterns.hpp>
 
-#include "families/class_scores.hpp"
+#include "families/metrics_from_class_counts.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

@@ -94,7 +94,7 @@ struct RegressionCounters {
 };
 
 FamilyEntry regression_family();
-// Needs all values in order: counted elsewhere, as curves are (curves.hpp).
+// Needs all values in order: counted elsewhere, as curves are (curve_metric_descriptions.hpp).
 FamilyEntry rank_correlation_family();
 
 }  // namespace tally::metrics

@@ -3,7 +3,7 @@
 
 #include <tally/base/checked_cast.hpp>
 
-#include "families/class_scores.hpp"
+#include "families/metrics_from_class_counts.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <numbers>
 
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 
 namespace tally::metrics {
 

@@ -5,7 +5,7 @@
 
 #include <tally/base/checked_cast.hpp>
 
-#include "passes/multiclass_kernel.hpp"
+#include "passes/multiclass_and_token_kernels.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -8,7 +8,7 @@
 #include <tally/base/format.hpp>
 
 #include "families/loss.hpp"
-#include "passes/multiclass_kernel.hpp"
+#include "passes/multiclass_and_token_kernels.hpp"
 
 namespace tally::metrics {
 namespace {

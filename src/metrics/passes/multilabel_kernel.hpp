@@ -8,8 +8,8 @@
 
 #include <tally/metrics/multilabel_pass.hpp>
 
-#include "passes/multiclass_kernel.hpp"
-#include "passes/multilabel_examine.hpp"
+#include "passes/multiclass_and_token_kernels.hpp"
+#include "passes/multilabel_statistics.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

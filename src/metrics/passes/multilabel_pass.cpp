@@ -6,7 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/names.hpp>
+#include <tally/metrics/name_patterns.hpp>
 
 #include "families/loss.hpp"
 #include "passes/multilabel_kernel.hpp"

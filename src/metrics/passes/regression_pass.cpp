@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "passes/count_values.hpp"
+#include "passes/regression_kernel.hpp"
 #include "row_counters.hpp"
 
 namespace tally::metrics {

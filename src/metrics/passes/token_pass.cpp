@@ -7,11 +7,11 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 
-#include "passes/multiclass_kernel.hpp"
-#include "passes/row_examine.hpp"
-#include "passes/softmax_lanes.hpp"
+#include "passes/multiclass_and_token_kernels.hpp"
+#include "passes/examine_row.hpp"
+#include "passes/row_reductions_by_lane.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -7,8 +7,8 @@
 #include "loaded_model_base.hpp"
 #include "model_error.hpp"
 #include "precision.hpp"
-#include "tensors.hpp"
-#include "torch_library.hpp"
+#include "tensor_conversion.hpp"
+#include "load_torch_libraries.hpp"
 
 namespace tally::model {
 namespace {

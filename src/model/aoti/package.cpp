@@ -10,13 +10,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/process.hpp>
-#include <tally/digest/digest.hpp>
-#include <tally/weights/archive.hpp>
+#include <tally/base/host_and_libraries.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
+#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/file_kind.hpp>
 

@@ -8,7 +8,7 @@
 #include <tally/base/format.hpp>
 
 #include "torch_errors.hpp"
-#include "torch_library.hpp"
+#include "load_torch_libraries.hpp"
 
 namespace tally::model {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <tally/base/format.hpp>
 
-#include "network_probes.hpp"
+#include "equivalence_check.hpp"
 #include "torch_errors.hpp"
 
 namespace tally::model {

@@ -13,8 +13,8 @@
 
 #include "kernels/isa_cap.hpp"
 #include "kernels/max_pool.hpp"
-#include "kernels/own_operators.hpp"
-#include "torch_device.hpp"
+#include "kernels/operator_registration.hpp"
+#include "torch_device_and_stream.hpp"
 #include "torchscript/jit_graph.hpp"
 
 namespace tally::model {

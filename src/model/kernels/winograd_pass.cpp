@@ -9,10 +9,10 @@
 #include <ATen/ops/empty.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "kernels/own_operators.hpp"
+#include "kernels/operator_registration.hpp"
 #include "kernels/winograd.hpp"
 #include "onednn/profiled_graph.hpp"
-#include "torchscript/fused_sums.hpp"
+#include "torchscript/fusible_sums.hpp"
 #include "torchscript/jit_graph.hpp"
 
 namespace tally::model {

@@ -11,7 +11,7 @@
 #include <ATen/ops/max_pool2d_with_indices.h>
 #include <ATen/ops/round.h>
 
-#include "kernels/own_operators.hpp"
+#include "kernels/operator_registration.hpp"
 #include "torchscript/jit_graph.hpp"
 
 namespace tally::model {

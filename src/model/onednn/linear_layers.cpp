@@ -12,7 +12,7 @@
 #include <ATen/ops/linear.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "kernels/own_operators.hpp"
+#include "kernels/operator_registration.hpp"
 #include "onednn/onednn_arithmetic.hpp"
 #include "torchscript/jit_graph.hpp"
 

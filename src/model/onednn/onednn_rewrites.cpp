@@ -15,9 +15,9 @@
 #include "onednn/onednn_arithmetic.hpp"
 #include "onednn/pixel_reductions.hpp"
 #include "onednn/profiled_graph.hpp"
-#include "onednn/relu_slope.hpp"
+#include "onednn/nan_propagating_relu.hpp"
 #include "onednn/slow_in_onednn.hpp"
-#include "onednn/small_factors.hpp"
+#include "onednn/join_small_factors.hpp"
 #include "torchscript/jit_graph.hpp"
 #include "torchscript/value_bounds.hpp"
 

@@ -25,7 +25,7 @@ struct Clamps {
 Clamps sort_clamps(torch::jit::Graph& graph);
 
 // For a profiled graph (profiled_graph.hpp) and what sort_clamps() says of it. Each change keeps
-// what the graph computes, but for ReLUs whose slope below zero becomes relu_slope.hpp's, and for
+// what the graph computes, but for ReLUs whose slope below zero becomes nan_propagating_relu.hpp's, and for
 // products that are rounded to 16 bits before they are summed up (addcmul, norms over pixels).
 void rewrite_for_onednn(torch::jit::Graph& graph, Hidden hidden, const Clamps& clamps);
 

@@ -10,7 +10,7 @@
 #include <tally/weights/element_type.hpp>
 
 #include "state_dict/weight_loader.hpp"
-#include "tensors.hpp"
+#include "tensor_conversion.hpp"
 
 namespace tally::model {
 namespace {

@@ -11,9 +11,9 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/digest/digest.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
-#include "tensors.hpp"
+#include "tensor_conversion.hpp"
 
 namespace tally::model {
 namespace {

@@ -16,7 +16,7 @@
 #include "network.hpp"
 #include "onednn/onednn_rewrites.hpp"
 #include "onednn/profiled_graph.hpp"
-#include "torchscript/arguments.hpp"
+#include "torchscript/forward_inputs_and_outputs.hpp"
 
 namespace tally::model {
 

@@ -19,8 +19,8 @@
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "kernels/own_operators.hpp"
-#include "kernels/pixel_squares.hpp"
+#include "kernels/operator_registration.hpp"
+#include "kernels/space_to_depth.hpp"
 #include "torchscript/jit_graph.hpp"
 
 namespace tally::model {

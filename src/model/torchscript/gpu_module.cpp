@@ -13,7 +13,7 @@
 #include <tally/base/format.hpp>
 
 #include "kernels/pool_without_indices.hpp"
-#include "network_probes.hpp"
+#include "equivalence_check.hpp"
 #include "onednn/profiled_graph.hpp"
 #include "torch_errors.hpp"
 #include "torchscript/fused_convolutions.hpp"

@@ -11,7 +11,7 @@
 #include <torch/csrc/jit/runtime/interpreter.h>
 
 #include "network.hpp"
-#include "torchscript/arguments.hpp"
+#include "torchscript/forward_inputs_and_outputs.hpp"
 
 namespace tally::model {
 

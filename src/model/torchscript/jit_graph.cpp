@@ -8,7 +8,7 @@
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/constants.h>
 
-#include "torchscript/training_mode.hpp"
+#include "torchscript/training_and_determinism.hpp"
 
 namespace tally::model {
 namespace {

@@ -16,7 +16,7 @@
 #include <tally/weights/file_kind.hpp>
 
 #include "model_error.hpp"
-#include "torch_device.hpp"
+#include "torch_device_and_stream.hpp"
 #include "torch_errors.hpp"
 #include "torchscript/cpu_module.hpp"
 #include "torchscript/gpu_module.hpp"

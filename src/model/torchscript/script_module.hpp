@@ -15,7 +15,7 @@
 #include <tally/model/predictor.hpp>
 
 #include "network.hpp"
-#include "torchscript/training_mode.hpp"
+#include "torchscript/training_and_determinism.hpp"
 
 namespace tally::model {
 
@@ -45,7 +45,7 @@ class ScriptModule final : public Network {
   void cast(c10::ScalarType type);
 
   // What the card says: by these names forward() is given its inputs and its outputs are read
-  // (arguments.hpp). Before freeze().
+  // (forward_inputs_and_outputs.hpp). Before freeze().
   void use_names(const ModelCard& card);
 
   // Puts four-dimensional weights into channels-last order and turns all weights into constants; on

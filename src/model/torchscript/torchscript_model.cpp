@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
@@ -7,8 +7,8 @@
 #include "loaded_model_base.hpp"
 #include "model_error.hpp"
 #include "precision.hpp"
-#include "tensors.hpp"
-#include "torch_library.hpp"
+#include "tensor_conversion.hpp"
+#include "load_torch_libraries.hpp"
 #include "torchscript/script_module.hpp"
 
 namespace tally::model {

@@ -8,7 +8,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/tasks/detections.hpp>
+#include <tally/tasks/detection_matching.hpp>
 
 #include "column.hpp"
 #include "scoring.hpp"

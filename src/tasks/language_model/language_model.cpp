@@ -6,7 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/tasks/language_model_units.hpp>
+#include <tally/tasks/documents_and_choices.hpp>
 
 namespace tally::tasks {
 namespace {

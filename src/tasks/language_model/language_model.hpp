@@ -9,7 +9,7 @@
 
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/token_pass.hpp>
-#include <tally/tasks/language_model_units.hpp>
+#include <tally/tasks/documents_and_choices.hpp>
 #include <tally/tasks/task.hpp>
 
 #include "scoring.hpp"

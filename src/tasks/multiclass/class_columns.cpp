@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/metrics/row_statistics.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
 
 namespace tally::tasks {
 namespace {

@@ -13,7 +13,7 @@
 #include <tally/base/printable.hpp>
 
 #include "column.hpp"
-#include "question_answering/answer_text.hpp"
+#include "question_answering/squad_scores.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -9,7 +9,7 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/segmentation_pass.hpp>
 
-#include "per_sample.hpp"
+#include "sample_scorer.hpp"
 #include "scoring.hpp"
 
 namespace tally::tasks {

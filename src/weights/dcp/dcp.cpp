@@ -13,7 +13,7 @@
 
 #include "checkpoint_error.hpp"
 #include "dcp/dcp_metadata.hpp"
-#include "dcp/dcp_state_dict.hpp"
+#include "dcp/find_saved_weights.hpp"
 #include "head_tail_cache.hpp"
 #include "torch_save/torch_save.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
 #include <tally/weights/byte_source.hpp>
 

@@ -6,7 +6,7 @@
 
 #include <tally/base/format.hpp>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/weights/byte_source.hpp>
 
 namespace tally::weights {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include "pickle/pickle_value.hpp"
 
 namespace tally::weights {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/tensor_view.hpp>
 #include <tally/weights/byte_source.hpp>

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/file_kind.hpp>

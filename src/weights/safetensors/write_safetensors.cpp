@@ -9,12 +9,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/weights/byte_source.hpp>
-#include <tally/weights/transfer_pieces.hpp>
+#include <tally/weights/checked_pieces.hpp>
 
 #include "checkpoint_error.hpp"
 

@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
-#include <tally/base/byte_text.hpp>
+#include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
-#include <tally/weights/archive.hpp>
+#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
 
 #include "pickle/pickle_reader.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <tally/weights/archive.hpp>
+#include <tally/weights/zip_archive.hpp>
 
 namespace tally::weights {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twin of src/cli/exit_immediately.cpp: says how often the host waited, in the file that
+// Twin of src/cli/exit_process_immediately.cpp: says how often the host waited, in the file that
 // TALLY_TEST_WAITS names, as tests/gpu/count_waits.cpp does on a GPU.
 #include "exit_process.hpp"
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tally/base/host_and_libraries.hpp>
+
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+
+namespace tally {
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) {
+      const auto value = line.find_first_not_of(": \t", line.find(':'));
+      if (value != std::string::npos) return line.substr(value);
+    }
+  }
+  return "unknown";
+}
+
+namespace {
+
+std::optional<std::int64_t> number_in(const std::string& path) {
+  std::ifstream file(path);
+  std::int64_t value = 0;
+  return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number
+}
+
+std::optional<std::int64_t> free_of_node() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("MemAvailable:")) return std::stoll(line.substr(13)) * 1024;
+  }
+  return std::nullopt;
+}
+
+// Pages of files, which the kernel gives up first.
+std::int64_t cached_bytes(const std::string& folder) {
+  std::ifstream file(folder + "/memory.stat");
+  std::int64_t cached = 0;
+  std::string word;
+  for (std::int64_t value = 0; file >> word >> value;) {
+    if (word == "inactive_file" || word == "active_file") cached += value;
+  }
+  return cached;
+}
+
+// Of the groups that this process is in, up to the root: the least that any of them leaves.
+std::optional<std::int64_t> free_of_groups() {
+  std::ifstream file("/proc/self/cgroup");
+  std::optional<std::int64_t> least;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("0::/")) continue;  // version 2
+    for (auto group = line.substr(3); !group.empty(); group.erase(group.rfind('/'))) {
+      const auto folder = "/sys/fs/cgroup" + group;
+      const auto limit = number_in(folder + "/memory.max");
+      const auto used = number_in(folder + "/memory.current");
+      if (limit && used)
+        least = std::min(least.value_or(*limit), *limit - *used + cached_bytes(folder));
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> available_memory_bytes() {
+  const auto node = free_of_node(), groups = free_of_groups();
+  if (!node || !groups) return node ? node : groups;
+  return std::min(*node, *groups);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string real_path(const std::string& file) {
+  std::error_code ignored;
+  const fs::path path = fs::canonical(file, ignored);
+  return path.empty() ? file : path.string();
+}
+
+}  // namespace
+
+std::vector<std::string> loaded_libraries() {
+  std::vector<std::string> files;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* list) {
+        if (info->dlpi_name != nullptr && *info->dlpi_name != '\0') {
+          static_cast<std::vector<std::string>*>(list)->emplace_back(info->dlpi_name);
+        }
+        return 0;
+      },
+      &files);
+  return files;
+}
+
+std::vector<std::string> copies_of(std::string_view name, const std::vector<std::string>& loaded) {
+  std::set<std::string> copies;
+  for (const auto& file : loaded) {
+    if (fs::path(file).filename().string().starts_with(name)) copies.insert(real_path(file));
+  }
+  return {copies.begin(), copies.end()};
+}
+
+void require_single_copies(const std::vector<std::string_view>& names,
+                           const std::vector<std::string>& loaded) {
+  for (const auto name : names) {
+    const auto copies = copies_of(name, loaded);
+    if (copies.size() < 2) continue;
+    throw Error(
+        ErrorKind::environment,
+        format("two copies of {} are in this process: {} and {}", name, copies[0], copies[1]),
+        "Keep one of them out of LD_PRELOAD and LD_LIBRARY_PATH.");
+  }
+}
+
+}  // namespace tally

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "multilabel_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/task_traits.hpp>
+#include <tally/metrics/multiclass_statistics.hpp>
+
+namespace tally::compare {
+namespace {
+
+using metrics::kNotScored;
+using metrics::LabelFacts;
+using metrics::MultilabelRecord;
+
+constexpr std::uint8_t kNoPrediction = 255;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct LabelColumns {
+  std::vector<std::uint8_t> targets;      // [samples, labels] 1, 0 or kNotScored
+  std::vector<std::uint8_t> predictions;  // [samples, labels] 1, 0 or kNoPrediction
+  std::vector<float> probabilities;       // [samples, labels]
+  std::vector<float> loss;                // [samples]
+};
+
+// A column of one value a label, of which one stands for something else; as small numbers.
+template <class Value>
+std::vector<std::uint8_t> marks_of(const LabelRun& labels, const char* column,
+                                   std::optional<std::int64_t> special, std::uint8_t mark) {
+  std::vector<std::uint8_t> marks;
+  for (const Value value : labels.run.column<Value>(column, "labels", labels.row_shape)) {
+    const bool is_special = special == std::int64_t{value};
+    if (!is_special && value != 0 && value != 1) {
+      labels.run.throw_dataset_error(column, marks.size() / to_size(labels.num_labels),
+                                     format("{}", value),
+                                     special ? format("0, 1 or {}", *special) : "0 or 1");
+    }
+    marks.push_back(is_special ? mark : static_cast<std::uint8_t>(value));
+  }
+  return marks;
+}
+
+std::vector<float> stand_ins(const std::vector<std::uint8_t>& predictions) {
+  std::vector<float> values(predictions.size());
+  std::ranges::transform(predictions, values.begin(), [](std::uint8_t predicted) {
+    return predicted == kNoPrediction ? kNan : static_cast<float>(predicted);
+  });
+  return values;
+}
+
+LabelColumns read_columns(const LabelRun& labels) {
+  const auto ignored = labels.settings.ignore_index;
+  const SavedRun& run = labels.run;
+  LabelColumns columns;
+  if (labels.is_binary) {
+    columns.targets = marks_of<std::int64_t>(labels, "label", ignored, kNotScored);
+    columns.predictions = marks_of<std::int64_t>(labels, "prediction", -1, kNoPrediction);
+  } else {
+    columns.targets = marks_of<std::uint8_t>(labels, "label", ignored, kNotScored);
+    columns.predictions =
+        marks_of<std::uint8_t>(labels, "prediction", kNoPrediction, kNoPrediction);
+  }
+  const char* const probabilities = labels.probability_column();
+  columns.probabilities =
+      labels.has_probabilities
+          ? run.column<float>(probabilities, labels.is_binary ? "labels" : probabilities,
+                              labels.row_shape)
+          : stand_ins(columns.predictions);
+  columns.loss = run.column<float>("loss", "labels");
+  return columns;
+}
+
+// Whether prediction and probability of one label cannot both be.
+void check_label(const LabelRun& labels, const LabelColumns& columns, std::size_t i) {
+  const std::size_t row = i / to_size(labels.num_labels);
+  const std::uint8_t predicted = columns.predictions[i];
+  const float probability = columns.probabilities[i];
+  const bool fits =
+      predicted == kNoPrediction ? std::isnan(probability) : probability >= 0 && probability <= 1;
+  if (!fits) {
+    labels.run.throw_dataset_error(
+        labels.probability_column(), row, format("{}", probability),
+        predicted == kNoPrediction ? "nan, for nothing is predicted" : "0 to 1");
+  }
+  const bool is_above = probability > labels.threshold;
+  if (labels.has_probabilities && is_above != (predicted == 1)) {
+    labels.run.throw_dataset_error(
+        labels.probability_column(), row, format("{}", probability),
+        format("what fits the prediction at threshold {}", labels.threshold));
+  }
+}
+
+MultilabelRecord row_of(const LabelRun& labels, const LabelColumns& columns, std::size_t i) {
+  const auto count = to_size(labels.num_labels);
+  const auto targets = std::span(columns.targets).subspan(i * count, count);
+  const auto predictions = std::span(columns.predictions).subspan(i * count, count);
+  const auto without = std::ranges::count(predictions, kNoPrediction);
+  if (without != 0 && without != labels.num_labels) {
+    labels.run.throw_dataset_error("prediction", i,
+                                   format("{} labels without a prediction", without),
+                                   format("0 or {}", count));
+  }
+  MultilabelRecord row;
+  row.index = static_cast<std::uint64_t>(labels.run.indices()[i]);
+  row.scored =
+      checked_cast<std::int32_t>(std::ssize(targets) - std::ranges::count(targets, kNotScored));
+  row.finite = without == 0;
+  if (!row.finite || row.is_ignored()) return row;
+  if (!std::isfinite(columns.loss[i])) {
+    labels.run.throw_dataset_error("loss", i, format("{}", columns.loss[i]), "a finite number");
+  }
+  row.loss = double{columns.loss[i]} * row.scored;
+  return row;
+}
+
+}  // namespace
+
+LabelRun::LabelRun(const KnownRun& known)
+    : run(known.run),
+      settings(known.settings),
+      is_binary(is_task(run.attribute("task"), TaskKind::binary)),
+      has_logits(run.has_column("logits")),
+      has_probabilities(is_binary || run.has_column("probabilities")),
+      num_labels(is_binary ? 1 : settings.num_classes),
+      row_shape(is_binary ? Shape{} : Shape{num_labels}),
+      threshold(static_cast<float>(settings.threshold)) {}
+
+SavedLabelScores LabelRun::saved_scores() const {
+  if (has_logits) return SavedLabelScores::outputs;
+  if (!has_probabilities) return SavedLabelScores::predictions_only;
+  // Of one label there may be two, of which one is saved.
+  const bool as_returned = !is_binary && settings.outputs == metrics::OutputKind::probabilities;
+  return as_returned ? SavedLabelScores::outputs : SavedLabelScores::probabilities;
+}
+
+LabelFacts facts_of_columns(const LabelRun& labels) {
+  LabelColumns columns = read_columns(labels);
+  for (std::size_t i = 0; i < columns.targets.size(); ++i) check_label(labels, columns, i);
+  LabelFacts facts;
+  for (std::size_t i = 0; i < columns.loss.size(); ++i) {
+    facts.rows.push_back(row_of(labels, columns, i));
+  }
+  facts.probabilities = std::move(columns.probabilities);
+  facts.targets = std::move(columns.targets);
+  return facts;
+}
+
+void count_right(float threshold, LabelFacts& facts) {
+  std::size_t place = 0;
+  const std::size_t labels = facts.targets.size() / std::max<std::size_t>(facts.rows.size(), 1);
+  for (MultilabelRecord& row : facts.rows) {
+    row.right = 0;
+    for (const std::size_t end = place + labels; place != end; ++place) {
+      const std::uint8_t predicted = facts.probabilities[place] > threshold ? 1 : 0;
+      if (row.finite && facts.targets[place] == predicted) ++row.right;
+    }
+  }
+}
+
+namespace {
+
+using metrics::LabelFacts;
+using metrics::MultilabelRecord;
+using metrics::OutputKind;
+
+// Of a probability that was made of a rounded difference of two scores.
+constexpr float kRounding = 1e-6f;
+
+// The best there is, or what every file with scores has or can be brought to.
+ScoreColumn score_column(const LabelRun& labels, LossFrom loss) {
+  const bool wants_best = loss == LossFrom::scores || !labels.has_probabilities;
+  if (labels.has_logits && wants_best) return {"logits", labels.settings.outputs};
+  return {labels.probability_column(), OutputKind::probabilities};
+}
+
+// A class of two with a score of -Inf has no chance: the difference is infinite, and is finite for
+// all that. Read again it is the one whose loss is that of an impossible class.
+void bound_log_odds(std::span<const MultilabelRecord> rows, std::span<float> scores) {
+  constexpr auto kCertain = static_cast<float>(metrics::kZeroProbabilityLoss);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].finite && std::isinf(scores[i])) scores[i] = std::copysign(kCertain, scores[i]);
+  }
+}
+
+// What the scores say of a window, on its way into the facts of all samples.
+class Taker {
+ public:
+  Taker(const LabelRun& labels, std::string column, LossFrom loss)
+      : labels_(labels), column_(std::move(column)), loss_(loss) {}
+
+  void take(std::size_t first, const LabelFacts& found, LabelFacts& facts) const {
+    for (std::size_t i = 0; i < found.rows.size(); ++i) {
+      take_row(first + i, found.rows[i], facts.rows[first + i]);
+    }
+    const auto count = to_size(labels_.num_labels);
+    for (std::size_t i = 0; i < found.probabilities.size(); ++i) {
+      take_probability(first + i / count, found.probabilities[i],
+                       facts.probabilities[first * count + i]);
+    }
+  }
+
+ private:
+  void take_row(std::size_t i, const MultilabelRecord& found, MultilabelRecord& row) const {
+    if (found.finite != row.finite) {
+      labels_.run.throw_dataset_error(column_, i, found.finite ? "finite scores" : "NaN or Inf",
+                                      row.finite ? "finite scores, for there is a prediction"
+                                                 : "NaN or Inf, for nothing is predicted");
+    }
+    const MultilabelRecord saved = row;
+    row = found;
+    row.index = saved.index;  // the scores do not know it
+    if (loss_ == LossFrom::column) row.loss = saved.loss;
+  }
+
+  // A saved probability is the one that was predicted by; another replaces its stand-in.
+  void take_probability(std::size_t i, float found, float& probability) const {
+    if (std::isnan(found)) return;
+    const bool fits = labels_.has_probabilities ? std::abs(probability - found) <= kRounding
+                                                : (found > labels_.threshold) == (probability > 0);
+    if (!fits) {
+      labels_.run.throw_dataset_error(
+          column_, i, format("a score of probability {}", found),
+          labels_.has_probabilities ? format("that of {}", probability) : "that of the prediction");
+    }
+    if (!labels_.has_probabilities) probability = found;
+  }
+
+  const LabelRun& labels_;
+  std::string column_;
+  LossFrom loss_;
+};
+
+}  // namespace
+
+void add_scores(const LabelRun& labels, const metrics::MetricOptions& options, LossFrom loss,
+                LabelFacts& facts) {
+  const ScoreColumn column = score_column(labels, loss);
+  metrics::LabelRules rules = metrics::label_rules(options, column.kind);
+  rules.has_ignore_index = true;  // targets are as facts have them
+  rules.ignore_index = metrics::kNotScored;
+  metrics::LabelRules rounded = rules;
+  rounded.kind = OutputKind::probabilities;
+  const bool must_round = loss == LossFrom::column && column.kind != OutputKind::probabilities;
+  const Taker taker(labels, column.name, loss);
+  LabelFacts found;
+  const auto take_window = [&](std::int64_t first, std::int64_t count, std::span<float> values) {
+    const Shape shape{count, labels.num_labels};
+    const TensorView scores = contiguous_view(values.data(), DType::f32, shape);
+    const TensorView targets =
+        contiguous_view(facts.targets.data() + first * labels.num_labels, DType::u8, shape);
+    if (labels.is_binary) {
+      bound_log_odds(std::span(facts.rows).subspan(to_size(first), to_size(count)), values);
+    }
+    metrics::examine_labels(scores, targets, first, count, rules, found);
+    if (found.wrong_kind_row) {
+      labels.run.throw_dataset_error(column.name, to_size(first + *found.wrong_kind_row),
+                                     "values out of range", metrics::name(rules.kind));
+    }
+    if (must_round) {
+      std::ranges::copy(found.probabilities, values.begin());
+      metrics::examine_labels(scores, targets, first, count, rounded, found);
+    }
+    taker.take(to_size(first), found, facts);
+  };
+  labels.run.for_each_window(column.name, labels.row_shape, take_window);
+}
+
+}  // namespace tally::compare

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tally/predictions/predictions_text.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
+#include <tally/hdf5/reader.hpp>
+#include <tally/predictions/choose_rows.hpp>
+#include <tally/predictions/saved_rows.hpp>
+
+#include "ragged_column.hpp"
+#include "text_cells.hpp"
+
+namespace tally::predictions {
+namespace {
+
+constexpr std::int64_t kShownRows = 5;
+
+using Lines = std::vector<std::string>;
+
+// The first rows of one column, under its name.
+Lines cells(const hdf5::Dataset& column, const std::string& heading) {
+  const auto& info = column.info();
+  const std::int64_t num_rows = std::min(info.num_rows(), kShownRows);
+  std::vector<std::byte> rows(to_size(num_rows * info.row_bytes()));
+  column.read_rows(0, num_rows, rows);
+  Lines texts{heading};
+  for (std::int64_t i = 0; i < num_rows; ++i) {
+    texts.push_back(row_text(info, rows.data() + i * info.row_bytes()));
+  }
+  return texts;
+}
+
+std::vector<Lines> attributes(const hdf5::Reader& reader) {
+  std::vector<Lines> table(2);  // name, value
+  for (const auto& attribute : reader.attribute_names("/")) {
+    if (attribute == kFileMark) continue;
+    table[0].push_back(attribute);
+    table[1].push_back(reader.attribute_text("/", attribute));
+  }
+  return table;
+}
+
+struct Columns {
+  std::vector<Lines> facts{3};  // name, dtype, shape
+  std::vector<Lines> first_rows;
+  std::int64_t num_rows = 0;
+
+  void add_fixed(const hdf5::Dataset& column, const std::string& name) {
+    const auto& info = column.info();
+    add_facts(name, info.element, to_string(info.shape));
+    if (info.shape.empty() || info.element == hdf5::Element::text) return;
+    num_rows = info.num_rows();
+    first_rows.push_back(cells(column, name));
+  }
+  void add_ragged(const RaggedColumn& column, const std::string& name) {
+    add_facts(name, column.element(), column.shape_text());
+    num_rows = column.num_rows();
+    first_rows.push_back({name});
+    for (auto& cell : column.first_cells(kShownRows)) first_rows.back().push_back(std::move(cell));
+  }
+  void add_facts(const std::string& name, hdf5::Element element, std::string shape) {
+    facts[0].push_back(name);
+    facts[1].emplace_back(hdf5::name(element));
+    facts[2].push_back(std::move(shape));
+  }
+};
+
+}  // namespace
+
+std::vector<std::string> describe(const std::filesystem::path& path) {
+  const hdf5::Reader reader = open_predictions(path);
+
+  Columns columns;
+  for (const auto& child : reader.children("/")) {
+    if (reader.kind_of("/" + child) == hdf5::ObjectKind::dataset) {
+      columns.add_fixed(reader.dataset("/" + child), child);
+    } else if (is_ragged(reader, child)) {
+      columns.add_ragged(RaggedColumn(reader, child), child);
+    }
+  }
+
+  Lines lines{format("predictions file '{}': {} rows", printable(path.string()), columns.num_rows)};
+  add_table(lines, "attributes:", attributes(reader));
+  add_table(lines, "columns:", columns.facts);
+  add_table(lines, "first rows:", columns.first_rows);
+  return lines;
+}
+
+namespace {
+
+using Lines = std::vector<std::string>;
+using Facts = std::vector<Fact>;
+
+constexpr std::size_t kShownClasses = 4;  // of one row
+
+// These come first.
+constexpr std::array<std::string_view, 10> kOrder{
+    "index",        "id",         "label", "question", "choices",
+    "gold answers", "prediction", "loss",  "f1",       "confidence"};
+
+std::ptrdiff_t place_of(const Fact& fact) {
+  return std::ranges::find(kOrder, fact.name) - kOrder.begin();
+}
+
+std::string class_text(std::int64_t number, const Lines& names) {
+  if (number < 0 || number >= std::ssize(names)) return format("{}", number);
+  return format("{} {}", number, printable(names[to_size(number)]));
+}
+
+// Of classes, or of marks those that are set.
+std::string classes_text(std::span<const std::int64_t> values, bool marks, const Lines& names) {
+  Lines texts;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (marks && values[i] != 1) continue;
+    if (texts.size() == kShownClasses) {
+      texts.emplace_back("…");
+      break;
+    }
+    texts.push_back(class_text(marks ? static_cast<std::int64_t>(i) : values[i], names));
+  }
+  return format("{}", fmt::join(texts, ", "));
+}
+
+bool holds_classes(const SavedRows& saved, std::string_view column) {
+  return has_classes(saved.task()) &&
+         (column == "label" || column == "prediction" || column == "topk");
+}
+
+// Of detections by name, where there are names.
+std::string ragged_text(const SavedRows& saved, const std::string& column,
+                        const RaggedColumn& ragged, std::int64_t row, const Lines& class_names) {
+  const bool are_classes = is_task(saved.task(), TaskKind::detection) && column == "label" &&
+                           ragged.is_of(hdf5::Element::i32);
+  if (!are_classes || class_names.empty()) return ragged.cell(row);
+  constexpr std::int64_t kOneMore = kShownClasses + 1;  // which is not shown
+  return format("[{}]", classes_text(ragged.first_integers(row, kOneMore), false, class_names));
+}
+
+Fact fact_of(const SavedRows& saved, const std::string& column, std::int64_t row,
+             const Lines& class_names) {
+  if (is_ragged(saved.reader(), column)) {
+    const RaggedColumn ragged(saved.reader(), column);
+    return {printable(column), ragged_text(saved, column, ragged, row, class_names),
+            ragged.is_text()};
+  }
+  if (holds_classes(saved, column)) {
+    const bool marks = column != "topk" && saved.open(column).info().shape.size() > 1;
+    return {column, classes_text(saved.read<std::int64_t>(column, row, 1), marks, class_names)};
+  }
+  const hdf5::Dataset dataset = saved.open(column);
+  std::vector<std::byte> bytes(to_size(dataset.info().row_bytes()));
+  dataset.read_rows(row, 1, bytes);
+  return {printable(column), row_text(dataset.info(), bytes.data())};
+}
+
+Facts facts_of(const SavedRows& saved, std::int64_t row, const Lines& class_names,
+               const FactsOf& more) {
+  Facts facts;
+  for (const std::string& column : saved.columns()) {
+    facts.push_back(fact_of(saved, column, row, class_names));
+  }
+  if (more) {
+    const auto index = saved.read<std::int64_t>("index", row, 1);
+    for (Fact& fact : more(index[0])) facts.push_back(std::move(fact));
+  }
+  std::ranges::stable_sort(facts, {}, place_of);
+  return facts;
+}
+
+void add_paragraph(Lines& lines, const Facts& facts) {
+  std::string numbers;
+  std::vector<Lines> texts(2);
+  for (const Fact& fact : facts) {
+    if (fact.is_text) {
+      texts[0].push_back("  " + fact.name);
+      texts[1].push_back(fact.value);
+    } else {
+      numbers += format("{}{} {}", numbers.empty() ? "" : "  ", fact.name, fact.value);
+    }
+  }
+  add_table(lines, numbers, texts);
+}
+
+}  // namespace
+
+std::vector<std::string> show_rows(const SavedRows& saved, std::span<const std::int64_t> rows,
+                                   const std::vector<std::string>& class_names,
+                                   const FactsOf& more) {
+  Lines lines;
+  std::vector<Lines> table;
+  for (const std::int64_t row : rows) {
+    const Facts facts = facts_of(saved, row, class_names, more);
+    if (std::ranges::any_of(facts, &Fact::is_text)) {
+      add_paragraph(lines, facts);
+      continue;
+    }
+    table.resize(facts.size());
+    for (std::size_t c = 0; c < facts.size(); ++c) {
+      if (table[c].empty()) table[c].push_back(facts[c].name);
+      table[c].push_back(facts[c].value);
+    }
+  }
+  if (!table.empty()) add_table(lines, "rows:", table);
+  return lines;
+}
+
+}  // namespace tally::predictions

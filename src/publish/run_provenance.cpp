@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_provenance.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+#include <tally/aggregate/question_units.hpp>
+#include <tally/base/build_info.hpp>
+#include <tally/base/clock.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/host_and_libraries.hpp>
+#include <tally/comm/mpi_runtime.hpp>
+#include <tally/device/gpus.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
+#include <tally/hdf5/library.hpp>
+#include <tally/model/amx_probe.hpp>
+
+namespace tally::app {
+namespace {
+
+// Names that explain a run; never the whole environment, which may hold secrets.
+constexpr std::array kRecordedVariables{
+    "SLURM_JOB_ID", "SLURM_JOB_NAME",  "SLURM_JOB_PARTITION", "SLURM_NNODES", "SLURM_NTASKS",
+    "PBS_JOBID",    "OMP_NUM_THREADS", "OMP_PROC_BIND",       "OMP_PLACES",   "MKL_NUM_THREADS"};
+
+// Recorded too: they decide which kernels compute, and with which rounding.
+constexpr std::array kKernelVariables{"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
+                                      "ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE",
+                                      "MKL_ENABLE_INSTRUCTIONS"};
+
+// The command as it was typed, blanks between the words.
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!text.empty() && text.back() == '\0') text.pop_back();
+  for (char& c : text) {
+    if (c == '\0') c = ' ';
+  }
+  return text;
+}
+
+// All of them decide how NCCL finds its way; none is a secret.
+std::vector<std::pair<std::string, std::string>> nccl_variables() {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (!text.starts_with("NCCL_") || equals == std::string_view::npos) continue;
+    found.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace
+
+std::string digest_class(const EvaluationSession& session) {
+  std::string text;
+  const auto line = [&text](std::string_view name, const auto& value) {
+    text += format("{}: {}\n", name, value);
+  };
+  line("device", session.hardware.device.model);
+  line("backend", model::backend_description());
+  line("precision", session.config.execution.precision);
+  line("batch size", session.execution.batch_size);
+  line("threads", session.config.execution.threads);
+  line("batches sorted by length", session.plan.grid->batches_per_block());
+  if (answers_of(session) != nullptr) {
+    line("longest answer", session.config.answers.max_length);
+    line("answers kept", session.config.answers.n_best);
+    line("no answer threshold", session.config.answers.no_answer_threshold);
+  }
+  line("form", form_of(session));
+  line("model", session.model.model.digest);
+  line("weights", session.model.weights ? session.model.weights->tensors_sha256 : "");
+  line("data", session.data.file.digest);
+  line("samples", session.plan.grid->num_samples());
+  line("weights key", session.config.files.weights_key);
+  line("outputs", name(session.scoring.outputs));
+  line("definitions", session.config.scoring.definitions);
+  line("threshold", session.config.scoring.threshold);
+  line("label smoothing", session.config.scoring.label_smoothing);
+  line("class weights", session.scoring.class_weights_digest);
+  line("curves", session.config.scoring.curves);
+  for (const auto& note : session.execution.inputs->notes) line("normalisation", note);
+  line("card", session.model.card_digest);
+  if (session.hardware.device.kind == DeviceKind::cuda) {
+    line("driver", session.hardware.gpus.driver_version);
+    line("cuda", session.hardware.gpu_versions.cuda_runtime);
+    line("cudnn", session.hardware.gpu_versions.cudnn);
+    const char* tf32 = std::getenv("NVIDIA_TF32_OVERRIDE");
+    line("tf32 override", tf32 == nullptr ? "" : tf32);
+  }
+  for (const char* variable : kKernelVariables) {
+    const char* value = std::getenv(variable);
+    line(variable, value == nullptr ? "" : value);
+  }
+  line("state", session.scoring.task->layout()->description());
+  // Those that need an order of scores have no part in the State.
+  for (const auto& metric : session.scoring.task->metrics()) line("metric", metric);
+  for (const auto& column : session.scoring.task->columns()) line("column", column.name);
+  return digest::sha256_hex(text);
+}
+
+std::string form_of(const EvaluationSession& session) {
+  const auto& card = session.model.predictor->card();
+  if (!session.config.files.predictions.empty()) return "saved predictions";
+  if (card && card->package) return format("compiled package, {}", card->package->precision);
+  const std::string form = session.model.predictor->form();
+  return form.empty() ? "TorchScript" : "TorchScript, " + form;
+}
+
+std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm) {
+  const auto& build = build_info();
+  std::vector<std::pair<std::string, std::string>> entries{
+      {"finished", utc_now_iso()},
+      {"command", command_line()},
+      {"host", host_name()},
+      {"cpu", cpu_model()},
+      {"world_size", std::to_string(comm.world_size())},
+      {"mpi", comm::Runtime::library_version()},
+      {"hdf5", hdf5::library_version()},
+      {"torch", model::torch_version()},
+      {"backend", model::backend_description()},
+      {"compiler", std::string(build.compiler)},
+      {"build_type", std::string(build.build_type)},
+      {"allocator", std::string(build.allocator)}};
+  if (model::leave_out_broken_amx()) {
+    entries.emplace_back("amx", "left out: announced by the processor, which cannot run it");
+  }
+  const auto record = [&](const char* name) {
+    if (const char* value = std::getenv(name)) entries.emplace_back(name, value);
+  };
+  std::ranges::for_each(kRecordedVariables, record);
+  std::ranges::for_each(kKernelVariables, record);
+  return entries;
+}
+
+std::vector<std::pair<std::string, std::string>> device_facts(const EvaluationSession& session) {
+  if (session.hardware.device.kind != DeviceKind::cuda) return {};
+  std::vector<std::pair<std::string, std::string>> facts{
+      {"cuda_driver", device::cuda_version_text(session.hardware.gpus.driver_version)},
+      {"cuda_runtime", device::cuda_version_text(session.hardware.gpus.runtime_version)},
+      {"cudnn", std::to_string(session.hardware.gpu_versions.cudnn)},
+      {"reducer", session.reducer->description()},
+      {"cuda_graph", session.model.predictor->is_replayed() ? "replayed" : "not used"}};
+  if (session.reducer->name() == "nccl") {
+    const auto variables = nccl_variables();
+    facts.insert(facts.end(), variables.begin(), variables.end());
+  }
+  return facts;
+}
+
+}  // namespace tally::app

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "saved_scores_and_texts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include <tally/base/checked_cast.hpp>
+#include <tally/base/error.hpp>
+#include <tally/base/files.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
+#include <tally/comm/agree.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
+#include <tally/hdf5/reader.hpp>
+#include <tally/predictions/saved_rows.hpp>
+#include <tally/weights/file_kind.hpp>
+
+namespace tally::app {
+namespace {
+
+using nlohmann::json;
+using TextsById = std::map<std::string, std::string>;
+
+constexpr const char* kWhat = "predictions file";
+
+// A model that returns probabilities has no logits; regression and segmentation have no scores but
+// what is predicted.
+std::vector<std::string> columns_for(std::string_view task, const std::string& outputs) {
+  if (is_task(task, TaskKind::regression) || is_task(task, TaskKind::segmentation))
+    return {"prediction"};
+  if (outputs == "probabilities") return {"probabilities"};
+  if (!outputs.empty()) return {"logits"};
+  return {"logits", "probabilities"};
+}
+
+// The --save value, or what else would give the column.
+std::string next_step(const hdf5::Reader& file, const std::string& wanted, std::string_view task) {
+  if (is_task(root_text(file, "task"), TaskKind::predict))
+    return "It is of --task predict: evaluate without that.";
+  if (wanted == "id")
+    return format("Evaluate with --task {}.", task_name(TaskKind::question_answering));
+  if (is_task(task, TaskKind::segmentation)) return "Evaluate with --save labels,masks.";
+  return wanted == "prediction" ? "Evaluate with --save labels, of maps with --save labels,masks."
+                                : format("Evaluate with --save {}.", wanted);
+}
+
+[[noreturn]] void refuse_column(const hdf5::Reader& file, const std::vector<std::string>& wanted,
+                                std::string_view task) {
+  throw Error(ErrorKind::dataset,
+              format("{} '{}' has no column {} to score for {}", kWhat, file.path().string(),
+                     fmt::join(wanted, " or "), task),
+              next_step(file, wanted.front(), task));
+}
+
+// Integers and floating-point numbers that a model returns, too.
+void require_type(const hdf5::Reader& file, const std::string& column) {
+  using hdf5::Element;
+  const Element element = file.dataset("/" + column).info().element;
+  constexpr std::array kNone{Element::u16, Element::u32, Element::u64, Element::text};
+  if (std::ranges::find(kNone, element) == kNone.end()) return;
+  throw Error(ErrorKind::dataset, format("{} '{}', /{} is of {}, which is nothing to score", kWhat,
+                                         file.path().string(), column, hdf5::name(element)));
+}
+
+metrics::OutputKind kind_of(const std::string& column, const std::string& asked,
+                            const std::string& stored, const std::string& path) {
+  if (column == "probabilities") return metrics::OutputKind::probabilities;
+  const std::string& word = asked.empty() ? stored : asked;
+  // Probabilities were saved as such, beside the logits they were made of.
+  if (word.empty() || word == "probabilities") return metrics::OutputKind::logits;
+  try {
+    return metrics::output_kind_from_name(word);
+  } catch (const Error& error) {
+    if (!asked.empty()) throw;
+    throw Error(ErrorKind::dataset,
+                format("{} '{}', attribute outputs: {}", kWhat, path, printable(error.what())));
+  }
+}
+
+TextsById texts_of_json(const std::string& path, const std::vector<std::byte>& bytes) {
+  const auto throw_dataset_error = [&](std::string_view problem) {
+    throw Error(ErrorKind::dataset, format("{} '{}' {}", kWhat, path, problem),
+                "Expected SQuAD's predictions.json, {\"question id\": \"answer\", …}, or a "
+                "predictions.h5.");
+  };
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  const json root = json::parse(text, text + bytes.size(), nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object()) throw_dataset_error("is no JSON object");
+  TextsById texts;
+  for (const auto& [id, answer] : root.items()) {
+    if (!answer.is_string()) throw_dataset_error(format("has no text for '{}'", printable(id)));
+    texts[id] = answer.get<std::string>();
+  }
+  return texts;
+}
+
+// Rows of a ragged column of bytes.
+std::vector<std::string> texts_in(const hdf5::Reader& file, const std::string& name) {
+  const auto offsets = file.dataset(format("/{}/offsets", name)).read_all<std::int64_t>();
+  const auto values = file.dataset(format("/{}/values", name)).read_all<std::uint8_t>();
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    if (offsets[i] < 0 || offsets[i] > offsets[i + 1] ||
+        std::cmp_greater(offsets[i + 1], values.size())) {
+      throw Error(ErrorKind::dataset,
+                  format("{} '{}', /{}/offsets[{}] = {} is no place of {} values", kWhat,
+                         file.path().string(), name, i, offsets[i], values.size()));
+    }
+    texts.emplace_back(values.begin() + offsets[i], values.begin() + offsets[i + 1]);
+  }
+  return texts;
+}
+
+TextsById texts_of_hdf5(const std::string& path) {
+  const hdf5::Reader file = predictions::open_predictions(path);
+  for (const char* name : {"/id/offsets", "/id/values", "/prediction/offsets"}) {
+    if (!file.exists(name))
+      refuse_column(file, {"id", "prediction"}, task_name(TaskKind::question_answering));
+  }
+  const auto ids = texts_in(file, "id");
+  auto answers = texts_in(file, "prediction");
+  file.require_unchanged();
+  if (ids.size() != answers.size()) {
+    throw Error(ErrorKind::dataset, format("{} '{}' has {} ids and {} predictions", kWhat, path,
+                                           ids.size(), answers.size()));
+  }
+  TextsById texts;
+  for (std::size_t i = 0; i < ids.size(); ++i) texts[ids[i]] = std::move(answers[i]);
+  return texts;
+}
+
+}  // namespace
+
+std::string root_text(const hdf5::Reader& file, std::string_view name) {
+  return file.has_attribute("/", name) ? file.string_attribute("/", name) : std::string();
+}
+
+std::string other_data_note(const std::string& other) {
+  return format(
+      "these predictions were made of another data set, '{}': rows are taken to be the same",
+      other);
+}
+
+SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
+                        const std::string& data_identity) {
+  const hdf5::Reader file = predictions::open_predictions(path);
+  const auto wanted = columns_for(task, outputs);
+  const auto found = std::ranges::find_if(
+      wanted, [&](const std::string& name) { return file.exists("/" + name); });
+  if (found == wanted.end()) refuse_column(file, wanted, task);
+  require_type(file, *found);
+  SavedScores scores{
+      {path, "/" + *found}, kind_of(*found, outputs, root_text(file, "outputs"), path), {}};
+  const std::string predicted = root_text(file, "data_identity");
+  if (!predicted.empty() && predicted != data_identity) {
+    scores.notes.push_back(other_data_note(root_text(file, "data")));
+  }
+  return scores;
+}
+
+SavedTexts read_texts(const std::string& path) {
+  const auto bytes = read_file(path, ErrorKind::dataset, kWhat);
+  const bool is_hdf5 = weights::probe(bytes) == weights::FileKind::hdf5;
+  const auto by_id = is_hdf5 ? texts_of_hdf5(path) : texts_of_json(path, bytes);
+  return {by_id.begin(), by_id.end()};
+}
+
+std::optional<std::size_t> place_of(const SavedTexts& texts, std::string_view id) {
+  const auto found = std::ranges::lower_bound(
+      texts, id, {}, [](const auto& entry) { return std::string_view(entry.first); });
+  if (found == texts.end() || found->first != id) return std::nullopt;
+  return to_size(found - texts.begin());
+}
+
+SavedTexts share_texts(const comm::Communicator& comm, const std::string& path) {
+  SavedTexts texts;
+  std::vector<std::byte> bytes;
+  comm::agree_on(comm, [&] {
+    if (!comm.is_root()) return;
+    texts = read_texts(path);
+    const std::vector<std::uint8_t> packed = json::to_cbor(json(texts));
+    const auto view = std::as_bytes(std::span(packed));
+    bytes.assign(view.begin(), view.end());
+  });
+  comm.broadcast(bytes);
+  if (!comm.is_root()) {
+    texts = json::from_cbor(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                            reinterpret_cast<const std::uint8_t*>(bytes.data()) + bytes.size())
+                .get<SavedTexts>();
+  }
+  return texts;
+}
+
+report::InputFile describe_input(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::error_code ignored;
+  if (!file || std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorKind::dataset, format("{} '{}' cannot be read", kWhat, path),
+                "Check the path and its permissions.");
+  }
+  digest::Sha256 hash;
+  std::int64_t size = 0;
+  std::vector<char> piece(1 << 20);
+  while (file.read(piece.data(), std::ssize(piece)) || file.gcount() > 0) {
+    hash.update(std::as_bytes(std::span(piece).first(to_size(file.gcount()))));
+    size += file.gcount();
+  }
+  return {path, size, hash.hex()};
+}
+
+}  // namespace tally::app

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `tally score` reads in place of running a model, and how it lists ids.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/comm/communicator.hpp>
+#include <tally/config/run_options.hpp>
+#include <tally/data/data_set.hpp>
+#include <tally/hdf5/reader.hpp>
+#include <tally/metrics/output_kinds_and_definitions.hpp>
+#include <tally/report/run_report.hpp>
+
+namespace tally::app {
+
+// Ids that a report or a note names: the first ones.
+inline constexpr std::size_t kIdsListed = 10;
+
+inline std::string listed(const std::vector<std::string>& ids, bool are_all) {
+  std::vector<std::string> shown;
+  for (const std::string& id : ids) shown.push_back(printable(id));
+  return format("{}{}", fmt::join(shown, ", "), are_all ? "" : ", …");
+}
+
+// A column of a predictions.h5 that stands for the model's output.
+struct SavedScores {
+  data::OtherInput column;
+  metrics::OutputKind outputs = metrics::OutputKind::logits;
+  std::vector<std::string> notes;  // what the user should know
+};
+
+// The one to score for `task`, from its own attributes, unless `outputs` (--outputs) says what it
+// holds. Throws Error(dataset) for a file that is no predictions.h5, or lacks such a column: it
+// names the --save value that would give it.
+SavedScores find_scores(const std::string& path, std::string_view task, const std::string& outputs,
+                        const std::string& data_identity);
+
+// Ids of questions and their answers, each id once, ascending.
+using SavedTexts = std::vector<std::pair<std::string, std::string>>;
+
+// Where that id stands; none if it does not.
+std::optional<std::size_t> place_of(const SavedTexts& texts, std::string_view id);
+
+// Of SQuAD's predictions.json, or of a predictions.h5. Throws Error(dataset).
+SavedTexts read_texts(const std::string& path);
+
+// Collective. The same on all ranks; rank 0 reads. Throws comm::AgreedFailure.
+SavedTexts share_texts(const comm::Communicator& comm, const std::string& path);
+
+// A text of its root; empty if it has none of that name.
+std::string root_text(const hdf5::Reader& file, std::string_view name);
+// What a user should know whose predictions were made of the data set `other`.
+std::string other_data_note(const std::string& other);
+
+// Path, size and sha256 of a file. Throws Error(dataset).
+report::InputFile describe_input(const std::string& path);
+
+}  // namespace tally::app

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tally/session/with_model_in_errors.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include <tally/base/error.hpp>
+#include <tally/base/format.hpp>
+#include <tally/base/printable.hpp>
+
+namespace tally::app {
+namespace {
+
+// What prepare_coco.py --no-images writes in the place of images: the number of each sample.
+constexpr const char* kNumber = "index";
+
+bool has_numbers_alone(const data::DataSetInfo& info) {
+  if (info.inputs.size() != 1) return false;
+  const auto& input = info.inputs.front();
+  return input.name == kNumber && input.dtype == DType::i64 && input.row_shape.empty();
+}
+
+bool wants_number(const model::Predictor& predictor) {
+  if (const auto& card = predictor.card()) {
+    return std::ranges::find(card->inputs, kNumber, &model::TensorSpec::name) != card->inputs.end();
+  }
+  return std::ranges::count(predictor.argument_names(), kNumber) > 0;
+}
+
+}  // namespace
+
+void with_model_in_errors(const EvaluationSession& session, const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::model) throw;
+    if (!session.config.files.predictions.empty()) {
+      throw Error(ErrorKind::dataset, format("predictions file '{}': {}",
+                                             printable(session.model.model.path), error.what()));
+    }
+    const auto& info = session.data.set->info();
+    if (has_numbers_alone(info) && !wants_number(*session.model.predictor)) {
+      throw Error(ErrorKind::dataset,
+                  format("data set '{}' has no inputs for a model, only a number for each sample "
+                         "(/inputs/index)",
+                         printable(info.path.string())),
+                  "Score saved results with 'tally score', or prepare it with --images.");
+    }
+    const std::string model = format("model '{}'", printable(session.config.files.model)),
+                      what = error.what();
+    if (what.starts_with(model)) throw;  // by the predictor, which knows it
+    throw Error(ErrorKind::model, format("{}: {}", model, what));
+  }
+}
+
+}  // namespace tally::app

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// Twin of src/model/torch_device.cpp: LibTorch computes for the simulated GPU on the CPU.
-#include "torch_device.hpp"
-
-namespace tally::model {
-
-c10::Device torch_device(const device::Device&) { return c10::kCPU; }
-
-}  // namespace tally::model
