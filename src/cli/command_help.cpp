@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "command_help.hpp"
+
 #include <tally/base/build_info.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
@@ -13,8 +15,7 @@
 #include <tally/metrics/metric_set.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/tasks/task.hpp>
-
-#include "commands.hpp"
+#include <tally/model/torch_info.hpp>
 
 namespace tally::app {
 namespace {

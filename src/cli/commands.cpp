@@ -18,12 +18,14 @@
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
-#include <tally/compare/comparison.hpp>
+#include <tally/compare/comparison_json.hpp>
+#include <tally/compare/comparison_text.hpp>
 #include <tally/config/compare_options.hpp>
 #include <tally/inspect/inspect_command.hpp>
 #include <tally/model/amx_probe.hpp>
 #include <tally/publish/evaluate_session.hpp>
 #include <tally/publish/plan_text.hpp>
+#include <tally/report/console_table.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/session/notes.hpp>
 #include <tally/session/phases.hpp>
@@ -32,6 +34,8 @@
 #include <tally/setup/open_session.hpp>
 #include <tally/setup/staging.hpp>
 #include <tally/watch_command/watch_command.hpp>
+
+#include "command_help.hpp"
 
 namespace tally::app {
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <tally/comm/communicator.hpp>
@@ -23,11 +22,5 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
 
 // `tally compare DIR_A DIR_B`: one process, no MPI. Throws Error.
 void run_compare(const std::vector<std::string>& arguments);
-
-std::string general_help();
-std::string version_text();
-// Error(usage) for an unknown command.
-std::string command_help(std::string_view command);
-[[noreturn]] void refuse_command(std::string_view command);
 
 }  // namespace tally::app

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -56,6 +57,30 @@ void Communicator::broadcast(std::vector<std::byte>& bytes, int root) const {
 std::string Communicator::broadcast(std::string text, int root) const {
   broadcast_resizing(*this, *impl_, text, root);
   return text;
+}
+
+std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
+  const trace::Span span(trace::Kind::collective, "all_gather");
+  std::vector<std::int64_t> values(to_size(world_size()));
+  impl_->check(
+      MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, impl_->comm.get()),
+      "MPI_Allgather");
+  return values;
+}
+
+std::vector<std::string> Communicator::gather(std::string_view text) const {
+  const auto lengths = all_gather(std::ssize(text));
+  std::string all;
+  if (is_root())
+    all.resize(to_size(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0})));
+  gather_rows(std::as_bytes(std::span(text)), 1, lengths, std::as_writable_bytes(std::span(all)));
+  std::vector<std::string> texts;
+  std::size_t next = 0;
+  for (std::size_t i = 0; is_root() && i < lengths.size(); ++i) {
+    texts.push_back(all.substr(next, to_size(lengths[i])));
+    next += to_size(lengths[i]);
+  }
+  return texts;
 }
 
 void Communicator::sum_in_place(std::span<std::int64_t> values) const {

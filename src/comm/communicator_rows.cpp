@@ -15,7 +15,7 @@
 
 namespace tally::comm {
 
-// The gathers of Communicator.
+// Those functions of Communicator that move rows.
 
 namespace {
 
@@ -49,15 +49,6 @@ std::int64_t checked_rows(const Communicator& comm, std::string_view call, std::
 }
 
 }  // namespace
-
-std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
-  const trace::Span span(trace::Kind::collective, "all_gather");
-  std::vector<std::int64_t> values(to_size(world_size()));
-  impl_->check(
-      MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, impl_->comm.get()),
-      "MPI_Allgather");
-  return values;
-}
 
 void Communicator::gather_rows(std::span<const std::byte> local, std::int64_t row_bytes,
                                std::span<const std::int64_t> rows_per_rank,
@@ -101,21 +92,6 @@ void Communicator::all_gather_rows(std::span<const std::byte> local, std::int64_
                        impl_->comm.get()),
         "MPI_Allgatherv");
   }
-}
-
-std::vector<std::string> Communicator::gather(std::string_view text) const {
-  const auto lengths = all_gather(std::ssize(text));
-  std::string all;
-  if (is_root())
-    all.resize(to_size(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0})));
-  gather_rows(std::as_bytes(std::span(text)), 1, lengths, std::as_writable_bytes(std::span(all)));
-  std::vector<std::string> texts;
-  std::size_t next = 0;
-  for (std::size_t i = 0; is_root() && i < lengths.size(); ++i) {
-    texts.push_back(all.substr(next, to_size(lengths[i])));
-    next += to_size(lengths[i]);
-  }
-  return texts;
 }
 
 // Rows from every rank to every rank.

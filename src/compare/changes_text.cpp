@@ -7,8 +7,8 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
+#include <tally/compare/comparison_text.hpp>
 
-#include "comparison_text.hpp"
 
 namespace tally::compare {
 namespace {

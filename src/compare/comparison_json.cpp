@@ -1,115 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comparison_json.hpp"
-
-#include <cmath>
+#include <tally/compare/comparison_json.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <tally/base/build_info.hpp>
-#include <tally/base/checked_cast.hpp>
-#include <tally/compare/comparison.hpp>
+
+#include "changes_json.hpp"
 
 namespace tally::compare {
-namespace {
-
-Json counted(const ChangeCounts& counts, Json first) {
-  return {{"right_to_wrong", counts.right_to_wrong},
-          {"wrong_to_right", counts.wrong_to_right},
-          {"wrong_to_other_wrong", counts.wrong_to_other_wrong},
-          {"first", std::move(first)}};
-}
-
-// One form of changes after the other.
-class ChangesJson {
- public:
-  explicit ChangesJson(const std::vector<std::string>& class_names) : names_(class_names) {}
-
-  Json operator()(const ClassChanges& changes) const {
-    Json first = Json::array();
-    for (const ClassChange& change : changes.first) {
-      first.push_back({{"index", change.index},
-                       {"label", change.label},
-                       {"label_name", name_of(change.label)},
-                       {"a", prediction_json(change.a)},
-                       {"b", prediction_json(change.b)}});
-    }
-    return counted(changes.counts, std::move(first));
-  }
-
-  Json operator()(const LabelSetChanges& changes) const {
-    Json first = Json::array();
-    for (const LabelSetChange& change : changes.first) {
-      first.push_back({{"index", change.index},
-                       {"label", change.labels},
-                       {"label_name", names_of(change.labels)},
-                       {"labels_scored", change.scored},
-                       {"a", prediction_json(change.a)},
-                       {"b", prediction_json(change.b)}});
-    }
-    return counted(changes.counts, std::move(first));
-  }
-
-  Json operator()(const ValueChanges& changes) const {
-    Json first = Json::array();
-    for (const ValueChange& change : changes.first) {
-      first.push_back({{"index", change.index},
-                       {"label", values_json(change.targets)},
-                       {"a", prediction_json(change.a)},
-                       {"b", prediction_json(change.b)},
-                       {"change", number_or_null(change.change())}});
-    }
-    return {{"closer", changes.closer}, {"farther", changes.farther}, {"first", std::move(first)}};
-  }
-
- private:
-  Json name_of(std::int64_t index) const {
-    if (index < 0 || index >= std::ssize(names_)) return {};
-    return names_[to_size(index)];
-  }
-
-  Json names_of(const std::vector<std::int64_t>& labels) const {
-    Json names = Json::array();
-    for (const std::int64_t label : labels) names.push_back(name_of(label));
-    return names;
-  }
-
-  static Json values_json(const std::vector<float>& values) {
-    Json numbers = Json::array();
-    for (const float value : values) numbers.push_back(number_or_null(value));
-    return numbers;
-  }
-
-  Json prediction_json(const ClassPrediction& prediction) const {
-    return {{"prediction", prediction.predicted},
-            {"name", name_of(prediction.predicted)},
-            {"confidence", number_or_null(prediction.confidence)}};
-  }
-
-  Json prediction_json(const LabelSetPrediction& prediction) const {
-    const auto& labels = prediction.labels;
-    return {{"prediction", labels ? Json(*labels) : Json()},
-            {"name", labels ? names_of(*labels) : Json()},
-            {"labels_right", prediction.right}};
-  }
-
-  static Json prediction_json(const ValuePrediction& prediction) {
-    return {{"prediction", values_json(prediction.values)},
-            {"error", number_or_null(prediction.error)}};
-  }
-
-  const std::vector<std::string>& names_;
-};
-
-}  // namespace
-
-Json number_or_null(std::optional<double> value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json();
-}
-
-Json changes_json(const Changes& changes, const std::vector<std::string>& class_names) {
-  return std::visit(ChangesJson(class_names), changes);
-}
-
 namespace {
 
 // Rises when a key is removed or changes its meaning.

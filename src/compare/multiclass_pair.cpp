@@ -8,6 +8,7 @@
 #include <tally/base/task_traits.hpp>
 
 #include "multiclass_run.hpp"
+#include "comparable_metrics.hpp"
 #include "paired_samples.hpp"
 
 namespace tally::compare {

@@ -9,6 +9,7 @@
 #include <tally/base/task_traits.hpp>
 
 #include "multilabel_run.hpp"
+#include "comparable_metrics.hpp"
 #include "paired_samples.hpp"
 
 namespace tally::compare {

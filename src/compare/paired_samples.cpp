@@ -1,129 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "paired_samples.hpp"
 
-#include <algorithm>
+#include <array>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/metrics/name_patterns.hpp>
-#include <tally/ordered_metrics/local_curves.hpp>
-#include <tally/ordered_metrics/spearman.hpp>
+#include <tally/base/printable.hpp>
+#include <tally/base/task_traits.hpp>
+
+#include "multiclass_pair.hpp"
+#include "multilabel_pair.hpp"
+#include "regression_pair.hpp"
 
 namespace tally::compare {
 namespace {
 
-constexpr const char* kSpearman = "spearman";
-
-std::vector<std::optional<double>> values_of(const std::vector<metrics::MetricValue>& metrics) {
-  std::vector<std::optional<double>> values;
-  for (const auto& metric : metrics) values.push_back(metric.value);
-  return values;
-}
-
-class OfCurves : public CurveMetrics {
- public:
-  OfCurves(std::vector<std::string> names, const ordered_metrics::ScoreRows& rows,
-           ordered_metrics::ScoreKeys keys, const ordered_metrics::CurveRules& rules)
-      : CurveMetrics(std::move(names)), curves_(rows, keys), rules_(rules) {
-    curves_.count({}, whole_);
-  }
-
-  std::vector<std::optional<double>> values(metrics::RowWeights weights) const override {
-    if (weights.empty()) return values_of(ordered_metrics::curve_metrics(whole_, names(), rules_));
-    curves_.count(weights, counts_);
-    return values_of(ordered_metrics::replicate_metrics(counts_, whole_, names(), rules_));
-  }
-
- private:
-  ordered_metrics::LocalCurves curves_;
-  ordered_metrics::CurveRules rules_;
-  std::vector<ordered_metrics::CurveCounts> whole_;
-  mutable std::vector<ordered_metrics::CurveCounts> counts_;  // their room is used again and again
+struct Reader {
+  TaskKind task;
+  ReadPair (*read)(const SavedRun& a, const SavedRun& b, const std::vector<std::string>& names);
 };
-
-class OfRanks : public CurveMetrics {
- public:
-  explicit OfRanks(const ordered_metrics::PairRows& rows)
-      : CurveMetrics({kSpearman}), ranks_(rows) {}
-
-  std::vector<std::optional<double>> values(metrics::RowWeights weights) const override {
-    return {ordered_metrics::mean_spearman(ranks_.sum(weights))};
-  }
-
- private:
-  ordered_metrics::LocalSpearman ranks_;
+constexpr std::array kReaders{
+    Reader{TaskKind::binary, read_label_pair},
+    Reader{TaskKind::multiclass, read_class_pair},
+    Reader{TaskKind::multilabel, read_label_pair},
+    Reader{TaskKind::regression, read_value_pair},
 };
 
 }  // namespace
 
-std::unique_ptr<CurveMetrics> make_curve_metrics(const std::vector<std::string>& names,
-                                                 const ordered_metrics::ScoreRows& rows,
-                                                 ordered_metrics::ScoreKeys keys,
-                                                 const ordered_metrics::CurveRules& rules) {
-  std::vector<std::string> of_curves = ordered_metrics::curve_metric_names(names);
-  if (of_curves.empty()) return nullptr;
-  return std::make_unique<OfCurves>(std::move(of_curves), rows, keys, rules);
-}
-
-std::unique_ptr<CurveMetrics> make_spearman(const std::vector<std::string>& names,
-                                            const ordered_metrics::PairRows& rows) {
-  if (!metrics::contains(names, kSpearman)) return nullptr;
-  return std::make_unique<OfRanks>(rows);
-}
-
-namespace {
-
-// With their places below 2^31, of which ordered_metrics::LocalCurves takes up to four a score.
-constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
-
-}  // namespace
-
-metrics::MetricOptions choose_metrics(const std::string& task, const TwoRuns& runs,
-                                      const std::vector<std::string>& asked,
-                                      const Obstacle& obstacle_of, ReadPair& pair) {
-  require_same_classes(runs);
-  metrics::MetricOptions options = options_of(task, runs.a.settings);
-  options.names = asked;
-  const std::vector<std::string> wanted = metrics::MetricSet(options).options().names;
-  options.names.clear();
-  for (const std::string& metric : wanted) {
-    const bool is_matrix = metric.starts_with("confusion_");
-    const auto obstacle =
-        is_matrix ? std::optional<std::string>("is no single metric") : obstacle_of(metric);
-    if (!obstacle) {
-      options.names.push_back(metric);
-    } else if (std::ranges::find(asked, metric) != asked.end()) {
-      throw Error(ErrorKind::usage, format("metric '{}' {}", metric, *obstacle),
-                  "Leave it out of --metrics, or evaluate again.");
-    } else if (!is_matrix) {
-      pair.left_out.push_back({metric, *obstacle});
-    }
+ReadPair read_pair(const SavedRun& a, const SavedRun& b, const std::vector<std::string>& names) {
+  const std::string task = a.attribute("task");
+  std::vector<std::string_view> known;
+  for (const Reader& reader : kReaders) {
+    if (is_task(task, reader.task)) return reader.read(a, b, names);
+    known.push_back(task_name(reader.task));
   }
-  // No name at all would be the standard set.
-  if (options.names.empty()) {
-    throw Error(ErrorKind::usage, "--metrics leaves nothing to compare",
-                "Name metrics, or leave --metrics out.");
-  }
-  pair.notes = notes_on_settings(runs, options);
-  return options;
-}
-
-std::optional<std::string> obstacle_of_curves(const TwoRuns& runs, std::int64_t num_scores) {
-  if (num_scores > kMostScores) {
-    return format("is made of {} scores in order, more than the {} that compare holds", num_scores,
-                  kMostScores);
-  }
-  const auto does_not_say = [](const KnownRun& known) { return !known.settings.curves; };
-  const std::string silent = who(runs, does_not_say);
-  if (silent.empty()) return std::nullopt;
-  return format("was made as --curves says, which is not in {}; another evaluation gives it",
-                silent);
-}
-
-std::string lack_of_column(const std::string& column, const std::string& who, bool logits_do_too) {
-  const std::string alternative = logits_do_too ? " (or 'logits')" : "";
-  return format("needs the column '{}'{}, missing in {}; --save labels,{} gives it", column,
-                alternative, who, column);
+  throw Error(ErrorKind::usage,
+              format("results of the task {} cannot be compared, expected one of {}",
+                     printable(task), fmt::join(known, ", ")));
 }
 
 }  // namespace tally::compare

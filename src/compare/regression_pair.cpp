@@ -11,6 +11,7 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/metrics/regression_pass.hpp>
 
+#include "comparable_metrics.hpp"
 #include "paired_samples.hpp"
 #include "scoring_settings.hpp"
 

@@ -17,9 +17,6 @@ struct Assignment {
 };
 using Assignments = std::vector<Assignment>;
 
-// What is wrong with one assignment, in the one form that all such sentences have. Error(usage).
-[[noreturn]] void throw_usage_error(const Assignment& assignment, std::string_view expected);
-
 // Takes the words that are neither an option nor an option's value out of `arguments`, in order,
 // for a command that has such; behind a flag stands no value, but what `=` joins to it.
 std::vector<std::string> take_words(const OptionTable& table, std::vector<std::string>& arguments);

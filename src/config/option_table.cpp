@@ -68,6 +68,12 @@ void add(po::options_description& group, const Option& option) {
   group.add_options()(name.c_str(), semantic, paragraph(option).c_str());
 }
 
+// What is wrong with one assignment, in the one form that all such sentences have. Error(usage).
+[[noreturn]] void throw_usage_error(const Assignment& assignment, std::string_view expected) {
+  throw Error(ErrorKind::usage, format("option --{} = '{}' ({}), expected {}", assignment.name,
+                                       printable(assignment.value), assignment.where, expected));
+}
+
 }  // namespace
 
 std::string options_help(const OptionTable& table) {
@@ -121,11 +127,6 @@ void check_required(const OptionTable& table) {
 }
 
 }  // namespace
-
-void throw_usage_error(const Assignment& assignment, std::string_view expected) {
-  throw Error(ErrorKind::usage, format("option --{} = '{}' ({}), expected {}", assignment.name,
-                                       printable(assignment.value), assignment.where, expected));
-}
 
 std::vector<std::string> resolve(const OptionTable& table,
                                  const std::vector<std::string>& arguments,

@@ -43,6 +43,10 @@ std::string_view DataSetInfo::integrity() const {
   return structure_checked ? "checked" : "columns checked";
 }
 
+bool DataSetInfo::has_maps() const {
+  return rules_of(*this).label == LabelShape::values && targets.front().row_shape.size() == 2;
+}
+
 const ColumnInfo& DataSetInfo::table(std::string_view table_path) const {
   const auto found = std::ranges::find(tables, table_path, &ColumnInfo::path);
   if (found != tables.end()) return *found;

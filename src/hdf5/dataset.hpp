@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <tally/base/files.hpp>
-#include <tally/hdf5/reader.hpp>
+#include <tally/hdf5/dataset.hpp>
 
 #include "library.hpp"
 

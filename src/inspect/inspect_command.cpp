@@ -22,13 +22,16 @@
 #include <tally/hdf5/reader.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/predictions/predictions_text.hpp>
-#include <tally/report/progress.hpp>
-#include <tally/report/run_report.hpp>
+#include <tally/report/describe_report.hpp>
+#include <tally/report/event_log.hpp>
+#include <tally/report/metrics_file.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/result_folder/trace_path.hpp>
 #include <tally/weights/checkpoint.hpp>
 #include <tally/weights/checkpoint_files.hpp>
 #include <tally/weights/file_kind.hpp>
+#include <tally/data/add_checksums.hpp>
+#include <tally/model/describe_model.hpp>
 
 #include "convert_weights.hpp"
 #include "inspect_samples.hpp"

@@ -64,20 +64,6 @@ void count_rows(const RowCounters& counters, std::size_t num_rows, const Row& ro
 
 }  // namespace
 
-std::optional<double> ClassMetrics::value(std::string_view name) const {
-  for (const MetricValue& metric : values) {
-    if (metric.name == name) return metric.value;
-  }
-  return std::nullopt;
-}
-
-const MetricValue* Results::find(std::string_view name) const {
-  for (const MetricValue& metric : metrics) {
-    if (metric.name == name) return &metric;
-  }
-  return nullptr;
-}
-
 std::vector<MetricDescription> known_metrics(std::string_view task) {
   std::vector<MetricDescription> metrics;
   for (const FamilyEntry& family : families_of(task)) {

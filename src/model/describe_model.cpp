@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/model/describe_model.hpp>
+
 #include <string>
 #include <vector>
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/model/predictor.hpp>
 #include <tally/weights/file_kind.hpp>
 
 #include "aoti/package.hpp"

@@ -7,8 +7,9 @@
 #include <tally/base/format.hpp>
 #include <tally/weights/file_kind.hpp>
 
-#include "loaded_model_base.hpp"
+#include "aoti/aoti_model.hpp"
 #include "torch_errors.hpp"
+#include "torchscript/torchscript_model.hpp"
 
 namespace tally::model {
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common base of loaded models: replacing their weights, and CUDA graphs; and how each kind of file
-// becomes one.
+// Common base of loaded models: replacing their weights, and CUDA graphs.
 #pragma once
 
 #include <memory>
@@ -14,11 +13,6 @@
 #include "torch_predictor.hpp"
 
 namespace tally::model {
-
-// Loads each kind of model file.
-std::unique_ptr<LoadedModel> load_torchscript(const NamedBytes& model,
-                                              const PredictorOptions& options);
-std::unique_ptr<LoadedModel> load_package(const NamedBytes& model, const PredictorOptions& options);
 
 class LoadedModelBase : public LoadedModel {
  public:

@@ -8,7 +8,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <tally/device/device.hpp>
-#include <tally/model/predictor.hpp>
+#include <tally/model/precision.hpp>
 
 namespace tally::model {
 

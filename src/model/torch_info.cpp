@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/model/torch_info.hpp>
+
 #include <algorithm>
 #include <string>
 
 #include <ATen/Version.h>
 
 #include <tally/base/format.hpp>
-#include <tally/model/predictor.hpp>
 
 namespace tally::model {
 namespace {

@@ -13,8 +13,10 @@
 #include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/device/energy.hpp>
+#include <tally/report/event_log.hpp>
+#include <tally/report/metrics_file.hpp>
 #include <tally/report/progress.hpp>
-#include <tally/report/run_report.hpp>
+#include <tally/report/report_json.hpp>
 #include <tally/result_folder/output_folder.hpp>
 #include <tally/result_folder/input_overwrite_check.hpp>
 #include <tally/session/local_result.hpp>

@@ -8,6 +8,7 @@
 
 #include <tally/base/clock.hpp>
 #include <tally/evaluate/loop.hpp>
+#include <tally/report/event_log.hpp>
 #include <tally/report/progress.hpp>
 #include <tally/tasks/task.hpp>
 

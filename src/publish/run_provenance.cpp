@@ -20,6 +20,7 @@
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/library.hpp>
 #include <tally/model/amx_probe.hpp>
+#include <tally/model/torch_info.hpp>
 
 namespace tally::app {
 namespace {

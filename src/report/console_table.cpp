@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/report/console_table.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +11,7 @@
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/report/efficiency.hpp>
-#include <tally/report/run_report.hpp>
+#include <tally/report/report_json.hpp>
 
 #include "number_format.hpp"
 #include "worst_groups.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/report/describe_report.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/report/run_report.hpp>
 
 #include "json_metrics.hpp"
 #include "number_format.hpp"

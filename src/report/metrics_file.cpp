@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/report/metrics_file.hpp>
+
 #include <unistd.h>
 
 #include <limits>
@@ -10,7 +12,6 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/hdf5/reader.hpp>
 #include <tally/hdf5/writer.hpp>
-#include <tally/report/run_report.hpp>
 
 #include "number_format.hpp"
 

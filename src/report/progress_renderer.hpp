@@ -35,6 +35,10 @@ class ProgressRenderer {
   bool is_finished_ = false;
 };
 
+// The line that the display shows: "412/1000 samples, 41 %, 153.2/s, 0:03 left, accuracy 0.912".
+std::string progress_text(std::int64_t done, std::int64_t total, double elapsed_s,
+                          std::optional<double> accuracy);
+
 // "[#######---------]  412/1000 samples, …": text with as much bar as fits into 79 columns, padded
 // to them so that it covers what stood there.
 std::string bar_line(std::int64_t done, std::int64_t total, const std::string& text);

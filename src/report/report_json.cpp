@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/report/report_json.hpp>
+
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -6,7 +8,6 @@
 #include <tally/base/build_info.hpp>
 #include <tally/base/format.hpp>
 #include <tally/report/efficiency.hpp>
-#include <tally/report/run_report.hpp>
 
 #include "json_metrics.hpp"
 

@@ -18,8 +18,8 @@
 #include <tally/base/printable.hpp>
 #include <tally/hdf5/library.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/report/progress.hpp>
-#include <tally/report/run_report.hpp>
+#include <tally/report/describe_report.hpp>
+#include <tally/report/event_log.hpp>
 #include <tally/result_folder/trace_path.hpp>
 
 namespace tally::app {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/watch/checkpoint_file_cache.hpp>
+
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -6,8 +8,6 @@
 #include <map>
 #include <memory>
 #include <utility>
-
-#include <tally/watch/checkpoint_folder.hpp>
 
 namespace tally::watch {
 namespace {
@@ -71,7 +71,7 @@ class Memory {
 
 }  // namespace
 
-FindFiles remember(FindFiles find) {
+FindFiles cached(FindFiles find) {
   const auto memory = std::make_shared<Memory>(std::move(find));
   return [memory](const fs::path& path) { return memory->files_of(path); };
 }

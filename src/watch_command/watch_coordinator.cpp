@@ -94,7 +94,7 @@ WatchCoordinator::WatchCoordinator(const EvaluationSession& session)
       settings_(stop_settings(session)),
       output_(session),
       leaderboard_(output_.path()),
-      folder_(session.config.watch.checkpoints, watch::remember(weights::checkpoint_files),
+      folder_(session.config.watch.checkpoints, watch::cached(weights::checkpoint_files),
               {session.config.watch.poll_s, process_age_s}, known_of(leaderboard_.entries())),
       best_(session.config.watch.keep_best, output_.path(), folder_) {
   const auto limit_s = session.config.watch.time_limit_s;

@@ -13,7 +13,9 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/model/predictor.hpp>
+#include <tally/model/torch_info.hpp>
 
+#include "command_help.hpp"
 #include "commands.hpp"
 #include "expect_error.hpp"
 

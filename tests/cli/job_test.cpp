@@ -12,6 +12,7 @@
 #include <tally/hdf5/writer.hpp>
 
 #include "comm_fixture.hpp"
+#include "command_help.hpp"
 #include "commands.hpp"
 #include "sample_file.hpp"
 

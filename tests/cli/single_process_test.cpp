@@ -14,6 +14,7 @@
 
 #include <tally/hdf5/writer.hpp>
 
+#include "command_help.hpp"
 #include "commands.hpp"
 #include "raw_hdf5.hpp"
 

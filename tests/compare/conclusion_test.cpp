@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <tally/compare/comparison.hpp>
+#include <tally/compare/comparison_text.hpp>
 
-#include "comparison_text.hpp"
 
 namespace tally::compare {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures of one run that are made of all its scores in order, by hand, weighted and not.
-#include "paired_samples.hpp"
+#include "resampled_curve_metrics.hpp"
 
 #include <gmock/gmock.h>
 

@@ -5,9 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include <tally/compare/comparison.hpp>
+#include <tally/compare/comparison_json.hpp>
 
-#include "comparison_json.hpp"
+#include "changes_json.hpp"
 
 namespace tally::compare {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "expect_error.hpp"
-#include "paired_samples.hpp"
+#include "comparable_metrics.hpp"
 #include "run_file.hpp"
 
 namespace tally::compare {

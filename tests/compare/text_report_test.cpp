@@ -4,8 +4,9 @@
 
 #include <limits>
 
+#include <tally/compare/comparison_text.hpp>
+
 #include "changes_text.hpp"
-#include "comparison_text.hpp"
 
 namespace tally::compare {
 namespace {

@@ -9,6 +9,7 @@
 #include <tally/data/annotations.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/describe_data_set.hpp>
+#include <tally/data/add_checksums.hpp>
 
 #include "expect_error.hpp"
 #include "object_file.hpp"

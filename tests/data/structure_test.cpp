@@ -8,6 +8,7 @@
 #include <tally/data/describe_data_set.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/reader.hpp>
+#include <tally/data/add_checksums.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

@@ -10,6 +10,7 @@
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/data/describe_data_set.hpp>
+#include <tally/data/add_checksums.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

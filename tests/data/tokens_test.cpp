@@ -11,6 +11,7 @@
 #include <tally/data/describe_data_set.hpp>
 #include <tally/data/length_buckets.hpp>
 #include <tally/data/column_values.hpp>
+#include <tally/data/add_checksums.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

@@ -6,7 +6,8 @@
 
 #include <tally/data/data_set.hpp>
 #include <tally/hdf5/writer.hpp>
-#include <tally/report/run_report.hpp>
+#include <tally/report/metrics_file.hpp>
+#include <tally/report/report_json.hpp>
 
 #include "expect_error.hpp"
 #include "inspect_fixture.hpp"

@@ -2,6 +2,8 @@
 // One changed bit of a model file is seen, or changes nothing.
 #include <random>
 
+#include <tally/model/describe_model.hpp>
+
 #include "model_fixture.hpp"
 
 namespace tally::model {

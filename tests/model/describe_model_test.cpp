@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+#include <tally/model/describe_model.hpp>
 #include "model_fixture.hpp"
 
 namespace tally::model {

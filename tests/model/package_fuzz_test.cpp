@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged packages are read or refused, never anything else.
 #include <tally/base/byte_conversions.hpp>
+#include <tally/model/describe_model.hpp>
 
 #include "model_fixture.hpp"
 #include "mutator.hpp"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <tally/model/describe_model.hpp>
+
 #include "model_fixture.hpp"
 
 namespace tally::model {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include <tally/model/load_torch_libraries.hpp>
+#include <tally/model/torch_info.hpp>
 
 #include "model_fixture.hpp"
 

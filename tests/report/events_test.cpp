@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <tally/report/progress.hpp>
+#include <tally/report/event_log.hpp>
 
 #include "event_writer.hpp"
 #include "report_fixture.hpp"

@@ -13,6 +13,10 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/report/console_table.hpp>
+#include <tally/report/describe_report.hpp>
+#include <tally/report/metrics_file.hpp>
+#include <tally/report/report_json.hpp>
 #include <tally/report/run_report.hpp>
 
 namespace tally::report {

@@ -19,7 +19,7 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
-#include <tally/report/progress.hpp>
+#include <tally/report/event_log.hpp>
 #include <tally/result_folder/output_folder.hpp>
 
 #include "fault_points.h"

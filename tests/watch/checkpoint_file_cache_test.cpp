@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/base/error.hpp>
-#include <tally/watch/checkpoint_folder.hpp>
+#include <tally/watch/checkpoint_file_cache.hpp>
 
 #include "scratch_folder.hpp"
 
@@ -21,7 +21,7 @@ class RememberTest : public ScratchFolder {
     return files;
   }
 
-  FindFiles remembered_ = remember([this](const auto& path) { return find(path); });
+  FindFiles remembered_ = cached([this](const auto& path) { return find(path); });
   int num_asked_ = 0;
   bool is_cut_ = false;
 };
@@ -66,7 +66,7 @@ TEST_F(RememberTest, WhatChangesWhileItIsFoundIsFoundAgain) {
     if (++num_asked_ == 1) write("run/latest", "two", 1000);
     return files;
   };
-  const auto remembered = remember(asking);
+  const auto remembered = cached(asking);
   EXPECT_EQ(remembered(at("run"))[1], at("run/one"));
   EXPECT_EQ(remembered(at("run"))[1], at("run/two"));
 }
@@ -74,7 +74,7 @@ TEST_F(RememberTest, WhatChangesWhileItIsFoundIsFoundAgain) {
 TEST_F(RememberTest, NothingIsAskedForAgain) {
   write("a/inner/data", "x", 1000);
   int num_asked = 0;
-  const auto remembered = remember([&](const auto& /*path*/) {
+  const auto remembered = cached([&](const auto& /*path*/) {
     ++num_asked;
     return std::vector<std::filesystem::path>();
   });

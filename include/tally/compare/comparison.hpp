@@ -94,9 +94,4 @@ Conclusion conclude(const Comparison& comparison);
 Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::path& b,
                         const Options& options);
 
-// For people; the last line is the conclusion.
-std::vector<std::string> to_lines(const Comparison& comparison);
-// As docs/formats.md says.
-std::string to_json(const Comparison& comparison);
-
 }  // namespace tally::compare

@@ -8,13 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/device.hpp>
 #include <tally/model/card.hpp>
 #include <tally/model/cpu_execution_settings.hpp>
+#include <tally/model/precision.hpp>
 
 namespace tally::model {
 
@@ -23,14 +23,6 @@ struct NamedBytes {
   std::string name;
   std::span<const std::byte> bytes;
 };
-
-// What a model computes in. `model`: as it is in its file; `tf32`: float32 whose products a GPU
-// rounds to 10 bits of mantissa.
-enum class Precision { model, fp32, tf32, bf16, fp16 };
-
-std::string_view name(Precision precision);
-// Inverse of name(); throws Error(usage) for a word that is none.
-Precision precision_from_name(std::string_view word);
 
 // What is known of a network's operators, on one device.
 struct Determinism {
@@ -119,12 +111,5 @@ struct PredictorOptions {
   // A card found beside the model file (<model>.json), used when the file holds none.
   std::optional<NamedBytes> card;
 };
-
-// "LibTorch 2.11.0+cu130, AVX2": what the bits of the output depend on.
-std::string backend_description();
-std::string torch_version();
-
-// One line a tensor or entry, for `tally inspect`; models and packages.
-std::vector<std::string> describe_model(const NamedBytes& file);
 
 }  // namespace tally::model

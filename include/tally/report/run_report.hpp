@@ -149,32 +149,4 @@ struct RunReport {
   std::vector<std::string> notes;            // one line each: what the user should know
 };
 
-// True when the evidence is that of every sample exactly once.
-bool exactly_once(const RunReport& report);
-
-// The text of report.json, as docs/formats.md says.
-std::string to_json(const RunReport& report);
-
-// The table that a person reads at the end of a run; `folder` is where the results are.
-std::string to_table(const RunReport& report, const std::filesystem::path& folder);
-
-// metrics.h5, as docs/formats.md says, synced; nothing is left where that fails, or there was a
-// file before. Error(output).
-void write_metrics_file(const RunReport& report, const std::filesystem::path& path);
-
-// `tally inspect report.json`: the metrics of a report as lines. Error(usage) if it is none.
-std::vector<std::string> describe_report(const std::filesystem::path& path);
-
-// Which files a report names beside it.
-struct ReportedFiles {
-  bool predictions = false;        // predictions.h5
-  std::string trace;               // --trace of its run; empty without one
-  std::vector<std::string> texts;  // "detections.json"
-};
-// Nothing where there is no file, or one that no run of tally wrote.
-std::optional<ReportedFiles> files_of_report(const std::filesystem::path& path);
-
-// `tally inspect metrics.h5`: what it holds, as lines. Error(usage) if it is none.
-std::vector<std::string> describe_metrics_file(const std::filesystem::path& path);
-
 }  // namespace tally::report

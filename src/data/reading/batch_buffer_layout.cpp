@@ -53,8 +53,4 @@ std::vector<TensorView> slot_views(const std::vector<SlotField>& fields, std::by
   return views;
 }
 
-std::int64_t slot_bytes(const DataSetInfo& info, std::int64_t batch_size) {
-  return make_slot_layout(info, batch_size).bytes;
-}
-
 }  // namespace tally::data

@@ -223,6 +223,10 @@ const Batch* BatchReader::Impl::next() {
   return &batches[slot];
 }
 
+std::int64_t slot_bytes(const DataSetInfo& info, std::int64_t batch_size) {
+  return make_slot_layout(info, batch_size).bytes;
+}
+
 BatchReader::BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,
                          std::vector<std::span<std::byte>> slots, ReadAhead ahead)
     : impl_(std::make_unique<Impl>(data_set, grid, slice, std::move(slots), ahead)) {}

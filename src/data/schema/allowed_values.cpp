@@ -93,10 +93,6 @@ std::string expected_label_shape(const DataSetInfo& info) {
   return {};
 }
 
-bool DataSetInfo::has_maps() const {
-  return rules_of(*this).label == LabelShape::values && targets.front().row_shape.size() == 2;
-}
-
 namespace {
 
 // Of what is added up over all units, each of them up to 255 times (resampling): the most that a

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "aoti/aoti_model.hpp"
+
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "torchscript/torchscript_model.hpp"
+
 #include <tally/base/byte_conversions.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>

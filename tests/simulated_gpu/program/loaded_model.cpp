@@ -7,9 +7,9 @@
 #include <tally/base/format.hpp>
 #include <tally/model/loaded_model.hpp>
 
-#include "loaded_model_base.hpp"
 #include "queued_predictor.hpp"
 #include "torch_errors.hpp"
+#include "torchscript/torchscript_model.hpp"
 
 namespace tally::model {
 

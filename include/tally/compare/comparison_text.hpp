@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics as text, for the conclusion and the table of a comparison.
+// A comparison as lines for people, and how metrics are written in them.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
+#include <tally/compare/comparison.hpp>
 #include <tally/metrics/intervals.hpp>
 
 namespace tally::compare {
+
+// The last line is the conclusion.
+std::vector<std::string> to_lines(const Comparison& comparison);
 
 // "0.6930", "1234.56"
 std::string value_text(double value);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tally/data/add_checksums.hpp>
+
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the JSON that is about changed samples.
+// The part of a comparison's JSON that is about changed samples.
 #pragma once
 
 #include <optional>

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model file holds, for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <tally/model/predictor.hpp>
+
+namespace tally::model {
+
+// One line a tensor or entry, for `tally inspect`; models and packages. Error(model).
+std::vector<std::string> describe_model(const NamedBytes& file);
+
+}  // namespace tally::model

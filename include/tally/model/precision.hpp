@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// --precision: what a model computes in.
+#pragma once
+
+#include <string_view>
+
+namespace tally::model {
+
+// `model`: as it is in its file; `tf32`: float32 whose products a GPU
+// rounds to 10 bits of mantissa.
+enum class Precision { model, fp32, tf32, bf16, fp16 };
+
+std::string_view name(Precision precision);
+// Inverse of name(); throws Error(usage) for a word that is none.
+Precision precision_from_name(std::string_view word);
+
+}  // namespace tally::model

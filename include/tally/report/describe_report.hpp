@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report.json on disk says.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tally::report {
+
+// `tally inspect report.json`: the metrics of a report as lines. Error(usage) if it is none.
+std::vector<std::string> describe_report(const std::filesystem::path& path);
+
+// Which files a report names beside it.
+struct ReportedFiles {
+  bool predictions = false;        // predictions.h5
+  std::string trace;               // --trace of its run; empty without one
+  std::vector<std::string> texts;  // "detections.json"
+};
+// Nothing where there is no file, or one that no run of tally wrote.
+std::optional<ReportedFiles> files_of_report(const std::filesystem::path& path);
+
+}  // namespace tally::report
