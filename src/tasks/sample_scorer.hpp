@@ -17,7 +17,7 @@
 #include <tally/tasks/task.hpp>
 
 #include "column.hpp"
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
 
 namespace tally::tasks {
 

@@ -11,7 +11,8 @@
 #include <tally/tasks/detection_matching.hpp>
 
 #include "column.hpp"
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
+#include "counting_task.hpp"
 
 namespace tally::tasks {
 namespace {

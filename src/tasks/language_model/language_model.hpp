@@ -12,7 +12,8 @@
 #include <tally/tasks/documents_and_choices.hpp>
 #include <tally/tasks/task.hpp>
 
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
+#include "counting_task.hpp"
 
 namespace tally::tasks {
 

@@ -10,7 +10,8 @@
 #include <tally/metrics/multiclass_pass.hpp>
 
 #include "multiclass/class_columns.hpp"
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
+#include "counting_task.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -11,7 +11,8 @@
 #include <tally/metrics/multilabel_pass.hpp>
 
 #include "multilabel/label_columns.hpp"
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
+#include "counting_task.hpp"
 
 namespace tally::tasks {
 namespace {

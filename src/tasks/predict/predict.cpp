@@ -10,7 +10,8 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
+#include "counting_task.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -11,7 +11,8 @@
 #include <tally/device/buffer.hpp>
 #include <tally/tasks/answers.hpp>
 
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
+#include "counting_task.hpp"
 
 namespace tally::tasks {
 namespace {

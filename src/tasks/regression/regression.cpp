@@ -9,7 +9,8 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/regression_pass.hpp>
 
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
+#include "counting_task.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -10,7 +10,8 @@
 #include <tally/metrics/segmentation_pass.hpp>
 
 #include "sample_scorer.hpp"
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
+#include "counting_task.hpp"
 
 namespace tally::tasks {
 namespace {

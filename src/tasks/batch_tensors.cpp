@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scoring.hpp"
+#include "batch_tensors.hpp"
 
 #include <algorithm>
 
