@@ -55,7 +55,7 @@ struct NcclCalls {
   std::function<NcclCode(NcclHandle comm)> abort;          // may hang where a peer is dead
 };
 
-// Twins: nccl_calls.cpp and, for a build without NCCL, nccl_calls_no_nccl.cpp. Not collective.
+// Twins: nccl_calls_nccl.cpp and, for a build without NCCL, nccl_calls_no_nccl.cpp. Not collective.
 // Loads the library; Error(environment) where there is none, where a second copy is in the process,
 // or where the build had no NCCL.
 NcclCalls load_nccl();

@@ -20,19 +20,11 @@
 
 namespace tally::distributed_metrics {
 
-// The thresholds of all ranks' positives.
-
-// Collective. The bins of all ranks' positives. Fails as count_curves() does.
-ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
-                                             const ordered_metrics::ScoreRows& rows,
-                                             ordered_metrics::ScoreKeys keys);
-
 namespace {
 
 constexpr std::int64_t kShareBytes = std::int64_t{64} << 20;  // at a time, from all ranks together
 
-}  // namespace
-
+// Collective. The bins of all ranks' positives. Fails as count_curves() does.
 ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
                                              const ordered_metrics::ScoreRows& rows,
                                              ordered_metrics::ScoreKeys keys) {
@@ -59,6 +51,8 @@ ordered_metrics::ThresholdBins agree_on_bins(const comm::Communicator& comm,
   comm::agree_on(comm, [&] { bins.emplace(all.sorted(), rows.num_classes); });
   return *std::move(bins);
 }
+
+}  // namespace
 
 std::vector<ordered_metrics::CurveCounts> count_curves(const comm::Communicator& comm,
                                                        const ordered_metrics::ScoreRows& rows,

@@ -22,13 +22,6 @@ namespace tally::distributed_metrics {
 
 // The places of a column's values among those of all ranks.
 
-// Collective. For each value of the column, in the order given, the weight of all ranks' values
-// below it minus that of those above; `weights` has one entry a value. Weights of one value on one
-// rank sum to less than 2^32.
-std::vector<std::int64_t> global_ranks(const comm::Communicator& comm,
-                                       const ordered_metrics::RankedColumn& column,
-                                       const ordered_metrics::Weights& weights);
-
 namespace {
 
 using ordered_metrics::WeightedValue;
@@ -36,8 +29,9 @@ using ordered_metrics::WeightedValue;
 constexpr std::int64_t kGatheredBytes = std::int64_t{64}
                                         << 20;  // at a time, from all ranks together
 
-}  // namespace
-
+// Collective. For each value of the column, in the order given, the weight of all ranks' values
+// below it minus that of those above; `weights` has one entry a value. Weights of one value on one
+// rank sum to less than 2^32.
 std::vector<std::int64_t> global_ranks(const comm::Communicator& comm,
                                        const ordered_metrics::RankedColumn& column,
                                        const ordered_metrics::Weights& weights) {
@@ -54,8 +48,6 @@ std::vector<std::int64_t> global_ranks(const comm::Communicator& comm,
   comm::agree_on(comm, [&] { ranks = column.spread(below->centred()); });
   return ranks;
 }
-
-namespace {
 
 using metrics::PoissonWeights;
 
