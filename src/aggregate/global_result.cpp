@@ -14,9 +14,9 @@
 #include <tally/ordered_metrics/digest_encoding.hpp>
 #include <tally/plan/coverage.hpp>
 
+#include "bootstrap_and_subgroup_metrics.hpp"
 #include "order_based_metrics.hpp"
 #include "reduce_states.hpp"
-#include "bootstrap_and_subgroup_metrics.hpp"
 
 namespace tally::app {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/aggregate/unit_aggregation.hpp>
 
-#include <tally/aggregate/question_units.hpp>
 #include <tally/aggregate/document_and_choice_units.hpp>
+#include <tally/aggregate/question_units.hpp>
 #include <tally/base/checked_cast.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/data/column_values.hpp>

@@ -14,8 +14,8 @@
 #include <tally/device/gpus.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/model/predictor.hpp>
-#include <tally/tasks/task.hpp>
 #include <tally/model/torch_info.hpp>
+#include <tally/tasks/task.hpp>
 
 namespace tally::app {
 namespace {

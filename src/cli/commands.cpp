@@ -13,9 +13,9 @@
 #include <tally/base/error.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
 #include <tally/compare/comparison_json.hpp>

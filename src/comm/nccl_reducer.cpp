@@ -10,8 +10,8 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/log.hpp>
 #include <tally/base/host_and_libraries.hpp>
+#include <tally/base/log.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/comm/mpi_runtime.hpp>
 #include <tally/device/gpus.hpp>

@@ -9,7 +9,6 @@
 #include <tally/base/format.hpp>
 #include <tally/compare/comparison_text.hpp>
 
-
 namespace tally::compare {
 namespace {
 

@@ -8,8 +8,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/task_traits.hpp>
 
-#include "multilabel_run.hpp"
 #include "comparable_metrics.hpp"
+#include "multilabel_run.hpp"
 #include "paired_samples.hpp"
 
 namespace tally::compare {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of two runs as a task has them, ready to be counted. One implementation per kind of sample; read_pair() knows which task has which.
+// The samples of two runs as a task has them, ready to be counted. One implementation per kind of
+// sample; read_pair() knows which task has which.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics that are made of all scores of a run in order, of the run and of its bootstrap replicates.
+// Metrics that are made of all scores of a run in order, of the run and of its bootstrap
+// replicates.
 #pragma once
 
 #include <memory>

@@ -16,9 +16,9 @@
 #include "dataset_error.hpp"
 #include "reading/column_pieces_and_offsets.hpp"
 #include "reading/column_reader.hpp"
+#include "schema/allowed_values.hpp"
 #include "schema/checksums.hpp"
 #include "schema/columns.hpp"
-#include "schema/allowed_values.hpp"
 #include "schema/schema.hpp"
 #include "schema/task_rules.hpp"
 

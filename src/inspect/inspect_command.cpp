@@ -16,10 +16,12 @@
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/config/inspect_options.hpp>
+#include <tally/data/add_checksums.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/data/describe_data_set.hpp>
 #include <tally/hdf5/library.hpp>
 #include <tally/hdf5/reader.hpp>
+#include <tally/model/describe_model.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/predictions/predictions_text.hpp>
 #include <tally/report/describe_report.hpp>
@@ -30,8 +32,6 @@
 #include <tally/weights/checkpoint.hpp>
 #include <tally/weights/checkpoint_files.hpp>
 #include <tally/weights/file_kind.hpp>
-#include <tally/data/add_checksums.hpp>
-#include <tally/model/describe_model.hpp>
 
 #include "convert_weights.hpp"
 #include "inspect_samples.hpp"

@@ -15,8 +15,8 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/data/column_values.hpp>
 #include <tally/predictions/choose_rows.hpp>
-#include <tally/predictions/saved_rows.hpp>
 #include <tally/predictions/predictions_text.hpp>
+#include <tally/predictions/saved_rows.hpp>
 
 #include "sample_metadata.hpp"
 

@@ -5,12 +5,12 @@
 #include <tally/metrics/sample_records.hpp>
 
 #include "families/agreement.hpp"
+#include "families/binary_and_multilabel_metrics.hpp"
 #include "families/calibration.hpp"
 #include "families/confusion.hpp"
 #include "families/detection_metrics.hpp"
 #include "families/language_model_metrics.hpp"
 #include "families/loss.hpp"
-#include "families/binary_and_multilabel_metrics.hpp"
 #include "families/multilabel_sample_metrics.hpp"
 #include "families/per_class_metrics.hpp"
 #include "families/question_answering_metrics.hpp"

@@ -7,9 +7,9 @@
 
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
+#include <tally/weights/zip_archive.hpp>
 
 namespace tally::model {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/log.hpp>
 #include <tally/base/host_and_libraries.hpp>
+#include <tally/base/log.hpp>
 
 #include "aoti/package.hpp"
 

@@ -9,8 +9,8 @@
 #include <tally/base/format.hpp>
 #include <tally/preprocess/normaliser.hpp>
 
-#include "pixel_conversion.hpp"
 #include "float_to_16_bits.hpp"
+#include "pixel_conversion.hpp"
 #include "thread_team.hpp"
 
 namespace tally::preprocess {

@@ -10,8 +10,8 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
-#include <tally/base/log.hpp>
 #include <tally/base/host_and_libraries.hpp>
+#include <tally/base/log.hpp>
 #include <tally/plan/coverage.hpp>
 #include <tally/report/efficiency.hpp>
 #include <tally/session/comparability.hpp>

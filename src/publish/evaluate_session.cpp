@@ -17,8 +17,8 @@
 #include <tally/report/metrics_file.hpp>
 #include <tally/report/progress.hpp>
 #include <tally/report/report_json.hpp>
-#include <tally/result_folder/output_folder.hpp>
 #include <tally/result_folder/input_overwrite_check.hpp>
+#include <tally/result_folder/output_folder.hpp>
 #include <tally/session/local_result.hpp>
 #include <tally/session/session.hpp>
 #include <tally/session/tracing.hpp>

@@ -11,15 +11,15 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/base/host_and_libraries.hpp>
 #include <tally/base/log.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/base/host_and_libraries.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/trace/span_recording.hpp>
 #include <tally/weights/byte_source.hpp>
-#include <tally/weights/checkpoint.hpp>
 #include <tally/weights/checked_pieces.hpp>
+#include <tally/weights/checkpoint.hpp>
 
 namespace tally::app {
 namespace {

@@ -14,8 +14,8 @@
 #include <tally/comm/agree.hpp>
 #include <tally/config/run_options.hpp>
 #include <tally/model/load_torch_libraries.hpp>
-#include <tally/result_folder/output_folder.hpp>
 #include <tally/result_folder/input_overwrite_check.hpp>
+#include <tally/result_folder/output_folder.hpp>
 #include <tally/score_sources/open_saved_predictions.hpp>
 #include <tally/score_sources/predictor_scores.hpp>
 #include <tally/session/comparability.hpp>
@@ -26,8 +26,8 @@
 #include <tally/setup/warm_up.hpp>
 
 #include "batching.hpp"
-#include "model_memory.hpp"
 #include "class_weights_and_subgroups.hpp"
+#include "model_memory.hpp"
 #include "session_notes.hpp"
 #include "tune.hpp"
 

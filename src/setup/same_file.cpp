@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <tally/base/format.hpp>
-#include <tally/base/printable.hpp>
 #include <tally/base/host_and_libraries.hpp>
+#include <tally/base/printable.hpp>
 #include <tally/comm/agree.hpp>
 
 namespace tally::app {

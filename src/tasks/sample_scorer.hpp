@@ -16,8 +16,8 @@
 #include <tally/predictions/record_batch.hpp>
 #include <tally/tasks/task.hpp>
 
-#include "column.hpp"
 #include "batch_tensors.hpp"
+#include "column.hpp"
 
 namespace tally::tasks {
 

@@ -6,8 +6,8 @@
 
 #include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
-#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
+#include <tally/weights/zip_archive.hpp>
 
 #include "safetensors/safetensors.hpp"
 #include "torch_save/torch_save.hpp"

@@ -8,8 +8,8 @@
 #include <tally/metrics/poisson_weight.hpp>
 
 #include "aggregate_fixture.hpp"
-#include "order_based_metrics.hpp"
 #include "bootstrap_and_subgroup_metrics.hpp"
+#include "order_based_metrics.hpp"
 #include "sample_file.hpp"
 #include "target_file.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <tally/base/build_info.hpp>
 #include <tally/base/clock.hpp>
-#include <tally/base/index_hash.hpp>
 #include <tally/base/host_and_libraries.hpp>
+#include <tally/base/index_hash.hpp>
 
 namespace tally {
 namespace {

@@ -6,7 +6,6 @@
 #include <tally/compare/comparison.hpp>
 #include <tally/compare/comparison_text.hpp>
 
-
 namespace tally::compare {
 namespace {
 

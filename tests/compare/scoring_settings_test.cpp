@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 
-#include "expect_error.hpp"
 #include "comparable_metrics.hpp"
+#include "expect_error.hpp"
 #include "run_file.hpp"
 
 namespace tally::compare {

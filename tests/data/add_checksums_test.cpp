@@ -4,9 +4,9 @@
 #include <fstream>
 #include <iterator>
 
+#include <tally/data/add_checksums.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/data/add_checksums.hpp>
 
 #include "expect_error.hpp"
 #include "raw_hdf5.hpp"

@@ -6,10 +6,10 @@
 #include <set>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/data/add_checksums.hpp>
 #include <tally/data/annotations.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/describe_data_set.hpp>
-#include <tally/data/add_checksums.hpp>
 
 #include "expect_error.hpp"
 #include "object_file.hpp"

@@ -10,9 +10,9 @@
 
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
+#include <tally/data/add_checksums.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
-#include <tally/data/add_checksums.hpp>
 
 #include "object_file.hpp"
 #include "question_file.hpp"

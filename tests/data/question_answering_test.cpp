@@ -7,9 +7,9 @@
 #include <set>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/data/describe_data_set.hpp>
-#include <tally/data/column_values.hpp>
 #include <tally/data/add_checksums.hpp>
+#include <tally/data/column_values.hpp>
+#include <tally/data/describe_data_set.hpp>
 
 #include "expect_error.hpp"
 #include "question_file.hpp"

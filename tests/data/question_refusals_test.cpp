@@ -2,8 +2,8 @@
 // What readers refuse in data sets of question answering.
 #include <gtest/gtest.h>
 
-#include <tally/data/describe_data_set.hpp>
 #include <tally/data/column_values.hpp>
+#include <tally/data/describe_data_set.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

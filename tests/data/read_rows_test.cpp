@@ -5,8 +5,8 @@
 #include <random>
 #include <tuple>
 
-#include <tally/data/data_set.hpp>
 #include <tally/data/column_values.hpp>
+#include <tally/data/data_set.hpp>
 
 #include "expect_error.hpp"
 #include "raw_hdf5.hpp"

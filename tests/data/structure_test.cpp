@@ -4,11 +4,11 @@
 
 #include <bit>
 
+#include <tally/data/add_checksums.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/data/describe_data_set.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/hdf5/reader.hpp>
-#include <tally/data/add_checksums.hpp>
 
 #include "change.hpp"
 #include "expect_error.hpp"

@@ -7,10 +7,10 @@
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/data/add_checksums.hpp>
 #include <tally/data/batch_reader.hpp>
 #include <tally/data/data_set.hpp>
 #include <tally/data/describe_data_set.hpp>
-#include <tally/data/add_checksums.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

@@ -7,11 +7,11 @@
 #include <set>
 
 #include <tally/base/checked_cast.hpp>
+#include <tally/data/add_checksums.hpp>
 #include <tally/data/annotations.hpp>
+#include <tally/data/column_values.hpp>
 #include <tally/data/describe_data_set.hpp>
 #include <tally/data/length_buckets.hpp>
-#include <tally/data/column_values.hpp>
-#include <tally/data/add_checksums.hpp>
 
 #include "expect_error.hpp"
 #include "sample_file.hpp"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/digest/inflate.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
 namespace tally::digest {
 namespace {

@@ -6,8 +6,8 @@
 #include <tally/base/error.hpp>
 #include <tally/comm/agree.hpp>
 #include <tally/metrics/poisson_weight.hpp>
-#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 #include <tally/ordered_metrics/local_curves.hpp>
+#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 
 #include "comm_fixture.hpp"
 #include "curves.hpp"

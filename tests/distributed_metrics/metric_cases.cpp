@@ -25,8 +25,8 @@
 #include <tally/metrics/poisson_weight.hpp>
 #include <tally/ordered_metrics/curve_counts_and_points.hpp>
 #include <tally/ordered_metrics/curve_metrics.hpp>
-#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 #include <tally/ordered_metrics/digest_encoding.hpp>
+#include <tally/ordered_metrics/metrics_from_curve_counts.hpp>
 
 #include "slices.hpp"
 

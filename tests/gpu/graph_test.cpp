@@ -9,8 +9,8 @@
 
 #include "cuda_graph/cuda_graph_capture.hpp"
 #include "gpu.hpp"
-#include "torch_device_and_stream.hpp"
 #include "load_torch_libraries.hpp"
+#include "torch_device_and_stream.hpp"
 
 namespace tally::model {
 namespace {

@@ -5,8 +5,8 @@
 #include "expect_error.hpp"
 #include "mutator.hpp"
 #include "raw_hdf5.hpp"
-#include "saved_scores_and_texts.hpp"
 #include "saved_file.hpp"
+#include "saved_scores_and_texts.hpp"
 
 namespace tally::app {
 namespace {

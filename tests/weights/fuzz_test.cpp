@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged weights files are read or refused, never anything else.
 #include <tally/base/byte_conversions.hpp>
-#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/checkpoint.hpp>
+#include <tally/weights/zip_archive.hpp>
 
 #include "checkpoint_fixture.hpp"
 #include "mutator.hpp"

@@ -10,8 +10,8 @@
 
 #include <tally/aggregate/unit_aggregation.hpp>
 #include <tally/comm/communicator.hpp>
-#include <tally/data/data_set.hpp>
 #include <tally/data/column_values.hpp>
+#include <tally/data/data_set.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/predictions/prediction_log.hpp>
 #include <tally/session/local_result.hpp>

@@ -9,10 +9,10 @@
 
 #include <tally/base/tensor_view.hpp>
 #include <tally/device/buffer.hpp>
-#include <tally/metrics/output_kinds_and_definitions.hpp>
 #include <tally/metrics/device_accumulator.hpp>
 #include <tally/metrics/metric_set.hpp>
 #include <tally/metrics/multiclass_statistics.hpp>
+#include <tally/metrics/output_kinds_and_definitions.hpp>
 #include <tally/metrics/sample_records.hpp>
 
 namespace tally::metrics {

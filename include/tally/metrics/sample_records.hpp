@@ -60,8 +60,8 @@ struct MultilabelRecord {
   double loss = std::numeric_limits<double>::quiet_NaN();   // cross entropy; finite
   double brier = std::numeric_limits<double>::quiet_NaN();  // (probability - truth)^2
   double hinge = std::numeric_limits<double>::quiet_NaN();  // NaN also unless asked for
-  // Of the labels as a ranking by probability (Ranking in multilabel_statistics.hpp); 0 unless asked
-  // for.
+  // Of the labels as a ranking by probability (Ranking in multilabel_statistics.hpp); 0 unless
+  // asked for.
   std::int64_t coverage = 0;
   double ranking_loss = 0;
   double ranking_precision = 0;

@@ -8,8 +8,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/digest/inflate.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 
 namespace tally::data {
 namespace {

@@ -10,9 +10,9 @@
 #include <tally/base/task_traits.hpp>
 
 #include "dataset_error.hpp"
+#include "schema/allowed_values.hpp"
 #include "schema/checksums.hpp"
 #include "schema/image_attributes.hpp"
-#include "schema/allowed_values.hpp"
 #include "schema/task_rules.hpp"
 
 namespace tally::data {

@@ -10,13 +10,13 @@
 
 #include "dataset_error.hpp"
 #include "reading/column_pieces_and_offsets.hpp"
+#include "schema/allowed_values.hpp"
 #include "schema/checksums.hpp"
 #include "schema/columns.hpp"
-#include "schema/allowed_values.hpp"
 #include "schema/schema.hpp"
 #include "schema/task_rules.hpp"
-#include "tables/target_inspection.hpp"
 #include "tables/table_inspection.hpp"
+#include "tables/target_inspection.hpp"
 
 namespace tally::data {
 namespace {

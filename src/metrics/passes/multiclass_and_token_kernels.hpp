@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of this room, behind plain functions. Twins: multiclass_and_token_kernels.cu and, in a build
-// without CUDA, multiclass_and_token_kernels_no_cuda.cpp, which nobody calls there.
+// The kernels of this room, behind plain functions. Twins: multiclass_and_token_kernels.cu and, in
+// a build without CUDA, multiclass_and_token_kernels_no_cuda.cpp, which nobody calls there.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of a regression's pass behind a plain function. Twins: regression_kernel.cu and, in a build
-// without CUDA, regression_kernel_no_cuda.cpp, which nobody calls there.
+// The kernel of a regression's pass behind a plain function. Twins: regression_kernel.cu and, in a
+// build without CUDA, regression_kernel_no_cuda.cpp, which nobody calls there.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/multiclass_statistics.hpp>
 
-#include "passes/multiclass_and_token_kernels.hpp"
 #include "passes/examine_row.hpp"
+#include "passes/multiclass_and_token_kernels.hpp"
 #include "passes/row_reductions_by_lane.hpp"
 
 namespace tally::metrics {

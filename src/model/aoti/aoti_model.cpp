@@ -6,11 +6,11 @@
 
 #include "aoti/package.hpp"
 #include "aoti/package_module.hpp"
+#include "load_torch_libraries.hpp"
 #include "loaded_model_base.hpp"
 #include "model_error.hpp"
 #include "precision.hpp"
 #include "tensor_conversion.hpp"
-#include "load_torch_libraries.hpp"
 
 namespace tally::model {
 namespace {

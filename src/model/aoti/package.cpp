@@ -16,9 +16,9 @@
 #include <tally/base/format.hpp>
 #include <tally/base/host_and_libraries.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
-#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
 #include <tally/weights/file_kind.hpp>
+#include <tally/weights/zip_archive.hpp>
 
 #include "model_error.hpp"
 

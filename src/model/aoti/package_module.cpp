@@ -18,8 +18,8 @@
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
 
-#include "torch_errors.hpp"
 #include "load_torch_libraries.hpp"
+#include "torch_errors.hpp"
 
 namespace tally::model {
 

@@ -19,8 +19,8 @@ struct SquaresToFill {
   std::uint16_t* squares = nullptr;
 };
 
-// Enqueues on `stream`, a cudaStream_t. Twins: space_to_depth_kernel.cu and, in a build without CUDA,
-// space_to_depth_kernel_no_cuda.cpp, which nobody calls there.
+// Enqueues on `stream`, a cudaStream_t. Twins: space_to_depth_kernel.cu and, in a build without
+// CUDA, space_to_depth_kernel_no_cuda.cpp, which nobody calls there.
 void launch_pixel_squares(const SquaresToFill& work, void* stream);
 
 }  // namespace tally::model

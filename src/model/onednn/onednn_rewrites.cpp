@@ -10,14 +10,14 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "onednn/hidden_operators.hpp"
+#include "onednn/join_small_factors.hpp"
 #include "onednn/linear_layers.hpp"
+#include "onednn/nan_propagating_relu.hpp"
 #include "onednn/normalisations.hpp"
 #include "onednn/onednn_arithmetic.hpp"
 #include "onednn/pixel_reductions.hpp"
 #include "onednn/profiled_graph.hpp"
-#include "onednn/nan_propagating_relu.hpp"
 #include "onednn/slow_in_onednn.hpp"
-#include "onednn/join_small_factors.hpp"
 #include "torchscript/jit_graph.hpp"
 #include "torchscript/value_bounds.hpp"
 

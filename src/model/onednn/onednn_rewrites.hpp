@@ -25,8 +25,9 @@ struct Clamps {
 Clamps sort_clamps(torch::jit::Graph& graph);
 
 // For a profiled graph (profiled_graph.hpp) and what sort_clamps() says of it. Each change keeps
-// what the graph computes, but for ReLUs whose slope below zero becomes nan_propagating_relu.hpp's, and for
-// products that are rounded to 16 bits before they are summed up (addcmul, norms over pixels).
+// what the graph computes, but for ReLUs whose slope below zero becomes nan_propagating_relu.hpp's,
+// and for products that are rounded to 16 bits before they are summed up (addcmul, norms over
+// pixels).
 void rewrite_for_onednn(torch::jit::Graph& graph, Hidden hidden, const Clamps& clamps);
 
 }  // namespace tally::model

@@ -11,15 +11,15 @@
 
 #include <tally/base/format.hpp>
 
+#include "equivalence_check.hpp"
 #include "kernels/pool_without_indices.hpp"
 #include "kernels/winograd_pass.hpp"
-#include "equivalence_check.hpp"
 #include "onednn/linear_layers.hpp"
 #include "onednn/onednn_fuser.hpp"
 #include "onednn/onednn_rewrites.hpp"
-#include "torchscript/micro_batch_size.hpp"
 #include "torch_errors.hpp"
 #include "torchscript/jit_graph.hpp"
+#include "torchscript/micro_batch_size.hpp"
 #include "torchscript/static_shapes.hpp"
 #include "torchscript/value_bounds.hpp"
 

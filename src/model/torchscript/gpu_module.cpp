@@ -12,8 +12,8 @@
 
 #include <tally/base/format.hpp>
 
-#include "kernels/pool_without_indices.hpp"
 #include "equivalence_check.hpp"
+#include "kernels/pool_without_indices.hpp"
 #include "onednn/profiled_graph.hpp"
 #include "torch_errors.hpp"
 #include "torchscript/fused_convolutions.hpp"

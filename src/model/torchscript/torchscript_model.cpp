@@ -6,11 +6,11 @@
 #include <tally/base/format.hpp>
 
 #include "batch_parallel_network.hpp"
+#include "load_torch_libraries.hpp"
 #include "loaded_model_base.hpp"
 #include "model_error.hpp"
 #include "precision.hpp"
 #include "tensor_conversion.hpp"
-#include "load_torch_libraries.hpp"
 #include "torchscript/script_module.hpp"
 
 namespace tally::model {

@@ -9,6 +9,7 @@
 namespace tally::model {
 
 // As load_model().
-std::unique_ptr<LoadedModel> load_torchscript(const NamedBytes& model, const PredictorOptions& options);
+std::unique_ptr<LoadedModel> load_torchscript(const NamedBytes& model,
+                                              const PredictorOptions& options);
 
 }  // namespace tally::model

@@ -10,8 +10,8 @@
 #include <tally/base/format.hpp>
 #include <tally/tasks/detection_matching.hpp>
 
-#include "column.hpp"
 #include "batch_tensors.hpp"
+#include "column.hpp"
 #include "counting_task.hpp"
 
 namespace tally::tasks {

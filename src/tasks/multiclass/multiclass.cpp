@@ -9,9 +9,9 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/multiclass_pass.hpp>
 
-#include "multiclass/class_columns.hpp"
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
+#include "multiclass/class_columns.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -10,9 +10,9 @@
 #include <tally/base/task_traits.hpp>
 #include <tally/metrics/multilabel_pass.hpp>
 
-#include "multilabel/label_columns.hpp"
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
+#include "multilabel/label_columns.hpp"
 
 namespace tally::tasks {
 namespace {

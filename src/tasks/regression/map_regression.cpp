@@ -8,9 +8,9 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/regression_pass.hpp>
 
-#include "sample_scorer.hpp"
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
+#include "sample_scorer.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -9,9 +9,9 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/segmentation_pass.hpp>
 
-#include "sample_scorer.hpp"
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
+#include "sample_scorer.hpp"
 
 namespace tally::tasks {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
-#include <tally/weights/zip_archive.hpp>
 #include <tally/weights/byte_source.hpp>
+#include <tally/weights/zip_archive.hpp>
 
 #include "pickle/pickle_reader.hpp"
 #include "torch_save/state_dict.hpp"

@@ -9,8 +9,8 @@
 
 #include <tally/base/byte_conversions.hpp>
 #include <tally/base/format.hpp>
-#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/digest/inflate.hpp>
+#include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/weights/byte_source.hpp>
 
 #include "torch_save/zip_directory.hpp"

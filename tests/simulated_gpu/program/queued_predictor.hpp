@@ -17,10 +17,10 @@
 
 namespace simulated_gpu {
 
-// LibTorch computes on the CPU, and there its tensors lie (torch_device_and_stream.cpp); what the network is
-// given and what it returns lies in memory of the simulated GPU, and it runs when its turn in the
-// stream comes. What shapes it returns is asked of it before, with zeros, so that networks that
-// keep state give other scores.
+// LibTorch computes on the CPU, and there its tensors lie (torch_device_and_stream.cpp); what the
+// network is given and what it returns lies in memory of the simulated GPU, and it runs when its
+// turn in the stream comes. What shapes it returns is asked of it before, with zeros, so that
+// networks that keep state give other scores.
 class QueuedPredictor final : public tally::model::Predictor {
  public:
   using Outputs = tally::model::Outputs;

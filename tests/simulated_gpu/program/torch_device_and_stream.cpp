@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twin of src/model/torch_device_and_stream.cpp: LibTorch computes for the simulated GPU on the CPU.
+// Twin of src/model/torch_device_and_stream.cpp: LibTorch computes for the simulated GPU on the
+// CPU.
 #include "torch_device_and_stream.hpp"
 
 namespace tally::model {
