@@ -4,7 +4,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/data/annotations.hpp>
+#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/column_values.hpp>
 
 namespace tally::app {

@@ -6,7 +6,7 @@
 #include <tally/base/format.hpp>
 
 #include "attributes.hpp"
-#include "dataset.hpp"
+#include "dataset_impl.hpp"
 #include "types_and_spaces.hpp"
 
 namespace tally::hdf5 {

@@ -13,7 +13,7 @@
 #include <tally/base/format.hpp>
 
 #include "attributes.hpp"
-#include "dataset.hpp"
+#include "dataset_impl.hpp"
 #include "file_stamp.hpp"
 #include "links.hpp"
 #include "storage.hpp"

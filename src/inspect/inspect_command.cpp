@@ -27,8 +27,8 @@
 #include <tally/report/describe_report.hpp>
 #include <tally/report/event_log.hpp>
 #include <tally/report/metrics_file.hpp>
+#include <tally/result_folder/check_trace_path.hpp>
 #include <tally/result_folder/output_folder.hpp>
-#include <tally/result_folder/trace_path.hpp>
 #include <tally/weights/checkpoint.hpp>
 #include <tally/weights/checkpoint_files.hpp>
 #include <tally/weights/file_kind.hpp>

@@ -9,9 +9,9 @@
 #include <tally/metrics/name_patterns.hpp>
 
 #include "family.hpp"
+#include "family_counters.hpp"
 #include "metric_selection.hpp"
 #include "registry.hpp"
-#include "row_counters.hpp"
 
 namespace tally::metrics {
 namespace {

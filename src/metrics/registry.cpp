@@ -11,7 +11,7 @@
 #include "families/agreement.hpp"
 #include "families/binary_and_multilabel_metrics.hpp"
 #include "families/calibration.hpp"
-#include "families/confusion.hpp"
+#include "families/confusion_matrix.hpp"
 #include "families/curve_metric_descriptions.hpp"
 #include "families/detection_metrics.hpp"
 #include "families/language_model_metrics.hpp"

@@ -16,7 +16,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/interrupt.hpp>
 #include <tally/base/printable.hpp>
-#include <tally/result_folder/trace_path.hpp>
+#include <tally/result_folder/check_trace_path.hpp>
 
 #include "replacement.hpp"
 

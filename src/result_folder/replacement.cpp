@@ -20,7 +20,7 @@
 #include <tally/hdf5/reader.hpp>
 #include <tally/report/describe_report.hpp>
 #include <tally/report/event_log.hpp>
-#include <tally/result_folder/trace_path.hpp>
+#include <tally/result_folder/check_trace_path.hpp>
 
 namespace tally::app {
 namespace {

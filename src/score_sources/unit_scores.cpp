@@ -11,7 +11,7 @@
 #include <tally/base/format.hpp>
 #include <tally/base/printable.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/data/annotations.hpp>
+#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/column_values.hpp>
 #include <tally/session/local_result.hpp>
 

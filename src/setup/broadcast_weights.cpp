@@ -17,8 +17,8 @@
 #include <tally/comm/agree.hpp>
 #include <tally/digest/sha256_and_checksums.hpp>
 #include <tally/trace/span_recording.hpp>
+#include <tally/weights/byte_pieces_and_crc32.hpp>
 #include <tally/weights/byte_source.hpp>
-#include <tally/weights/checked_pieces.hpp>
 #include <tally/weights/checkpoint.hpp>
 
 namespace tally::app {

@@ -25,7 +25,7 @@
 #include <tally/setup/staging.hpp>
 #include <tally/setup/warm_up.hpp>
 
-#include "batching.hpp"
+#include "batch_size_and_read_threads.hpp"
 #include "class_weights_and_subgroups.hpp"
 #include "model_memory.hpp"
 #include "session_notes.hpp"

@@ -15,7 +15,7 @@
 #include <tally/metrics/name_patterns.hpp>
 #include <tally/model/amx_probe.hpp>
 
-#include "batching.hpp"
+#include "batch_size_and_read_threads.hpp"
 #include "tune.hpp"
 
 namespace tally::app {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include <tally/data/annotations.hpp>
+#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/describe_data_set.hpp>
 
 #include "change.hpp"

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/data/annotations.hpp>
 #include <tally/data/batch_reader.hpp>
+#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/describe_data_set.hpp>
 
 #include "change.hpp"

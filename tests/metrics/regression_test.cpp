@@ -7,7 +7,7 @@
 
 #include <tally/base/error.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 #include "values.hpp"
 
 namespace tally::metrics {

@@ -15,7 +15,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/log.hpp>
 #include <tally/model/loaded_model.hpp>
-#include <tally/weights/checked_pieces.hpp>
+#include <tally/weights/byte_pieces_and_crc32.hpp>
 
 #include "fixture_file.hpp"
 

@@ -67,7 +67,7 @@ EDITS = [
         ("threadIdx.x / kLanesPerRow;", "threadIdx.x % kRowsPerBlock;"),
     ),
     *in_file(
-        "src/metrics/passes/segmentation_kernel.cu",
+        "src/metrics/passes/predict_pixels_kernel.cu",
         ("if (*score > best) {", "if (*score >= best) {"),
         ("for (std::int32_t c = 1;", "for (std::int32_t c = 2;"),
         ("i >= pixels.num_images * pixels.num_pixels", "i > pixels.num_images * pixels.num_pixels"),

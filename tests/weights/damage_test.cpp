@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One changed bit of what is read is seen, wherever it lies.
 #include <tally/base/byte_conversions.hpp>
+#include <tally/weights/byte_pieces_and_crc32.hpp>
 #include <tally/weights/byte_source.hpp>
-#include <tally/weights/checked_pieces.hpp>
 #include <tally/weights/write_safetensors.hpp>
 #include <tally/weights/zip_archive.hpp>
 

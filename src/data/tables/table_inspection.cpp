@@ -6,7 +6,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/task_traits.hpp>
-#include <tally/data/annotations.hpp>
+#include <tally/data/choices_and_objects.hpp>
 #include <tally/data/column_values.hpp>
 
 #include "dataset_error.hpp"

@@ -5,7 +5,7 @@
 
 #include "families/agreement.hpp"
 #include "families/metrics_from_label_counts.hpp"
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

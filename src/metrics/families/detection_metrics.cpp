@@ -6,7 +6,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/exact/sum.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <tally/exact/sum.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <tally/metrics/name_patterns.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

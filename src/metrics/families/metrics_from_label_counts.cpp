@@ -4,7 +4,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/metrics/name_patterns.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -8,7 +8,7 @@
 #include <tally/metrics/name_patterns.hpp>
 
 #include "families/metrics_from_class_counts.hpp"
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -7,7 +7,7 @@
 #include <tally/exact/rational.hpp>
 #include <tally/exact/sum.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -11,7 +11,7 @@
 #include <tally/exact/rational.hpp>
 #include <tally/metrics/name_patterns.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <tally/base/task_traits.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -4,7 +4,7 @@
 #include <tally/base/checked_cast.hpp>
 
 #include "families/metrics_from_class_counts.hpp"
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -7,7 +7,7 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/name_patterns.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

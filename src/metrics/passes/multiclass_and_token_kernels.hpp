@@ -9,7 +9,7 @@
 #include <tally/metrics/multiclass_statistics.hpp>
 #include <tally/metrics/token_pass.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 

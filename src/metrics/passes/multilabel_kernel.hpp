@@ -8,9 +8,9 @@
 
 #include <tally/metrics/multilabel_pass.hpp>
 
+#include "family_counters.hpp"
 #include "passes/multiclass_and_token_kernels.hpp"
 #include "passes/multilabel_statistics.hpp"
-#include "row_counters.hpp"
 
 namespace tally::metrics {
 

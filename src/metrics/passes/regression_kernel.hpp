@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 

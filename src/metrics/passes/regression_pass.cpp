@@ -9,8 +9,8 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
+#include "family_counters.hpp"
 #include "passes/regression_kernel.hpp"
-#include "row_counters.hpp"
 
 namespace tally::metrics {
 namespace {

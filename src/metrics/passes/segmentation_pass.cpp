@@ -9,7 +9,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "passes/segmentation_kernel.hpp"
+#include "passes/predict_pixels_kernel.hpp"
 
 namespace tally::metrics {
 namespace {

@@ -13,8 +13,8 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/files.hpp>
 #include <tally/base/format.hpp>
+#include <tally/weights/byte_pieces_and_crc32.hpp>
 #include <tally/weights/byte_source.hpp>
-#include <tally/weights/checked_pieces.hpp>
 
 #include "checkpoint_error.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that predicts pixels behind a plain function. Twins: segmentation_kernel.cu and, in a
-// build without CUDA, segmentation_kernel_no_cuda.cpp, which nobody calls there.
+// The kernel that predicts pixels behind a plain function. Twins: predict_pixels_kernel.cu and, in
+// a build without CUDA, predict_pixels_kernel_no_cuda.cpp, which nobody calls there.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/result_folder/trace_path.hpp>
+#include <tally/result_folder/check_trace_path.hpp>
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The size of batches, how many are sorted by length together, and the threads that read them.
-#include "batching.hpp"
+#include "batch_size_and_read_threads.hpp"
 
 #include <gmock/gmock.h>
 

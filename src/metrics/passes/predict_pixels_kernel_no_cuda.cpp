@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tally/base/error.hpp>
 
-#include "passes/segmentation_kernel.hpp"
+#include "passes/predict_pixels_kernel.hpp"
 
 namespace tally::metrics {
 

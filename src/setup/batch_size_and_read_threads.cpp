@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "batching.hpp"
+#include "batch_size_and_read_threads.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <tally/device/launch.cuh>
 
 #include "passes/deterministic_math.hpp"
-#include "passes/segmentation_kernel.hpp"
+#include "passes/predict_pixels_kernel.hpp"
 
 namespace tally::metrics {
 namespace {

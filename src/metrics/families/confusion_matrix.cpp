@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "families/confusion.hpp"
+#include "families/confusion_matrix.hpp"
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/format.hpp>
 #include <tally/base/task_traits.hpp>
 #include <tally/metrics/name_patterns.hpp>
 
-#include "row_counters.hpp"
+#include "family_counters.hpp"
 
 namespace tally::metrics {
 namespace {

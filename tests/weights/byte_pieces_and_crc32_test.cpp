@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/weights/checked_pieces.hpp>
+#include <tally/weights/byte_pieces_and_crc32.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

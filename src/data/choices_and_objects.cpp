@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/data/annotations.hpp>
+#include <tally/data/choices_and_objects.hpp>
 
 #include <algorithm>
 #include <numeric>
