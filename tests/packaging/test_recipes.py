@@ -106,7 +106,8 @@ def test_spack_takes_its_source_from_this_clone(recipe: tuple[type, list[str]]) 
 
 def sections() -> dict[str, str]:
     header, *parts = re.split(r"^%(\w+)\n", DEFINITION.read_text(), flags=re.M)
-    assert dict(line.split(": ") for line in header.split("\n") if line) == {"Bootstrap": "docker", "From": "debian:12"}
+    facts = [line for line in header.split("\n") if line and not line.startswith("#")]
+    assert dict(line.split(": ") for line in facts) == {"Bootstrap": "docker", "From": "debian:12"}
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
