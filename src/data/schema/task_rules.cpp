@@ -15,7 +15,7 @@ namespace {
 
 using hdf5::Element;
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr ValueRange kAnyInt64{std::numeric_limits<std::int64_t>::min(),
                                std::numeric_limits<std::int64_t>::max()};
 
@@ -77,7 +77,7 @@ constexpr std::array kObjectTables{
     TableRule{"/objects/area", Element::f64, 0, "/objects/box", 0, kArea},
 };
 
-constexpr ValueRange kAnyClasses{1, kMost}, kTwoOrMore{2, kMost};
+constexpr ValueRange kAnyClasses{1, kMaxInt32}, kTwoOrMore{2, kMaxInt32};
 
 // In the order of TaskKind.
 constexpr std::array kTasks{
