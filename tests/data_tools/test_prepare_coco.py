@@ -183,9 +183,8 @@ def test_tar_workers_and_limit(tmp_path: Path, write: Write, monkeypatch: pytest
 
 def test_where_images_lie(tmp_path: Path, write: Write, fail: Tool) -> None:
     """A file's path may be longer than the name in the JSON, or shorter; of two that fit the equal one wins."""
-    content = annotations()
-    content["images"] = [{"id": 1, "file_name": "a/x.png", "width": 5, "height": 4}]
-    content["annotations"] = []
+    image = {"id": 1, "file_name": "a/x.png", "width": 5, "height": 4}
+    content = annotations() | {"images": [image], "annotations": []}
     source, images = tmp_path / "in.json", tmp_path / "set"
 
     def make(name: str, color: str) -> None:

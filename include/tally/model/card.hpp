@@ -36,7 +36,7 @@ struct CardRecipe {
 // What a .pt2 package was compiled for.
 struct PackageFacts {
   std::string precision;                  // "fp32", "bf16" or "fp16"
-  std::string library_sha256;             // of the compiled library
+  std::string code_sha256;                // of the compiled library
   bool channels_last = false;             // how its four-dimensional inputs lie in memory
   std::vector<std::string> cpu_features;  // that it needs, as /proc/cpuinfo names them
   // Samples of a batch: code for GPUs may number the values of a tensor in 32 bits.

@@ -146,7 +146,7 @@ const ModelCard& checked_card(const Package& package) {
                        package.name),
                 kExportAgain);
   }
-  if (digest::sha256_hex(package.code) != package.card->package->library_sha256) {
+  if (digest::sha256_hex(package.code) != package.card->package->code_sha256) {
     throw Error(ErrorKind::model,
                 format("'{}' is damaged: its compiled library is not the one that its card was "
                        "written for (sha256)",
