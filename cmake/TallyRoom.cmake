@@ -11,11 +11,10 @@ function(tally_compile_cold target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
-# With TALLY_UNITY, in builds without CUDA, eight bodies at a time, which read their headers once; not those with options
-# of their own.
+# With TALLY_UNITY, twelve bodies in C++ at a time, which read their headers once; not those with options of their own.
 function(tally_compile_together target)
-  if(TALLY_UNITY AND NOT TALLY_HAS_CUDA)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(TALLY_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     # No file is the main one then, so that every private type in an unnamed namespace is warned of.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
@@ -41,7 +40,7 @@ foreach(line IN LISTS _lines)
   endif()
 endforeach()
 
-# tally_room(NAME [COLD | TOGETHER] SOURCES a.cpp … [VENDOR lib …] [CUDA a_cuda.cpp b.cu … NO_CUDA a_no_cuda.cpp b_no_cuda.cpp …])
+# tally_room(NAME [COLD | TOGETHER] SOURCES a.cpp … [ALONE b.cpp …] [VENDOR lib …] [CUDA a_cuda.cpp b.cu … NO_CUDA a_no_cuda.cpp b_no_cuda.cpp …])
 #
 # One static library per room. Its public headers live in include/tally/<room>/, private ones
 # beside the bodies. A room sees only the public headers of the rooms that src/rooms.txt lets it use, and of
@@ -51,15 +50,18 @@ endforeach()
 # names.
 #
 # Rooms where no time is spent per sample are COLD: compiled for a fast build. Bodies of these, and of rooms that are
-# TOGETHER, may be compiled several at a time.
+# TOGETHER, may be compiled several at a time, but those that are ALONE: the loops over scores.
 function(tally_room name)
-  cmake_parse_arguments(ARG "COLD;TOGETHER" "" "SOURCES;VENDOR;CUDA;NO_CUDA" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;TOGETHER" "" "SOURCES;ALONE;VENDOR;CUDA;NO_CUDA" ${ARGN})
   set(twins ${ARG_NO_CUDA})
   if(TALLY_HAS_CUDA AND ARG_CUDA)
     set(twins ${ARG_CUDA})
     list(APPEND ARG_VENDOR tally::cudart)
   endif()
-  add_library(tally_${name} STATIC ${ARG_SOURCES} ${twins})
+  add_library(tally_${name} STATIC ${ARG_SOURCES} ${ARG_ALONE} ${twins})
+  foreach(file IN LISTS ARG_ALONE ARG_CUDA)
+    set_property(SOURCE ${file} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
   add_library(tally::${name} ALIAS tally_${name})
   target_include_directories(tally_${name}
     PUBLIC ${TALLY_INCLUDE_ROOTS}/${name}
@@ -74,6 +76,9 @@ function(tally_room name)
     tally_compile_together(tally_${name})
   endif()
   set_property(GLOBAL APPEND PROPERTY TALLY_ROOM_TARGETS tally_${name})
+  if(NOT ARG_CUDA)
+    set_property(GLOBAL APPEND PROPERTY TALLY_ROOMS_WITHOUT_CUDA tally_${name})
+  endif()
 endfunction()
 
 # tally_sees_torch(NAME a.cpp …): the files of a room that see torch, as objects compiled apart. Torch's include

@@ -59,7 +59,10 @@ struct FamilyEntry {
 // Offset of counts that a run does not keep.
 inline constexpr std::int64_t kNotKept = -1;
 
-// Adds a finite value to the exact float64 sum at `sum`.
+// Of the sums of real numbers that add_to_sum() adds to.
+inline constexpr auto kSumKind = exact::SumKind::float64;
+
+// Adds a finite value to the exact sum at `sum`.
 template <class Add>
 constexpr void add_to_sum(std::int64_t sum, double value, const Add& add) {
   const exact::Pieces pieces = exact::pieces_of(value);

@@ -131,6 +131,6 @@ std::string dtype_name(const at::Tensor& tensor) {
   return std::string(c10::getDtypeNames(tensor.scalar_type()).first);
 }
 
-std::string shape_text(const at::Tensor& tensor) { return to_string(tensor.sizes()); }
+std::string shape_text(const at::Tensor& tensor) { return tally::to_string(tensor.sizes()); }
 
 }  // namespace tally::model

@@ -38,6 +38,9 @@ struct StoredPart {
   StoredEntry entry;  // in which it lies
 };
 
+// Shapes of more are refused, whatever the format.
+inline constexpr std::size_t kMaxDimensions = 64;
+
 struct StoredTensor {
   ElementType type = ElementType::f32;
   Shape shape;

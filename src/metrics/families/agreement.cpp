@@ -13,8 +13,6 @@ namespace {
 
 __extension__ using Wide = __int128;  // products of two counts
 
-constexpr auto kKind = exact::SumKind::float64;
-
 // Labels and predictions as marginal counts. Samples without scores are predicted as nothing: a
 // category of its own, which no label has.
 struct Margins {
@@ -91,11 +89,11 @@ class Agreement : public Family {
 
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     if (contains(options_.names, "cohen_kappa_linear")) {
-      distance_ = layout.add_sum("agreement.distance", kKind);
+      distance_ = layout.add_sum("agreement.distance", kSumKind);
       counters.agreement.distance = distance_.offset;
     }
     if (contains(options_.names, "cohen_kappa_quadratic")) {
-      square_ = layout.add_sum("agreement.square", kKind);
+      square_ = layout.add_sum("agreement.square", kSumKind);
       counters.agreement.square = square_.offset;
     }
   }
@@ -113,7 +111,7 @@ class Agreement : public Family {
   static void append_weighted(const char* name, const exact::StateSpan& sum, bool squared,
                               const exact::State& state, Results& results) {
     if (sum.length == 0) return;
-    const double observed = exact::value(state.of(sum), kKind);
+    const double observed = exact::value(state.of(sum), kSumKind);
     results.metrics.push_back({name, weighted_kappa(observed, squared, results)});
   }
 

@@ -12,8 +12,6 @@
 namespace tally::metrics {
 namespace {
 
-constexpr auto kKind = exact::SumKind::float64;
-
 // What a bin adds to the errors: how far confidence and share of right predictions are apart.
 struct Gap {
   double samples = 0;
@@ -29,7 +27,7 @@ class Calibration : public Family {
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     counts_ = layout.add_counters("calibration.counts", std::int64_t{2} * (bins_ + 1));
     for (std::int32_t bin = 0; bin <= bins_; ++bin) {
-      sums_.push_back(layout.add_sum(format("calibration.sum_{}", bin), kKind));
+      sums_.push_back(layout.add_sum(format("calibration.sum_{}", bin), kSumKind));
     }
     counters.calibration = {counts_.offset, sums_.front().offset, sums_.front().length, bins_};
   }
@@ -55,7 +53,7 @@ class Calibration : public Family {
     for (std::int32_t bin = first; bin <= last; ++bin) {
       made.count += state.of(counts_)[to_size(2 * bin)];
       made.correct += state.of(counts_)[to_size(2 * bin + 1)];
-      confidences += exact::value(state.of(sums_[to_size(bin)]), kKind);
+      confidences += exact::value(state.of(sums_[to_size(bin)]), kSumKind);
     }
     const auto samples = static_cast<double>(made.count);
     if (made.count > 0) made.confidence = confidences / samples;

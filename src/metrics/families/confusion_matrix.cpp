@@ -15,7 +15,7 @@ constexpr const char* kByTrue = "confusion_by_true";
 constexpr const char* kByPredicted = "confusion_by_predicted";
 constexpr const char* kByAll = "confusion_by_all";
 
-using Counts = std::span<const std::int64_t>;
+using MatrixCounts = std::span<const std::int64_t>;
 
 class Confusion : public Family {
  public:
@@ -27,7 +27,7 @@ class Confusion : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const Counts matrix = state.of(matrix_);
+    const MatrixCounts matrix = state.of(matrix_);
     results.confusion.assign(matrix.begin(), matrix.end());
     const std::size_t side = to_size(classes());
     const std::size_t tables = to_size(num_tables());
@@ -46,8 +46,8 @@ class Confusion : public Family {
 
   // whole(i): which of `num_wholes` sums of cells cell i is a share of.
   template <class Whole>
-  void append_shares(const char* name, Counts matrix, const Whole& whole, std::size_t num_wholes,
-                     Results& results) const {
+  void append_shares(const char* name, MatrixCounts matrix, const Whole& whole,
+                     std::size_t num_wholes, Results& results) const {
     if (!contains(options_.names, name)) return;
     std::vector<std::int64_t> wholes(num_wholes);
     for (std::size_t i = 0; i < matrix.size(); ++i) wholes[whole(i)] += matrix[i];

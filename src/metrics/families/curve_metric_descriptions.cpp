@@ -42,7 +42,7 @@ std::optional<std::string> more_than_one(const MetricOptions&, std::string_view 
   return std::nullopt;
 }
 
-FamilyEntry family_of(std::span<const Form> forms) {
+FamilyEntry curves_family(std::span<const Form> forms) {
   FamilyEntry family;
   family.make = [](const MetricOptions&) -> std::unique_ptr<Family> {
     return std::make_unique<DeferredFamily>();
@@ -57,7 +57,7 @@ FamilyEntry family_of(std::span<const Form> forms) {
 
 }  // namespace
 
-FamilyEntry binary_curves_family() { return family_of(kBinary); }
-FamilyEntry class_curves_family() { return family_of(kOfClasses); }
+FamilyEntry binary_curves_family() { return curves_family(kBinary); }
+FamilyEntry class_curves_family() { return curves_family(kOfClasses); }
 
 }  // namespace tally::metrics

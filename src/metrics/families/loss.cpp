@@ -8,8 +8,6 @@
 namespace tally::metrics {
 namespace {
 
-constexpr auto kKind = exact::SumKind::float64;
-
 // What a loss is the mean of.
 enum class MeanOver { samples, labels };
 
@@ -37,7 +35,7 @@ class Losses : public Family {
   void declare_sum(std::string_view metric, std::string_view span, exact::StateLayout& layout,
                    exact::StateSpan& sum, std::int64_t& offset) const {
     if (!contains(options_.names, metric)) return;
-    sum = layout.add_sum(span, kKind);
+    sum = layout.add_sum(span, kSumKind);
     offset = sum.offset;
   }
 
@@ -46,7 +44,7 @@ class Losses : public Family {
     const std::int64_t count =
         over_ == MeanOver::samples ? results.finite() : results.labels_with_scores;
     if (count == 0) return std::nullopt;
-    return exact::mean(state.of(sum), kKind, count);
+    return exact::mean(state.of(sum), kSumKind, count);
   }
 
   // With class weights: the sum of the samples' weights divides, as in torch.
@@ -58,7 +56,7 @@ class Losses : public Family {
       weights += options_.class_weights[c] * static_cast<double>(samples[c]);
     }
     if (weights == 0) return std::nullopt;
-    return exact::value(state.of(loss_), kKind) / weights;
+    return exact::value(state.of(loss_), kSumKind) / weights;
   }
 
   MetricOptions options_;
@@ -67,7 +65,7 @@ class Losses : public Family {
 };
 
 template <MeanOver over>
-FamilyEntry family_of(std::vector<MetricDescription> metrics) {
+FamilyEntry losses_family(std::vector<MetricDescription> metrics) {
   return {.metrics = std::move(metrics),
           .make = [](const MetricOptions& options) -> std::unique_ptr<Family> {
             return std::make_unique<Losses>(options, over);
@@ -82,7 +80,7 @@ HingeOn hinge_on(const MetricOptions& options) {
 }
 
 FamilyEntry loss_family() {
-  return family_of<MeanOver::samples>(
+  return losses_family<MeanOver::samples>(
       {{.name = "loss",
         .definition = "mean cross entropy of the scored samples, natural logarithm",
         .less_is_better = true},
@@ -96,7 +94,7 @@ FamilyEntry loss_family() {
 }
 
 FamilyEntry binary_loss_family() {
-  return family_of<MeanOver::labels>(
+  return losses_family<MeanOver::labels>(
       {{.name = "loss",
         .definition = "mean binary cross entropy, natural logarithm",
         .less_is_better = true},
@@ -108,7 +106,7 @@ FamilyEntry binary_loss_family() {
 }
 
 FamilyEntry multilabel_loss_family() {
-  return family_of<MeanOver::labels>(
+  return losses_family<MeanOver::labels>(
       {{.name = "loss",
         .definition = "mean binary cross entropy of all labels, natural logarithm",
         .less_is_better = true},

@@ -6,8 +6,6 @@
 namespace tally::metrics {
 namespace {
 
-constexpr auto kKind = exact::SumKind::float64;
-
 class ExactMatch : public Family {
  public:
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
@@ -28,8 +26,8 @@ class LabelRankings : public Family {
  public:
   void declare(exact::StateLayout& layout, RowCounters& counters) override {
     coverage_ = layout.add_counters("ranking.coverage", 1);
-    loss_ = layout.add_sum("ranking.loss", kKind);
-    precision_ = layout.add_sum("ranking.precision", kKind);
+    loss_ = layout.add_sum("ranking.loss", kSumKind);
+    precision_ = layout.add_sum("ranking.precision", kSumKind);
     counters.label_samples.coverage = coverage_.offset;
     counters.label_samples.ranking_loss = loss_.offset;
     counters.label_samples.ranking_precision = precision_.offset;
@@ -46,7 +44,7 @@ class LabelRankings : public Family {
   static void append(const char* name, const exact::StateSpan& sum, const exact::State& state,
                      Results& results) {
     MetricValue mean{name, std::nullopt};
-    if (results.finite() > 0) mean.value = exact::mean(state.of(sum), kKind, results.finite());
+    if (results.finite() > 0) mean.value = exact::mean(state.of(sum), kSumKind, results.finite());
     results.metrics.push_back(mean);
   }
 

@@ -75,12 +75,16 @@ class ClassCounts : public Family {
     results.metrics.push_back({"balanced_accuracy", mean.value()});
   }
 
-  // A metric of each class, and its averages.
-  template <class Score>
-  static void append(const std::string& metric, const Counts& counts, const Score& score,
-                     Absent absent, Results& results) {
+  static void append(const std::string& metric, const Counts& counts,
+                     Ratio (*ratio_of)(const ClassCount&), Absent absent, Results& results) {
     std::vector<Ratio> ratios;
-    for (const ClassCount& count : counts) ratios.push_back(score(count));
+    for (const ClassCount& count : counts) ratios.push_back(ratio_of(count));
+    append_ratios(metric, counts, ratios, absent, results);
+  }
+
+  // A metric of each class, and its averages.
+  static void append_ratios(const std::string& metric, const Counts& counts,
+                            const std::vector<Ratio>& ratios, Absent absent, Results& results) {
     for (std::size_t c = 0; c < counts.size(); ++c) {
       results.per_class[c].values.push_back(metric_of(metric, ratios[c]));
     }
@@ -132,9 +136,9 @@ class ClassCounts : public Family {
   }
 
   static void append_f_beta(double beta, const Counts& counts, Results& results) {
-    append(
-        filled("f<beta>", beta), counts,
-        [beta](const ClassCount& count) { return f_beta(count, beta); }, Absent::left_out, results);
+    std::vector<Ratio> ratios;
+    for (const ClassCount& count : counts) ratios.push_back(f_beta(count, beta));
+    append_ratios(filled("f<beta>", beta), counts, ratios, Absent::left_out, results);
   }
 
   // torchmetrics leaves a class that is the ignored index out of the averages.

@@ -15,17 +15,17 @@ namespace {
 using exact::Rational;
 using exact::SumKind;
 
-struct Sums {
+struct AnswerSums {
   std::int64_t count = 0;
   std::int64_t exact = 0;
   Rational f1;
 };
 
-Sums operator+(const Sums& a, const Sums& b) {
+AnswerSums operator+(const AnswerSums& a, const AnswerSums& b) {
   return {a.count + b.count, a.exact + b.exact, a.f1 + b.f1};
 }
 
-void append(const std::string& prefix, const Sums& sums, std::vector<MetricValue>& metrics) {
+void append(const std::string& prefix, const AnswerSums& sums, std::vector<MetricValue>& metrics) {
   MetricValue exact{.name = prefix + "exact_match", .value = std::nullopt};
   MetricValue f1{.name = prefix + "f1", .value = std::nullopt};
   if (sums.count > 0) {
@@ -45,8 +45,8 @@ class QuestionAnsweringMetrics : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const Sums with = sums_of("answers.with", state);
-    const Sums without = sums_of("answers.without", state);
+    const AnswerSums with = sums_of("answers.with", state);
+    const AnswerSums without = sums_of("answers.without", state);
     append("", with + without, results.metrics);
     append("has_answer_", with, results.metrics);
     append("no_answer_", without, results.metrics);
@@ -59,7 +59,7 @@ class QuestionAnsweringMetrics : public Family {
             layout.add_sum(name + ".f1", SumKind::float64).offset};
   }
 
-  static Sums sums_of(const std::string& name, const exact::State& state) {
+  static AnswerSums sums_of(const std::string& name, const exact::State& state) {
     const auto values = [&](const char* what) {
       return state.of(state.layout().find(name + what));
     };

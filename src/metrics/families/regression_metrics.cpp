@@ -31,7 +31,7 @@ constexpr unsigned kSquaredError = kXx | kYy | kXy;
 constexpr unsigned kAllMoments = kX | kY | kSquaredError;
 
 // Over the samples of one output, or of all of them; what is not kept is 0.
-struct Sums {
+struct RegressionSums {
   std::int64_t count = 0;
   Rational x, y, distance, xx, yy, xy, percentage;
 
@@ -41,7 +41,7 @@ struct Sums {
   Rational variance_y() const { return count * yy - y * y; }
   Rational covariance() const { return count * xy - x * y; }
 
-  void add(const Sums& other) {
+  void add(const RegressionSums& other) {
     count += other.count;
     x = x + other.x;
     y = y + other.y;
@@ -55,17 +55,21 @@ struct Sums {
 
 using Value = std::optional<double>;
 
-Value mean_squared_error(const Sums& sums) {
+Value mean_squared_error(const RegressionSums& sums) {
   return (sums.squared_error() / sums.count).to_double();
 }
 
-Value root_mean_squared_error(const Sums& sums) {
+Value root_mean_squared_error(const RegressionSums& sums) {
   return (sums.squared_error() / sums.count).sqrt_to_double();
 }
 
-Value mean_absolute_error(const Sums& sums) { return (sums.distance / sums.count).to_double(); }
+Value mean_absolute_error(const RegressionSums& sums) {
+  return (sums.distance / sums.count).to_double();
+}
 
-Value mean_percentage_error(const Sums& sums) { return (sums.percentage / sums.count).to_double(); }
+Value mean_percentage_error(const RegressionSums& sums) {
+  return (sums.percentage / sums.count).to_double();
+}
 
 // 1 - rest / total. Where all targets are equal: 1 if nothing is left to explain, else 0, as in
 // torchmetrics and scikit-learn.
@@ -75,18 +79,18 @@ double explained(const Rational& rest, const Rational& total) {
   return ((total - rest) / total).to_double();
 }
 
-Value r_squared(const Sums& sums) {
+Value r_squared(const RegressionSums& sums) {
   if (sums.count < 2) return std::nullopt;
   return explained(sums.count * sums.squared_error(), sums.variance_y());
 }
 
-Value explained_variance(const Sums& sums) {
+Value explained_variance(const RegressionSums& sums) {
   const Rational bias = sums.x - sums.y;
   return explained(sums.count * sums.squared_error() - bias * bias, sums.variance_y());
 }
 
 // The root of its exact square keeps all digits.
-Value pearson(const Sums& sums) {
+Value pearson(const RegressionSums& sums) {
   const Rational scale = sums.variance_x() * sums.variance_y();
   if (scale.is_zero()) return std::nullopt;
   const Rational covariance = sums.covariance();
@@ -95,7 +99,7 @@ Value pearson(const Sums& sums) {
 
 // Lin (1989), with the variances of a sample (n - 1), as torchmetrics has them:
 // 2 cov / (var x + var y + (mean x - mean y)^2), each times n^2 (n - 1).
-Value concordance(const Sums& sums) {
+Value concordance(const RegressionSums& sums) {
   const Rational variance_x = sums.variance_x();
   const Rational variance_y = sums.variance_y();
   if (variance_x.is_zero() || variance_y.is_zero()) return std::nullopt;
@@ -108,7 +112,7 @@ struct MetricRule {
   MetricDescription metric;
   unsigned needs = 0;
   bool pooled = false;  // all outputs' elements are one sample, else the outputs are averaged
-  Value (*of)(const Sums& sums) = nullptr;
+  Value (*of)(const RegressionSums& sums) = nullptr;
 };
 
 const std::array<MetricRule, 8>& all_metrics() {
@@ -202,10 +206,10 @@ class Regression : public Family {
 
   void finalize(const exact::State& state, Results& results) const override {
     std::vector<std::vector<Value>> values(metrics_.size());
-    Sums all;
+    RegressionSums all;
     for (std::int64_t output = 0; output < num_outputs_; ++output) {
       const std::int64_t count = pixels_ ? state.of(*pixels_)[0] : results.finite();
-      const Sums sums = sums_of(output, count, state);
+      const RegressionSums sums = sums_of(output, count, state);
       all.add(sums);
       ClassMetrics made{.index = output, .support = sums.count, .values = {}};
       for (std::size_t f = 0; f < metrics_.size(); ++f) {
@@ -232,7 +236,7 @@ class Regression : public Family {
     offset = spans.front().offset;
   }
 
-  Sums sums_of(std::int64_t output, std::int64_t count, const exact::State& state) const {
+  RegressionSums sums_of(std::int64_t output, std::int64_t count, const exact::State& state) const {
     const auto read = [&](const std::vector<exact::StateSpan>& spans, SumKind kind) {
       return spans.empty() ? Rational() : Rational(state.of(spans[to_size(output)]), kind);
     };
@@ -246,7 +250,7 @@ class Regression : public Family {
             .percentage = read(percentage_, SumKind::float64)};
   }
 
-  static Value value_of(const MetricRule& metric, const Sums& sums) {
+  static Value value_of(const MetricRule& metric, const RegressionSums& sums) {
     return sums.count == 0 ? std::nullopt : metric.of(sums);
   }
 

@@ -9,18 +9,18 @@
 namespace tally::metrics {
 namespace {
 
-using Counts = std::vector<ClassCount>;
+using CountsOfClasses = std::vector<ClassCount>;
 
 Ratio dice(const ClassCount& count) { return f_beta(count, 1); }
 
-std::vector<Ratio> ratios_of(const Counts& counts, Ratio (*metric)(const ClassCount&)) {
+std::vector<Ratio> ratios_of(const CountsOfClasses& counts, Ratio (*metric)(const ClassCount&)) {
   std::vector<Ratio> ratios;
   for (const ClassCount& count : counts) ratios.push_back(metric(count));
   return ratios;
 }
 
 // Of the classes that have pixels.
-std::optional<double> mean_accuracy(const Counts& counts) {
+std::optional<double> mean_accuracy(const CountsOfClasses& counts) {
   Ratio mean;
   for (const ClassCount& count : counts) {
     if (count.support == 0) continue;
@@ -45,7 +45,7 @@ class SegmentationMetrics : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const Counts counts = counts_of(state);
+    const CountsOfClasses counts = counts_of(state);
     results.per_class.clear();
     Ratio right;
     for (const ClassCount& count : counts) {
@@ -73,8 +73,8 @@ class SegmentationMetrics : public Family {
   }
 
  private:
-  Counts counts_of(const exact::State& state) const {
-    Counts counts;
+  CountsOfClasses counts_of(const exact::State& state) const {
+    CountsOfClasses counts;
     for (std::size_t c = 0; c < to_size(options_.num_classes); ++c) {
       counts.push_back({state.of(support_)[c], state.of(predicted_)[c], state.of(correct_)[c]});
     }
@@ -82,7 +82,7 @@ class SegmentationMetrics : public Family {
   }
 
   // torchmetrics leaves a class that is the ignored index out of the mean.
-  std::optional<double> mean_iou(Counts counts) const {
+  std::optional<double> mean_iou(CountsOfClasses counts) const {
     const auto ignored = options_.ignore_index.value_or(-1);
     if (options_.definitions == Definitions::torchmetrics && ignored >= 0 &&
         ignored < options_.num_classes) {

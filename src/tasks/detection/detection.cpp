@@ -19,8 +19,8 @@ namespace {
 
 using Tensors = std::span<const TensorView>;
 
-struct Rules {
-  explicit Rules(const TaskOptions& given)
+struct DetectionRules {
+  explicit DetectionRules(const TaskOptions& given)
       : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = detection_columns();
   }
@@ -106,7 +106,7 @@ Outputs outputs_in(Tensors outputs, const std::vector<std::string>& names) {
 
 class DetectionScorer : public BatchScorer {
  public:
-  DetectionScorer(const Rules& rules, const device::Device& device)
+  DetectionScorer(const DetectionRules& rules, const device::Device& device)
       : rules_(rules), outputs_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -179,7 +179,7 @@ class DetectionScorer : public BatchScorer {
     return finite;
   }
 
-  const Rules& rules_;
+  const DetectionRules& rules_;
   HostTensors outputs_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
@@ -187,7 +187,7 @@ class DetectionScorer : public BatchScorer {
   std::vector<std::int64_t> found_;  // of the row in hand: places
 };
 
-class DetectionOfObjects : public CountingTask<Rules>, public DetectionTask {
+class DetectionOfObjects : public CountingTask<DetectionRules>, public DetectionTask {
  public:
   explicit DetectionOfObjects(const TaskOptions& options) : CountingTask(options) {
     if (options.outputs != metrics::OutputKind::logits) {

@@ -26,7 +26,7 @@ constexpr double kSmallest = 32 * 32, kLargest = 96 * 96, kAll = 1e10;
 constexpr std::array<Range, kNumAreaRanges> kRanges{
     {{0, kAll}, {0, kSmallest}, {kSmallest, kLargest}, {kLargest, kAll}}};
 
-constexpr int kNone = -1;
+constexpr int kUnmatched = -1;
 
 double area_of(const Box& box) { return box[2] * box[3]; }
 
@@ -83,11 +83,11 @@ class ClassMatch {
     is_taken_.assign(ordered_.size(), false);
     for (std::size_t d = 0; d < detections_.size(); ++d) {
       const int found = best_object(d, threshold);
-      if (found != kNone) is_taken_[to_size(found)] = true;
+      if (found != kUnmatched) is_taken_[to_size(found)] = true;
       const bool counts =
-          found != kNone ? found < num_counted_ : range.holds(area_of(detections_[d]->box));
+          found != kUnmatched ? found < num_counted_ : range.holds(area_of(detections_[d]->box));
       if (!counts) continue;
-      (found != kNone ? rows[d].right : rows[d].wrong) |= bit;
+      (found != kUnmatched ? rows[d].right : rows[d].wrong) |= bit;
     }
   }
 
@@ -95,10 +95,10 @@ class ClassMatch {
   // counts was found.
   int best_object(std::size_t detection, double threshold) const {
     const double* const overlaps = overlaps_.data() + detection * ordered_.size();
-    int best = kNone;
+    int best = kUnmatched;
     for (int i = 0; i < std::ssize(ordered_); ++i) {
       if (is_taken_[to_size(i)] && !ordered_[to_size(i)]->is_crowd) continue;
-      if (best != kNone && best < num_counted_ && i >= num_counted_) break;
+      if (best != kUnmatched && best < num_counted_ && i >= num_counted_) break;
       if (overlaps[i] < threshold) continue;
       threshold = overlaps[i];
       best = i;

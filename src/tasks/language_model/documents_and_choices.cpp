@@ -52,7 +52,7 @@ std::span<const SequenceRecord> sequences_in(std::span<const std::byte> column) 
 namespace {
 
 constexpr auto kKind = exact::SumKind::float64;
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -86,7 +86,7 @@ void DocumentSums::pack(std::vector<std::byte>& bytes) const {
   bytes.insert(bytes.end(), limbs.begin(), limbs.end());
 }
 
-double DocumentSums::loss() const { return finite() ? exact::value(loss_, kKind) : kNone; }
+double DocumentSums::loss() const { return finite() ? exact::value(loss_, kKind) : kNoLoss; }
 
 metrics::LanguageModelRecord row_of(const Document& document, const DocumentSums& sums) {
   return {.index = checked_cast<std::uint64_t>(document.unit),
@@ -112,7 +112,8 @@ void append_document(const Document& document, const DocumentSums& sums,
   const std::size_t num_columns = document_columns().size();
   records.columns.resize(num_columns);
   records.lengths.resize(num_columns);
-  const double mean = sums.tokens() > 0 ? sums.loss() / static_cast<double>(sums.tokens()) : kNone;
+  const double mean =
+      sums.tokens() > 0 ? sums.loss() / static_cast<double>(sums.tokens()) : kNoLoss;
   std::size_t c = 0;
   append_value(records.columns[c++], document.whole ? document.bytes : -1);
   append_value(records.columns[c++], sums.right());

@@ -16,7 +16,7 @@
 namespace tally::tasks {
 namespace {
 
-void check_columns(const TaskOptions& options) {
+void check_class_columns(const TaskOptions& options) {
   if (is_saved(SaveColumns::logits, options) &&
       options.outputs == metrics::OutputKind::probabilities) {
     throw Error(ErrorKind::usage, "logits cannot be saved of a model that returns probabilities",
@@ -33,8 +33,8 @@ void check_classes(std::span<const std::int64_t> shape, std::int64_t classes) {
 }
 
 // What a task's scorers share.
-struct Rules {
-  explicit Rules(const TaskOptions& given)
+struct MulticlassRules {
+  explicit MulticlassRules(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
@@ -62,7 +62,8 @@ struct Rules {
 
 class MulticlassScorer : public BatchScorer {
  public:
-  MulticlassScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
+  MulticlassScorer(const MulticlassRules& rules, std::int64_t max_samples,
+                   const device::Device& device)
       : rules_(rules),
         pass_(rules.metrics, rules.options.outputs, device),
         facts_(max_samples, device),
@@ -88,17 +89,17 @@ class MulticlassScorer : public BatchScorer {
   }
 
  private:
-  const Rules& rules_;
+  const MulticlassRules& rules_;
   metrics::MulticlassPass pass_;
   metrics::BatchStatistics facts_;
   HostScores scores_;
   std::int64_t first_index_ = 0;
 };
 
-class Multiclass : public CountingTask<Rules>, public ClassScores {
+class Multiclass : public CountingTask<MulticlassRules>, public ClassScores {
  public:
   explicit Multiclass(const TaskOptions& options) : CountingTask(options) {
-    check_columns(options);
+    check_class_columns(options);
   }
 
   Capabilities capabilities() const override { return {.class_scores = this}; }

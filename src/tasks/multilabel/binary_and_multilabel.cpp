@@ -17,7 +17,7 @@
 namespace tally::tasks {
 namespace {
 
-void check_columns(const TaskOptions& options) {
+void check_label_columns(const TaskOptions& options) {
   if (is_saved(SaveColumns::logits, options) && options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
                 format("logits cannot be saved of a model that returns {}", name(options.outputs)),
@@ -29,20 +29,20 @@ void check_columns(const TaskOptions& options) {
   }
 }
 
-metrics::MetricOptions metrics_of(const TaskOptions& options) {
+metrics::MetricOptions metric_options(const TaskOptions& options) {
   metrics::MetricOptions made = options.metrics;
   made.task = options.task;
   return made;
 }
 
 // What a task's scorers share.
-struct Rules {
-  explicit Rules(const TaskOptions& given)
+struct LabelwiseRules {
+  explicit LabelwiseRules(const TaskOptions& given)
       : options(given),
         is_binary(is_task(given.task, TaskKind::binary)),
         num_labels(is_binary ? 1 : given.metrics.num_classes),
         label_position(position_of_label(given)),
-        metrics(metrics_of(given)),
+        metrics(metric_options(given)),
         resample_metrics(without_matrix(metrics.options())),
         columns(is_binary ? binary_columns(given.save)
                           : multilabel_columns(given.save, num_labels)) {
@@ -80,7 +80,7 @@ struct Rules {
 
 class LabelScorer : public BatchScorer {
  public:
-  LabelScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
+  LabelScorer(const LabelwiseRules& rules, std::int64_t max_samples, const device::Device& device)
       : rules_(rules),
         pass_(rules.metrics, rules.options.outputs),
         facts_(max_samples, rules.num_labels, device),
@@ -108,16 +108,18 @@ class LabelScorer : public BatchScorer {
   }
 
  private:
-  const Rules& rules_;
+  const LabelwiseRules& rules_;
   metrics::MultilabelPass pass_;
   metrics::BatchLabels facts_;
   HostScores scores_;
   std::int64_t first_index_ = 0;
 };
 
-class Labelwise : public CountingTask<Rules>, public ClassScores {
+class Labelwise : public CountingTask<LabelwiseRules>, public ClassScores {
  public:
-  explicit Labelwise(const TaskOptions& options) : CountingTask(options) { check_columns(options); }
+  explicit Labelwise(const TaskOptions& options) : CountingTask(options) {
+    check_label_columns(options);
+  }
 
   Capabilities capabilities() const override { return {.class_scores = this}; }
 

@@ -20,8 +20,8 @@ using predictions::ColumnSpec;
 
 constexpr std::string_view kIndex = "index";
 
-struct Rules {
-  explicit Rules(const TaskOptions& given)
+struct PredictRules {
+  explicit PredictRules(const TaskOptions& given)
       : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = {{std::string(kIndex), DType::i64, {}}};
     if (given.keep_rows) retained = {{"finite", DType::u8, {}}};
@@ -99,7 +99,7 @@ bool is_finite(const TensorView& output, std::int64_t row) {
 
 class OutputScorer : public BatchScorer {
  public:
-  OutputScorer(const Rules& rules, const device::Device& device)
+  OutputScorer(const PredictRules& rules, const device::Device& device)
       : rules_(rules), outputs_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -158,7 +158,7 @@ class OutputScorer : public BatchScorer {
                            [](const auto& row) { return std::byte{row.finite}; });
   }
 
-  const Rules& rules_;
+  const PredictRules& rules_;
   HostTensors outputs_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
@@ -166,7 +166,7 @@ class OutputScorer : public BatchScorer {
   std::vector<metrics::SampleRecord> rows_;
 };
 
-class Predict : public CountingTask<Rules> {
+class Predict : public CountingTask<PredictRules> {
  public:
   explicit Predict(const TaskOptions& options) : CountingTask(options) {
     if (std::ranges::all_of(options.save,

@@ -13,7 +13,7 @@ namespace tally::tasks {
 namespace {
 
 // Of a question with an unusable logit: the same bits whichever window has it.
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNoLogit = std::numeric_limits<float>::quiet_NaN();
 
 // -Inf is how a model says "never": it is no defect.
 bool is_usable(float logit) { return logit < std::numeric_limits<float>::infinity(); }
@@ -77,7 +77,7 @@ bool is_better(const AnswerSpan& a, const AnswerSpan& b) {
 }
 
 AnswerCandidates candidates_of(const AnswerWindow& window, const AnswerLimits& limits) {
-  if (!all_usable(window)) return {window.unit, kNone, kNone, false, {}};
+  if (!all_usable(window)) return {window.unit, kNoLogit, kNoLogit, false, {}};
   AnswerCandidates found{window.unit, window.start.front(), window.end.front(), true, {}};
   Best best(limits.num_best);
   for (std::int64_t first = window.context_begin; first < window.context_end; ++first) {
@@ -97,7 +97,7 @@ AnswerCandidates candidates_of(const AnswerWindow& window, const AnswerLimits& l
 void merge(const AnswerCandidates& other, const AnswerLimits& limits,
            AnswerCandidates& candidates) {
   if (!candidates.finite || !other.finite) {
-    candidates = {candidates.unit, kNone, kNone, false, {}};
+    candidates = {candidates.unit, kNoLogit, kNoLogit, false, {}};
     return;
   }
   if (other.no_answer_score() < candidates.no_answer_score()) {

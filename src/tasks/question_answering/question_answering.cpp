@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 4> kTargets{"context_begin", "context_end
                                                    "unit"};
 
 // What a question is counted by; kept for counting again.
-struct Rules {
-  explicit Rules(const TaskOptions& given)
+struct QuestionRules {
+  explicit QuestionRules(const TaskOptions& given)
       : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = answer_columns(given.answer_policy);
     if (given.keep_rows)
@@ -44,7 +44,7 @@ struct Rules {
   std::vector<std::size_t> targets;  // of kTargets: places in the data set's
 };
 
-void check_options(const TaskOptions& options) {
+void check_answer_options(const TaskOptions& options) {
   if (options.outputs != metrics::OutputKind::logits) {
     throw Error(
         ErrorKind::usage,
@@ -78,7 +78,7 @@ void check_logits(std::span<const TensorView> outputs) {
 
 class WindowScorer : public BatchScorer {
  public:
-  WindowScorer(const Rules& rules, const device::Device& device)
+  WindowScorer(const QuestionRules& rules, const device::Device& device)
       : rules_(rules), outputs_(device), targets_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -142,17 +142,17 @@ class WindowScorer : public BatchScorer {
     return apart;
   }
 
-  const Rules& rules_;
+  const QuestionRules& rules_;
   HostTensors outputs_, targets_;
   std::vector<std::int64_t> indices_;
   std::array<std::vector<float>, 2> apart_;
 };
 
 class QuestionAnswering
-    : public UnitCountingTask<Rules, metrics::QuestionAnsweringRecord, AnswerTask> {
+    : public UnitCountingTask<QuestionRules, metrics::QuestionAnsweringRecord, AnswerTask> {
  public:
   explicit QuestionAnswering(const TaskOptions& options) : UnitCountingTask(options) {
-    check_options(options);
+    check_answer_options(options);
   }
 
   std::vector<predictions::ColumnSpec> sample_columns() const override {

@@ -47,8 +47,8 @@ void fill_sums(const DenseRegressionRecord& row, std::span<std::byte> out) {
   std::copy_n(row.sums, row.num_sums, values_in<std::int64_t>(out).begin());
 }
 
-struct Rules {
-  explicit Rules(const TaskOptions& given)
+struct MapRegressionRules {
+  explicit MapRegressionRules(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
@@ -76,7 +76,7 @@ struct Rules {
   std::vector<MapColumn> retained;
 };
 
-void check_options(const TaskOptions& options) {
+void check_map_options(const TaskOptions& options) {
   if (options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
                 format("a regression's outputs are values, not {}", metrics::name(options.outputs)),
@@ -107,7 +107,7 @@ std::span<const float> values_of(const TensorView& row) {
 
 class MapCounter {
  public:
-  explicit MapCounter(const Rules& rules) : image_(rules.metrics) {}
+  explicit MapCounter(const MapRegressionRules& rules) : image_(rules.metrics) {}
 
   static void check(const TensorView& values, const TensorView& targets) {
     check_image_size("values", map_shape(scores_in({&values, 1})), targets);
@@ -127,10 +127,10 @@ class MapCounter {
   metrics::MapSums image_;
 };
 
-class MapRegression : public CountingTask<Rules> {
+class MapRegression : public CountingTask<MapRegressionRules> {
  public:
   explicit MapRegression(const TaskOptions& options) : CountingTask(options) {
-    check_options(options);
+    check_map_options(options);
   }
 
   void check_outputs(std::span<const TensorView> outputs) const override {
@@ -146,7 +146,7 @@ class MapRegression : public CountingTask<Rules> {
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<SampleScorer<Rules, MapCounter>>(rules_, device);
+    return std::make_unique<SampleScorer<MapRegressionRules, MapCounter>>(rules_, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(

@@ -19,7 +19,7 @@ using metrics::RegressionRecord;
 using Rows = std::span<const RegressionRecord>;
 using ValueColumn = Column<Rows>;
 
-void check_options(const TaskOptions& options) {
+void check_regression_options(const TaskOptions& options) {
   if (options.outputs != metrics::OutputKind::logits) {
     throw Error(ErrorKind::usage,
                 format("a regression's outputs are values, not {}", metrics::name(options.outputs)),
@@ -118,8 +118,8 @@ std::vector<RegressionRecord> retained_rows(const predictions::RecordBatch& reta
 // Scoring ----------------------------------------------------------------------------------------
 
 // What a task's scorers share.
-struct Rules {
-  explicit Rules(const TaskOptions& given)
+struct RegressionRules {
+  explicit RegressionRules(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
@@ -139,7 +139,8 @@ struct Rules {
 
 class RegressionScorer : public BatchScorer {
  public:
-  RegressionScorer(const Rules& rules, std::int64_t max_samples, const device::Device& device)
+  RegressionScorer(const RegressionRules& rules, std::int64_t max_samples,
+                   const device::Device& device)
       : rules_(rules), pass_(rules.metrics), batch_(max_samples, rules.num_outputs(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -158,15 +159,15 @@ class RegressionScorer : public BatchScorer {
   }
 
  private:
-  const Rules& rules_;
+  const RegressionRules& rules_;
   metrics::RegressionPass pass_;
   metrics::RegressionBatch batch_;
 };
 
-class Regression : public CountingTask<Rules>, public ValuePairs {
+class Regression : public CountingTask<RegressionRules>, public ValuePairs {
  public:
   explicit Regression(const TaskOptions& options) : CountingTask(options) {
-    check_options(options);
+    check_regression_options(options);
   }
 
   Capabilities capabilities() const override { return {.value_pairs = this}; }

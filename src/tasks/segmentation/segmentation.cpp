@@ -55,8 +55,8 @@ void fill_finite(const SegmentationRecord& row, std::span<std::byte> out) {
 
 using MaskColumn = Column<SegmentationRecord>;
 
-struct Rules {
-  explicit Rules(const TaskOptions& given)
+struct SegmentationRules {
+  explicit SegmentationRules(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
@@ -108,7 +108,7 @@ Shape image_shape(const TensorView& output, std::int64_t num_classes) {
 
 class MaskCounter {
  public:
-  explicit MaskCounter(const Rules& rules)
+  explicit MaskCounter(const SegmentationRules& rules)
       : num_classes_(rules.num_classes()),
         no_class_(rules.options.are_saved ? std::optional(rules.no_class()) : std::nullopt),
         ignore_index_(rules.options.metrics.ignore_index),
@@ -144,7 +144,7 @@ class MaskCounter {
   metrics::MaskCounts image_;
 };
 
-class Segmentation : public CountingTask<Rules> {
+class Segmentation : public CountingTask<SegmentationRules> {
  public:
   explicit Segmentation(const TaskOptions& options) : CountingTask(options) {
     const auto is_known = [](SaveColumns group) {
@@ -169,7 +169,7 @@ class Segmentation : public CountingTask<Rules> {
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<SampleScorer<Rules, MaskCounter>>(rules_, device);
+    return std::make_unique<SampleScorer<SegmentationRules, MaskCounter>>(rules_, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(

@@ -12,7 +12,6 @@
 namespace tally::weights {
 namespace {
 
-constexpr std::size_t kMaxDimensions = 64;
 constexpr int kMaxNestedCalls = 4;
 constexpr std::string_view kZeroStage = "deepspeed.runtime.zero.config.ZeroStageEnum";
 

@@ -22,7 +22,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kMaxDimensions = 64;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // as in the reference reader
 
 struct Placed {
