@@ -15,7 +15,12 @@ set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(Isal REQUIRED)
 find_package(Unistring REQUIRED)
-find_package(LibTorch 2.10...<2.16 REQUIRED)
+option(TALLY_TORCH_LATER "Configure without LibTorch, to build tally_without_torch alone" OFF)
+if(NOT TALLY_TORCH_LATER)
+  find_package(LibTorch 2.10...<2.16 REQUIRED)
+else()
+  add_library(LibTorch::LibTorch INTERFACE IMPORTED)
+endif()
 find_package(Tcmalloc)  # networks run faster with it; -DCMAKE_DISABLE_FIND_PACKAGE_Tcmalloc=ON leaves it out
 find_program(TALLY_PYTHON python3
              DOC "Python of the set-up environment, for data tools and tests")

@@ -76,18 +76,29 @@ print_settings() {
   printf 'export TALLY_BIN=%q TALLY_PYTHON=%q\n' "$(build_dir "$preset")/tally" "$python"
 }
 
+# end EXIT_CODE
+end() {
+  end_early_build stop
+  if [[ $1 != 0 && -n $print ]]; then echo false >&3; fi
+}
+
 main() {
   local python
   exec 3>&1
+  trap 'end "$?"' EXIT
   if [[ " $* " == *' --print '* ]]; then  # before the options are looked at: they may be wrong
+    print=yes
     exec 1>&2
-    trap 'if (($? != 0)); then echo false >&3; fi' EXIT
   fi
   parse_options "$@"
   choose_cuda "$cuda"
   python=$(environment_dir)/bin/python
   ensure_packages "$policy" "${groups[@]}"
+  if [[ -n $wants_build && $policy == install && $target == tally_program ]] && ! environment_is_ready; then
+    begin_early_build "$preset"
+  fi
   ensure_environment "$policy"
+  end_early_build wait
   if [[ $cuda == 13 ]]; then ensure_cuda_compiler "$policy" "$preset"; fi
   if [[ -n $wants_build ]]; then
     build "$preset" "$target" "$python" "$cuda"

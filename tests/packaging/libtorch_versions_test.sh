@@ -28,7 +28,7 @@ mkdir project
   echo 'cmake_minimum_required(VERSION 3.25)'
   echo 'project(versions LANGUAGES CXX)'
   echo "list(APPEND CMAKE_MODULE_PATH $project/cmake)"
-  grep '^find_package(LibTorch' "$project/cmake/TallyDependencies.cmake"
+  grep 'find_package(LibTorch' "$project/cmake/TallyDependencies.cmake"
   # shellcheck disable=SC2016 # CMake's variable
   echo 'message(STATUS "taken: ${LibTorch_VERSION}")'
 } >project/CMakeLists.txt

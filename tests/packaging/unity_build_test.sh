@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The program as jobs/setup.sh builds it for users: without CUDA, several bodies at a time. Names in the unnamed
-# namespaces of such bodies meet, which no other build notices; its results have the digests of the other build's.
+# The program as jobs/setup.sh builds it for users: several bodies at a time, and first what does not need LibTorch. Names
+# in the unnamed namespaces of such bodies meet, which no other build notices; its results have the digests of the other
+# build's.
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
@@ -9,11 +10,21 @@ source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 
 export CCACHE_BASEDIR=$project
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-{
-  cmake -S "$project" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTALLY_UNITY=ON -DTALLY_CUDA=OFF \
-    "-DLibTorch_ROOT=$TALLY_TEST_LIBTORCH" "-DTALLY_PYTHON=$TALLY_PYTHON" &&
-    cmake --build "$scratch/build" --target tally_program
-} >"$scratch/log" 2>&1 || fail "the build: $(tail -n 40 "$scratch/log")"
+# build TARGET OPTION…: what it says goes to $scratch/TARGET.
+build() {
+  local target=$1
+  shift
+  {
+    cmake -S "$project" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTALLY_UNITY=ON -DTALLY_CUDA=OFF "$@" &&
+      cmake --build "$scratch/build" --target "$target"
+  } >"$scratch/$target" 2>&1 || fail "the build of $target: $(tail -n 40 "$scratch/$target")"
+}
+
+build tally_without_torch -DTALLY_TORCH_LATER=ON
+expect_line "$scratch/tally_without_torch" 'CXX object src/cli/'
+expect_no_line "$scratch/tally_without_torch" 'CXX object src/model/'
+build tally_program -DTALLY_TORCH_LATER=OFF "-DLibTorch_ROOT=$TALLY_TEST_LIBTORCH" "-DTALLY_PYTHON=$TALLY_PYTHON"
+expect_no_line "$scratch/tally_program" 'CXX object src/cli/' # it is there already
 
 "$TALLY_PYTHON" "$project/data_tools/prepare_digits.py" --split test --output "$scratch/digits.h5" >/dev/null
 "$TALLY_PYTHON" "$project/data_tools/export_model.py" --output "$scratch/digits.pt" \

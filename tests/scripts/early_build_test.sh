@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# jobs/setup.sh compiles what does not need LibTorch while it installs LibTorch; played with a cmake that keeps its
+# arguments alone, and a wheel with nothing in it.
+set -euo pipefail
+
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$project/tests/scripts/setup_copy.sh"
+
+# A wheel named torch, without anything in it.
+write_torch_wheel() {
+  (
+    cd "$scratch"
+    mkdir -p torch torch-1.dist-info
+    touch torch/__init__.py
+    printf 'Metadata-Version: 2.1\nName: torch\nVersion: 1\n' >torch-1.dist-info/METADATA
+    printf 'Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n' >torch-1.dist-info/WHEEL
+    printf '%s,,\n' torch/__init__.py torch-1.dist-info/{METADATA,WHEEL,RECORD} >torch-1.dist-info/RECORD
+    python3 -m zipfile -c torch-1-py3-none-any.whl torch torch-1.dist-info
+    rm -r torch torch-1.dist-info
+  )
+}
+
+# early_cmake BIN FIRST_BUILD: a cmake that only keeps its arguments and a cache; the commands FIRST_BUILD stand for
+# the build without LibTorch.
+early_cmake() {
+  write_program "$1/cmake" <<END
+if [[ \$1 == --version ]]; then exec "$(command -v cmake)" "\$@"; fi
+printf '%s ' "\$@" >>"$scratch/calls"
+echo >>"$scratch/calls"
+if [[ \$1 == --preset ]]; then
+  mkdir -p "$copy/build"
+  printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\n' "$copy" >"$copy/build/CMakeCache.txt"
+  printf '%s\n' "\$@" | sed -n 's/^-D\([^=]*\)=/\1:STRING=/p' >>"$copy/build/CMakeCache.txt"
+elif [[ \$* == *' tally_without_torch '* ]]; then
+  $2
+fi
+END
+}
+
+compiles_while_it_installs() {
+  local bin
+  local -a calls
+  rm -rf "$TALLY_ENV" "$copy/build" "$scratch/calls"
+  write_torch_wheel
+  echo "$scratch/torch-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
+  bin=$(fake_bin apt-get)
+  early_cmake "$bin" 'exit 1' # whose failure is for the build to tell
+  PATH=$bin expect_exit 0 setup
+  mapfile -t calls <"$scratch/calls"
+  [[ ${calls[0]} == *TALLY_TORCH_LATER=ON* ]] || fail "configured first: ${calls[0]}"
+  [[ ${calls[1]} == *'--target tally_without_torch'* ]] || fail "built first: ${calls[1]}"
+  [[ ${calls[2]} == *TALLY_TORCH_LATER=OFF*TALLY_CUDA=AUTO*TALLY_UNITY=ON* && ${calls[2]} != *--fresh* ]] ||
+    fail "configured then: ${calls[2]}"
+  [[ ${calls[3]} == *'--target tally_program'* ]] || fail "built then: ${calls[3]}"
+  PATH=$bin expect_exit 0 setup
+  [[ $(grep -c TORCH_LATER "$scratch/calls") == 2 ]] || fail "an environment that is there was waited for"
+}
+
+stops_compiling_when_an_installation_fails() {
+  local bin
+  rm -rf "$TALLY_ENV" "$copy/build" "$scratch/compiler"
+  echo "$scratch/absent-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
+  bin=$(fake_bin apt-get)
+  early_cmake "$bin" "echo \$\$ >'$scratch/compiler'; exec sleep 600"
+  PATH=$bin expect_exit 5 setup
+  expect_line "$scratch/err" "pip install failed"
+  if [[ -s $scratch/compiler ]]; then
+    timeout 20 tail --pid="$(<"$scratch/compiler")" -f /dev/null || fail "it compiles although the set-up has ended"
+  fi
+}
+
+compiles_while_it_installs
+stops_compiling_when_an_installation_fails
