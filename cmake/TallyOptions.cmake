@@ -15,8 +15,9 @@ option(TALLY_UNITY "Compile bodies of a room together: a fresh build takes less 
 
 find_program(TALLY_CCACHE ccache)
 if(TALLY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Without these two, ccache refuses whatever uses a precompiled header.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${TALLY_CCACHE})
+  # Without the first two, ccache refuses whatever uses a precompiled header. With the third it takes dependencies from
+  # the compiler, and need not run the preprocessor before it.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 ${TALLY_CCACHE})
 endif()
 
 add_library(tally_build_flags INTERFACE)
