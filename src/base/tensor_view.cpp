@@ -39,6 +39,12 @@ DType dtype_from_name(std::string_view word) {
 
 std::string_view name(DeviceKind kind) { return kind == DeviceKind::cpu ? "cpu" : "cuda"; }
 
+Shape shape_of_rows(std::int64_t num_rows, std::span<const std::int64_t> row_shape) {
+  Shape shape{num_rows};
+  shape.insert(shape.end(), row_shape.begin(), row_shape.end());
+  return shape;
+}
+
 std::int64_t num_elements(std::span<const std::int64_t> shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }

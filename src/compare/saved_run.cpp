@@ -121,8 +121,7 @@ hdf5::Dataset SavedRun::open(std::string_view column, std::string_view save,
                 format("predictions file '{}' has no column '{}'", name(), column),
                 format("Evaluate again with --save {}.", save));
   }
-  Shape expected{num_samples()};
-  expected.insert(expected.end(), row_shape.begin(), row_shape.end());
+  const Shape expected = shape_of_rows(num_samples(), row_shape);
   if (reader_.kind_of(format("/{}", column)) == hdf5::ObjectKind::group) {
     throw Error(
         ErrorKind::dataset,

@@ -5,10 +5,8 @@
 #include <numeric>
 
 #include <tally/base/checked_cast.hpp>
-#include <tally/base/clock.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/device/buffer.hpp>
 #include <tally/evaluate/image_recipe_check.hpp>
 
 namespace tally::evaluate {
@@ -21,12 +19,6 @@ using preprocess::Normalisation;
 Shape model_row_shape(const data::ColumnInfo& column) {
   const Shape& row = column.row_shape;
   return column.image ? Shape{row.at(2), row.at(0), row.at(1)} : row;
-}
-
-Shape with_rows(std::int64_t rows, const Shape& row_shape) {
-  Shape shape{rows};
-  shape.insert(shape.end(), row_shape.begin(), row_shape.end());
-  return shape;
 }
 
 // Of single samples: how many are in a batch is no matter of the data.
@@ -54,7 +46,7 @@ bool converts(DType from, DType to) {
 
 void check_fit(const data::ColumnInfo& column, const model::TensorSpec& wanted,
                std::int64_t batch_size) {
-  const Shape given = with_rows(batch_size, model_row_shape(column));
+  const Shape given = shape_of_rows(batch_size, model_row_shape(column));
   const bool fits =
       given.size() == wanted.shape.size() &&
       std::equal(given.begin(), given.end(), wanted.shape.begin(),
@@ -141,7 +133,7 @@ InputBinding make_binding(const data::DataSetInfo& info, std::size_t source,
   if (column.image) {
     auto recipes = compare_recipes(column, card);
     binding.normalise = std::make_unique<preprocess::Normaliser>(
-        with_rows(batch_size, column.row_shape), column.image->channels,
+        shape_of_rows(batch_size, column.row_shape), column.image->channels,
         wanted_normalisation(recipes), type, device, threads);
     if (auto note = recipe_note(recipes)) made.notes.push_back(std::move(*note));
     if (!made.recipes) made.recipes = std::move(recipes);
@@ -184,106 +176,6 @@ std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputBinding
     prepared.push_back(binding.normalise ? binding.normalise->run(stored, stream) : stored);
   }
   return prepared;
-}
-
-namespace {
-
-// At least so many, and those that begin within this time.
-constexpr int kTimedBatches = 3;
-constexpr double kTimedSeconds = 0.2;
-
-// `rows` samples of zeros, prepared for the model.
-class ZeroBatch {
- public:
-  ZeroBatch(const data::DataSetInfo& info, std::int64_t rows, std::span<InputBinding> bindings,
-            const device::Stream& stream)
-      : rows_(rows) {
-    for (const auto& column : info.inputs) add(column, zeros_.inputs, stream);
-    for (const auto& column : info.targets) add(column, zeros_.targets, stream);
-    prepared_ = prepare(zeros_, bindings, stream);
-  }
-
-  std::int64_t rows() const { return rows_; }
-  std::span<const TensorView> inputs() const { return prepared_; }
-  const std::vector<TensorView>& targets() const { return zeros_.targets; }
-
- private:
-  void add(const data::ColumnInfo& column, std::vector<TensorView>& tensors,
-           const device::Stream& stream) {
-    memory_.emplace_back(rows_ * column.row_bytes(), stream.device());
-    tensors.push_back(contiguous_view(memory_.back().data(), column.dtype,
-                                      with_rows(rows_, column.row_shape), stream.device().kind));
-  }
-
-  std::int64_t rows_;
-  std::vector<device::DeviceBuffer> memory_;
-  data::Batch zeros_;
-  std::vector<TensorView> prepared_;
-};
-
-// What these find of zeros does not matter: a model may well make NaN of them.
-void score(const ZeroBatch& zeros, const model::Outputs& outputs, std::int64_t batch_size,
-           tasks::Task& task, const device::Stream& stream) {
-  task.settle(outputs);
-  exact::State state(task.layout());
-  metrics::DeviceAccumulator counts(state, stream);
-  const auto scorer = task.make_scorer(batch_size, stream.device());
-  scorer->enqueue({0, zeros.rows(), {}, outputs, zeros.targets()}, counts);
-  counts.finish();
-  stream.synchronize();
-}
-
-}  // namespace
-
-void warm_up_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                   std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
-                   const device::Stream& stream) {
-  const ZeroBatch batch(info, batch_size, bindings, stream);
-  score(batch, predictor.warm_up(batch.inputs()), batch_size, task, stream);
-}
-
-void warm_up(const data::DataSetInfo& info, std::int64_t batch_size,
-             std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
-             const device::Stream& stream) {
-  if (batch_size > model::kFewSamples) {
-    const ZeroBatch few(info, model::kFewSamples, bindings, stream);
-    if (const auto outputs = predictor.warm_up_small(few.inputs(), batch_size)) {
-      return score(few, *outputs, batch_size, task, stream);
-    }
-  }
-  warm_up_batch(info, batch_size, bindings, predictor, task, stream);
-}
-
-void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
-                  std::span<InputBinding> bindings, model::Predictor& predictor,
-                  const tasks::Task& task, const device::Stream& stream,
-                  std::span<tasks::BatchScorer* const> scorers) {
-  const ZeroBatch batch(info, batch_size, bindings, stream);
-  const auto outputs = predictor.predict(batch.inputs());
-  exact::State state(task.layout());
-  metrics::DeviceAccumulator counts(state, stream);
-  for (auto* const scorer : scorers) {
-    scorer->enqueue({0, batch.rows(), {}, outputs, batch.targets()}, counts);
-  }
-  stream.synchronize();
-}
-
-double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                        std::span<InputBinding> bindings, model::Predictor& predictor,
-                        const device::Stream& stream) {
-  const ZeroBatch batch(info, batch_size, bindings, stream);
-  const auto run = [&] {
-    const Stopwatch watch;
-    predictor.predict(batch.inputs());
-    stream.synchronize();
-    return watch.elapsed_s();
-  };
-  const Stopwatch all;
-  double shortest = run();
-  for (int i = 1; i < kTimedBatches || all.elapsed_s() < kTimedSeconds; ++i) {
-    shortest = std::min(shortest, run());
-  }
-  return shortest;
 }
 
 }  // namespace tally::evaluate

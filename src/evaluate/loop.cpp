@@ -9,6 +9,7 @@
 #include <tally/base/clock.hpp>
 #include <tally/base/format.hpp>
 #include <tally/device/stream.hpp>
+#include <tally/evaluate/warm_up_with_zeros.hpp>
 #include <tally/trace/span_recording.hpp>
 
 #include "in_flight_batch.hpp"

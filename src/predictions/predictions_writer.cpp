@@ -53,9 +53,10 @@ struct Column {
 };
 
 Dataset make_dataset(std::string name, DType dtype, std::int64_t num_rows, const Shape& row_shape) {
-  Shape shape{num_rows};
-  shape.insert(shape.end(), row_shape.begin(), row_shape.end());
-  return {.name = std::move(name), .dtype = dtype, .shape = std::move(shape), .hash = {}};
+  return {.name = std::move(name),
+          .dtype = dtype,
+          .shape = shape_of_rows(num_rows, row_shape),
+          .hash = {}};
 }
 
 Column make_column(const ColumnSpec& spec, std::int64_t num_rows, std::int64_t num_elements) {

@@ -9,6 +9,7 @@
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/cores_and_numa_nodes.hpp>
 #include <tally/evaluate/fastest_batch_size.hpp>
+#include <tally/evaluate/warm_up_with_zeros.hpp>
 #include <tally/model/micro_batches.hpp>
 #include <tally/plan/batch_grid.hpp>
 #include <tally/session/with_model_in_errors.hpp>

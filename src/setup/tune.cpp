@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <tally/base/format.hpp>
-#include <tally/evaluate/input_mapping.hpp>
+#include <tally/evaluate/warm_up_with_zeros.hpp>
 #include <tally/setup/warm_up.hpp>
 #include <tally/trace/span_recording.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <tally/comm/agree.hpp>
 #include <tally/evaluate/input_mapping.hpp>
+#include <tally/evaluate/warm_up_with_zeros.hpp>
 #include <tally/session/comparability.hpp>
 #include <tally/session/with_model_in_errors.hpp>
 #include <tally/trace/span_recording.hpp>
@@ -52,8 +53,8 @@ void warm_up(const comm::Communicator& comm, EvaluationSession& session, Notes& 
   session.execution.varies = check_repeats(comm, session);
 }
 
-void use_way(const comm::Communicator& comm, EvaluationSession& session, const model::CpuWay& way,
-             Notes& notes) {
+void use_way(const comm::Communicator& comm, EvaluationSession& session,
+             const model::CpuWay& way, Notes& notes) {
   session.execution.way = way;
   session.model.predictor->use(way);
   warm_up(comm, session, notes);

@@ -19,6 +19,7 @@
 #include <tally/data/batch_reader.hpp>
 #include <tally/device/buffer.hpp>
 #include <tally/evaluate/loop.hpp>
+#include <tally/evaluate/warm_up_with_zeros.hpp>
 #include <tally/model/loaded_model.hpp>
 #include <tally/tasks/task.hpp>
 

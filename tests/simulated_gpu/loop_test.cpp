@@ -9,6 +9,7 @@
 
 #include <tally/base/checked_cast.hpp>
 #include <tally/evaluate/loop.hpp>
+#include <tally/evaluate/warm_up_with_zeros.hpp>
 
 #include "raw_hdf5.hpp"
 #include "sample_file.hpp"

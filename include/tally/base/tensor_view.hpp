@@ -24,6 +24,8 @@ std::string_view name(DeviceKind kind);
 
 using Shape = std::vector<std::int64_t>;
 
+// [num_rows, ...row_shape]
+Shape shape_of_rows(std::int64_t num_rows, std::span<const std::int64_t> row_shape);
 std::int64_t num_elements(std::span<const std::int64_t> shape);
 // Row-major strides, in elements.
 std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape);

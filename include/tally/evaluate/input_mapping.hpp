@@ -18,7 +18,6 @@
 #include <tally/model/card.hpp>
 #include <tally/model/predictor.hpp>
 #include <tally/preprocess/normaliser.hpp>
-#include <tally/tasks/task.hpp>
 
 namespace tally::evaluate {
 
@@ -46,29 +45,5 @@ InputMapping map_inputs(const data::DataSetInfo& info, const model::Predictor& p
 // views of the batch or of the bindings' buffers.
 std::vector<TensorView> prepare(const data::Batch& batch, std::span<InputBinding> bindings,
                                 const device::Stream& stream);
-
-// One batch of zeros of the true shape through preparation, model and task, so that what must fail
-// fails before the loop, and the model finds out how to run such batches; waits for the stream.
-// Counts nothing. Error(model) if the output is not what the task expects.
-void warm_up_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                   std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
-                   const device::Stream& stream);
-// The same by a few samples, where the model can tell by them: a batch may take a second.
-void warm_up(const data::DataSetInfo& info, std::int64_t batch_size,
-             std::span<InputBinding> bindings, model::Predictor& predictor, tasks::Task& task,
-             const device::Stream& stream);
-
-// Scores a batch of zeros with each scorer, into counts that are thrown away. Scorers then have the
-// memory for any batch of this size, also of texts, of which none is longer than the zeros.
-void warm_scorers(const data::DataSetInfo& info, std::int64_t batch_size,
-                  std::span<InputBinding> bindings, model::Predictor& predictor,
-                  const tasks::Task& task, const device::Stream& stream,
-                  std::span<tasks::BatchScorer* const> scorers);
-
-// What a batch of zeros takes from the model alone, which is warm for batches of that size: the
-// shortest of a few.
-double seconds_of_batch(const data::DataSetInfo& info, std::int64_t batch_size,
-                        std::span<InputBinding> bindings, model::Predictor& predictor,
-                        const device::Stream& stream);
 
 }  // namespace tally::evaluate

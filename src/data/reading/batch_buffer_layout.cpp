@@ -45,10 +45,8 @@ std::vector<TensorView> slot_views(const std::vector<SlotField>& fields, std::by
                                    std::int64_t batch_size) {
   std::vector<TensorView> views;
   for (const SlotField& field : fields) {
-    Shape shape{batch_size};
-    const Shape& row = field.column->row_shape;
-    shape.insert(shape.end(), row.begin(), row.end());
-    views.push_back(contiguous_view(memory + field.offset, field.column->dtype, std::move(shape)));
+    views.push_back(contiguous_view(memory + field.offset, field.column->dtype,
+                                    shape_of_rows(batch_size, field.column->row_shape)));
   }
   return views;
 }

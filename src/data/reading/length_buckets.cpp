@@ -32,9 +32,7 @@ void gather_rows(const TensorView& block, std::span<const std::int64_t> rows,
 TensorView gathered(const TensorView& block, const SlotField& field, std::int64_t length,
                     std::span<const std::int64_t> rows, std::int64_t batch_size,
                     std::span<std::byte> slot) {
-  Shape shape{batch_size};
-  const Shape& row = field.column->row_shape;
-  shape.insert(shape.end(), row.begin(), row.end());
+  Shape shape = shape_of_rows(batch_size, field.column->row_shape);
   if (field.column->padding) shape[1] = length;
   auto view = contiguous_view(slot.data() + field.offset, block.dtype, std::move(shape));
   const std::int64_t row_bytes = num_elements(view.shape) / batch_size * size_bytes(block.dtype);
