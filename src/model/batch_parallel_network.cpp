@@ -154,7 +154,7 @@ std::vector<std::string> BatchParallelNetwork::notes() const {
   return notes;
 }
 
-void BatchParallelNetwork::use(const CpuWay& way) {
+void BatchParallelNetwork::use(const CpuExecutionSettings& way) {
   at_a_time_ = way.at_a_time;
   network_->use(way);
   settled_.reset();

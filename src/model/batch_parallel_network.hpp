@@ -28,7 +28,7 @@ class BatchParallelNetwork final : public Network {
   // That of the network, and how many samples it runs at a time.
   std::string form() const override;
   std::vector<std::string> notes() const override;
-  void use(const CpuWay& way) override;
+  void use(const CpuExecutionSettings& way) override;
   std::vector<CpuKernels> other_kernels() const override { return network_->other_kernels(); }
   std::vector<std::int64_t> other_sizes() const override;
 
@@ -68,7 +68,7 @@ class BatchParallelNetwork final : public Network {
 
   std::unique_ptr<Network> network_;
   int threads_;
-  std::int64_t at_a_time_ = 0;  // see CpuWay
+  std::int64_t at_a_time_ = 0;  // see CpuExecutionSettings
   std::optional<Settled> settled_;
   Pieces pieces_;                            // of a batch
   bool mixes_samples_ = false;               // scores depend on the other samples of a batch

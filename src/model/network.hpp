@@ -50,7 +50,7 @@ class Network {
   // The fewest rows that it runs well in the form of its last warm-up.
   virtual std::int64_t least_rows() const { return 1; }
   // See Predictor::use(), other_kernels() and other_sizes().
-  virtual void use(const CpuWay& /*way*/) {}
+  virtual void use(const CpuExecutionSettings& /*way*/) {}
   virtual std::vector<CpuKernels> other_kernels() const { return {}; }
   virtual std::vector<std::int64_t> other_sizes() const { return {}; }
   // See Predictor::form().

@@ -86,7 +86,7 @@ class TorchPredictor final : public Predictor {
     }
   }
 
-  void use(const CpuWay& way) override { network_->use(way); }
+  void use(const CpuExecutionSettings& way) override { network_->use(way); }
   std::vector<CpuKernels> other_kernels() const override { return network_->other_kernels(); }
   std::vector<std::int64_t> other_sizes() const override { return network_->other_sizes(); }
 

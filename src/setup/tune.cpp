@@ -24,7 +24,7 @@ class Trials {
       : comm_(comm), predictor_(predictor), steps_(steps) {}
 
   // Collective.
-  void try_way(const model::CpuWay& way) {
+  void try_way(const model::CpuExecutionSettings& way) {
     predictor_.use(way);
     if (!works_on_all(steps_.settle)) return;
     auto form = predictor_.form();
@@ -94,7 +94,7 @@ std::string note_of(const Tuning& tuning) {
 }  // namespace
 
 Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
-                   const TuningSteps& steps, const model::CpuWay& usual) {
+                   const TuningSteps& steps, const model::CpuExecutionSettings& usual) {
   Trials trials(comm, predictor, steps);
   const auto others = predictor.other_kernels();  // of how it runs before anything is tried
   trials.try_way(usual);
@@ -132,7 +132,7 @@ void tune(const comm::Communicator& comm, EvaluationSession& session, Notes& not
   const auto seconds_of_batch = [&] {
     return evaluate::seconds_of_batch(info, size, bindings, predictor, stream);
   };
-  const auto usual = session.execution.way.value_or(model::CpuWay{});
+  const auto usual = session.execution.way.value_or(model::CpuExecutionSettings{});
   const auto tuning = fastest_way(comm, predictor, {settle, seconds_of_batch}, usual);
   use_way(comm, session, tuning.tried.empty() ? usual : tuning.tried.at(tuning.chosen).way, notes);
   notes.add(note_of(tuning));

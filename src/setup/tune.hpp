@@ -24,7 +24,7 @@ struct TuningSteps {
 };
 
 struct TriedWay {
-  model::CpuWay way;
+  model::CpuExecutionSettings way;
   std::string form;                // see Predictor::form()
   std::int64_t slowest_ns = 0;     // a batch, on the slowest rank
   std::vector<std::int64_t> next;  // sizes to try after it; see Predictor::other_sizes()
@@ -40,7 +40,7 @@ struct Tuning {
 // where all ranks have it, and go on from it alike. What saves no more than noise is not chosen.
 // The predictor is left with any of them.
 Tuning fastest_way(const comm::Communicator& comm, model::Predictor& predictor,
-                   const TuningSteps& steps, const model::CpuWay& usual);
+                   const TuningSteps& steps, const model::CpuExecutionSettings& usual);
 
 // Whether the model is a TorchScript file, not a package, and runs on a CPU.
 bool runs_script_on_cpu(const EvaluationSession& session);

@@ -54,7 +54,7 @@ void warm_up(const comm::Communicator& comm, EvaluationSession& session, Notes& 
 }
 
 void use_way(const comm::Communicator& comm, EvaluationSession& session,
-             const model::CpuWay& way, Notes& notes) {
+             const model::CpuExecutionSettings& way, Notes& notes) {
   session.execution.way = way;
   session.model.predictor->use(way);
   warm_up(comm, session, notes);

@@ -30,7 +30,7 @@ struct Scene {
   bool writes_over_inputs = false;
   std::int64_t piece_size = 8;
   std::int64_t least_rows = 1;
-  CpuWay used;  // see Network::use()
+  CpuExecutionSettings used;  // see Network::use()
   std::mutex mutex;
   std::vector<std::int64_t> rows;  // of each call
   std::vector<int> operator_threads;
@@ -43,7 +43,7 @@ class PlayedNetwork final : public Network {
   const std::string& name() const override { return name_; }
   std::string form() const override { return "played"; }
   std::int64_t least_rows() const override { return scene_.least_rows; }
-  void use(const CpuWay& way) override { scene_.used = way; }
+  void use(const CpuExecutionSettings& way) override { scene_.used = way; }
   std::vector<CpuKernels> other_kernels() const override { return {CpuKernels::own}; }
 
   std::optional<TriedSamples> try_samples(const Tensors& inputs) override {

@@ -13,9 +13,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class CpuWayTest : public testing::Test {
+class CpuExecutionSettingsTest : public testing::Test {
  protected:
-  ~CpuWayTest() override { at::set_num_threads(before_); }
+  ~CpuExecutionSettingsTest() override { at::set_num_threads(before_); }
   void warm_up(std::int64_t batch_size) { network.warm_up({at::zeros({batch_size, 2})}); }
 
   Scene scene;
@@ -25,7 +25,7 @@ class CpuWayTest : public testing::Test {
   int before_ = at::get_num_threads();
 };
 
-TEST_F(CpuWayTest, PiecesAreAsLargeAsAsked) {
+TEST_F(CpuExecutionSettingsTest, PiecesAreAsLargeAsAsked) {
   warm_up(64);
   EXPECT_EQ(network.form(), "played, 8 at a time");
   network.use({CpuKernels::own, 16});
@@ -37,7 +37,7 @@ TEST_F(CpuWayTest, PiecesAreAsLargeAsAsked) {
   EXPECT_EQ(network.form(), "played, 8 at a time");
 }
 
-TEST_F(CpuWayTest, HalfAndTwiceAsManyAreOffered) {
+TEST_F(CpuExecutionSettingsTest, HalfAndTwiceAsManyAreOffered) {
   EXPECT_THAT(network.other_sizes(), IsEmpty()) << "nothing has run yet";
   warm_up(64);
   EXPECT_THAT(network.other_sizes(), ElementsAre(4, 16));
@@ -47,13 +47,13 @@ TEST_F(CpuWayTest, HalfAndTwiceAsManyAreOffered) {
   EXPECT_THAT(network.other_sizes(), ElementsAre(2));
 }
 
-TEST_F(CpuWayTest, NoMoreAreOfferedThanAThreadHas) {
+TEST_F(CpuExecutionSettingsTest, NoMoreAreOfferedThanAThreadHas) {
   scene.piece_size = 32;
   warm_up(64);
   EXPECT_THAT(network.other_sizes(), ElementsAre(16));
 }
 
-TEST_F(CpuWayTest, WholeBatchesStayWhole) {
+TEST_F(CpuExecutionSettingsTest, WholeBatchesStayWhole) {
   scene.tries_samples = false;
   network.use({CpuKernels::automatic, 4});
   warm_up(64);
@@ -62,7 +62,7 @@ TEST_F(CpuWayTest, WholeBatchesStayWhole) {
 }
 
 // What was timed counts more than a rule.
-TEST_F(CpuWayTest, AskedSizesMayBeSmallerThanTheNetworkRunsWell) {
+TEST_F(CpuExecutionSettingsTest, AskedSizesMayBeSmallerThanTheNetworkRunsWell) {
   scene.least_rows = 16;
   warm_up(64);
   EXPECT_EQ(network.form(), "played, 16 at a time");

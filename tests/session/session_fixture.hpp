@@ -29,7 +29,7 @@ class GivenPredictor final : public model::Predictor {
   const std::optional<model::ModelCard>& card() const override { return model_card; }
   std::vector<std::string> argument_names() const override { return arguments; }
   model::Determinism determinism() const override { return found; }
-  void use(const model::CpuWay& way) override { used.push_back(way); }
+  void use(const model::CpuExecutionSettings& way) override { used.push_back(way); }
   // Empty once LibTorch's operators alone are to run.
   std::string form() const override;
 
@@ -38,7 +38,7 @@ class GivenPredictor final : public model::Predictor {
   model::Determinism found;
   std::string compiled_form;
   std::function<float(std::int64_t call)> score = [](std::int64_t) { return 0.5F; };
-  std::vector<model::CpuWay> used;
+  std::vector<model::CpuExecutionSettings> used;
   std::int64_t num_calls = 0;
 
  private:

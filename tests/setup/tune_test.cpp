@@ -16,8 +16,8 @@
 namespace tally::app {
 namespace {
 
+using model::CpuExecutionSettings;
 using model::CpuKernels;
-using model::CpuWay;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -26,7 +26,7 @@ class PlayedPredictor final : public model::Predictor {
  public:
   model::Outputs predict(std::span<const TensorView>) override { return {}; }
   const std::optional<model::ModelCard>& card() const override { return card_; }
-  void use(const CpuWay& way) override { used = way; }
+  void use(const CpuExecutionSettings& way) override { used = way; }
   std::string form() const override {
     const auto changed = forms.find(used.kernels);
     const auto name = changed == forms.end() ? kNames.at(used.kernels) : changed->second;
@@ -44,7 +44,7 @@ class PlayedPredictor final : public model::Predictor {
   }
   std::int64_t size() const { return used.at_a_time == 0 ? 4 : used.at_a_time; }
 
-  CpuWay used;
+  CpuExecutionSettings used;
   bool has_sizes = false;
   std::map<CpuKernels, std::string> forms;  // that differ from kNames
 
@@ -95,7 +95,7 @@ TEST_F(TuneTest, TheFastestIsChosen) {
   milliseconds["own 4"] = 8;
   milliseconds["torch 4"] = 9;
   EXPECT_EQ(choose(), "own 4");
-  EXPECT_EQ(chosen().way, (CpuWay{CpuKernels::own, 0}));
+  EXPECT_EQ(chosen().way, (CpuExecutionSettings{CpuKernels::own, 0}));
   EXPECT_EQ(chosen().slowest_ns, 8'000'000);
   EXPECT_THAT(tried(), ElementsAre("both 4", "graph 4", "own 4", "torch 4"));
 }
@@ -104,7 +104,7 @@ TEST_F(TuneTest, WhatIsHardlyFasterIsNot) {
   EXPECT_EQ(choose(), "both 4");
   milliseconds["own 4"] = 9.71;
   EXPECT_EQ(choose(), "both 4");
-  EXPECT_EQ(chosen().way, CpuWay());
+  EXPECT_EQ(chosen().way, CpuExecutionSettings());
   milliseconds["own 4"] = 9.69;
   EXPECT_EQ(choose(), "own 4");
 }
@@ -172,7 +172,7 @@ TEST_F(TuneTest, SizesAreTriedForTheBestKernelsForAsLongAsTheyPay) {
   milliseconds["own 8"] = 7;
   milliseconds["own 16"] = 6.9;
   EXPECT_EQ(choose(), "own 8");
-  EXPECT_EQ(chosen().way, (CpuWay{CpuKernels::own, 8}));
+  EXPECT_EQ(chosen().way, (CpuExecutionSettings{CpuKernels::own, 8}));
   EXPECT_THAT(timed,
               ElementsAre("both 4", "graph 4", "own 4", "torch 4", "own 2", "own 8", "own 16"));
 }

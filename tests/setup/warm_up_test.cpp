@@ -18,8 +18,8 @@
 namespace tally::app {
 namespace {
 
+using model::CpuExecutionSettings;
 using model::CpuKernels;
-using model::CpuWay;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -103,7 +103,7 @@ TEST_F(WarmUpTest, WhatOneRankCannotCompileAllRunAsItIs) {
     EXPECT_THAT(notes_.all(), IsEmpty());
     return;
   }
-  EXPECT_EQ(session.execution.way, (CpuWay{CpuKernels::torch, 0}));
+  EXPECT_EQ(session.execution.way, (CpuExecutionSettings{CpuKernels::torch, 0}));
   EXPECT_EQ(predictor_of(session).form(), "");
   EXPECT_EQ(predictor_of(session).num_calls, 2) << "it runs once more, in the new way";
   EXPECT_THAT(notes_.all(), ElementsAre("the ranks cannot compile the model alike: all run "
@@ -129,11 +129,11 @@ TEST_F(WarmUpTest, ThatScoresVaryIsKnownAfterwards) {
 TEST_F(WarmUpTest, AWayStaysInForceForLaterWeights) {
   auto session = open_watch();
   use_way(world(), session, {CpuKernels::own, 2}, notes_);
-  EXPECT_THAT(predictor_of(session).used, ElementsAre(CpuWay{CpuKernels::own, 2}));
+  EXPECT_THAT(predictor_of(session).used, ElementsAre(CpuExecutionSettings{CpuKernels::own, 2}));
   take_weights(world(), session, checkpoint_of("fc"));
   EXPECT_EQ(session.model.predictor, nullptr) << "two would take more memory";
   build_predictor(world(), session, notes_);
-  EXPECT_THAT(predictor_of(session).used, ElementsAre(CpuWay{CpuKernels::own, 2}));
+  EXPECT_THAT(predictor_of(session).used, ElementsAre(CpuExecutionSettings{CpuKernels::own, 2}));
   EXPECT_EQ(predictor_of(session).num_calls, 1);
 }
 

@@ -11,11 +11,11 @@ namespace tally::model {
 // nothing but the operators that the model's file names.
 enum class CpuKernels { automatic, onednn_graph, own, torch };
 
-struct CpuWay {
+struct CpuExecutionSettings {
   CpuKernels kernels = CpuKernels::automatic;
   // Samples in a piece of a batch, about; 0: by what the network's layers read and write.
   std::int64_t at_a_time = 0;
-  bool operator==(const CpuWay&) const = default;
+  bool operator==(const CpuExecutionSettings&) const = default;
 };
 
 }  // namespace tally::model

@@ -68,7 +68,7 @@ class Predictor {
   // From the next warm-up batch on. Changes nothing but TorchScript networks: on CPUs; on GPUs
   // CpuKernels::torch stands for LibTorch's operators alone. What cannot be compiled so is compiled
   // in a lesser way: form() says how.
-  virtual void use(const CpuWay& /*way*/) {}
+  virtual void use(const CpuExecutionSettings& /*way*/) {}
   // What may be faster than how the last warm-up batch ran: other kernels, or, with the same, fewer
   // or more samples at a time. Empty where there is nothing else to try.
   virtual std::vector<CpuKernels> other_kernels() const { return {}; }

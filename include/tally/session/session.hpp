@@ -97,7 +97,7 @@ struct Execution {
   std::unique_ptr<evaluate::InputMapping> inputs = std::make_unique<evaluate::InputMapping>();
   // The way that all ranks agreed on, for this predictor and all later ones; not set where each
   // rank decides by itself.
-  std::optional<model::CpuWay> way;
+  std::optional<model::CpuExecutionSettings> way;
   bool varies = false;  // the model gives other scores for the same batch, which was allowed
 };
 

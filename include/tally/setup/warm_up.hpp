@@ -19,8 +19,8 @@ namespace tally::app {
 void warm_up(const comm::Communicator& comm, EvaluationSession& session, Notes& notes);
 
 // Collective. Has this predictor and all later ones run that way, and warms it up.
-void use_way(const comm::Communicator& comm, EvaluationSession& session, const model::CpuWay& way,
-             Notes& notes);
+void use_way(const comm::Communicator& comm, EvaluationSession& session,
+             const model::CpuExecutionSettings& way, Notes& notes);
 
 // Collective. Loads other weights into the model; the session has no predictor then. Returns notes
 // on how they were chosen. Throws AgreedFailure(model) on all ranks where they cannot be read or do

@@ -121,7 +121,7 @@ Tensors CudaGraphNetwork::warm_up(Tensors inputs) {
   return outputs;
 }
 
-void CudaGraphNetwork::use(const CpuWay& way) {
+void CudaGraphNetwork::use(const CpuExecutionSettings& way) {
   plain_->use(way);
   warm_inputs_.clear();
 }

@@ -31,7 +31,7 @@ class CudaGraphNetwork final : public Network {
   // plain network, and if it takes less time. notes() says why there is none, unless it would not
   // pay. Each rank finds out for itself: bits do not depend on what it finds.
   Tensors warm_up(Tensors inputs) override;
-  void use(const CpuWay& way) override;
+  void use(const CpuExecutionSettings& way) override;
 
  private:
   // Declared in the order in which they are needed: the work goes before its memory.

@@ -144,7 +144,7 @@ std::vector<std::string> ScriptModule::notes() const {
   return impl_->compiled ? impl_->compiled->notes() : std::vector<std::string>();
 }
 
-void ScriptModule::use(const CpuWay& way) {
+void ScriptModule::use(const CpuExecutionSettings& way) {
   if (impl_->compiled) impl_->compiled->use_kernels(way.kernels);
   if (impl_->on_gpu && way.kernels == CpuKernels::torch) impl_->on_gpu->use_plain();
 }

@@ -69,7 +69,7 @@ class ScriptModule final : public Network {
   std::int64_t least_rows() const override;
   std::string form() const override;
   std::vector<std::string> notes() const override;
-  void use(const CpuWay& way) override;
+  void use(const CpuExecutionSettings& way) override;
   std::vector<CpuKernels> other_kernels() const override;
 
  private:

@@ -32,7 +32,7 @@ class QueuedPredictor final : public tally::model::Predictor {
   // Waits for the stream, as the loading of kernels does on a GPU.
   Outputs warm_up(std::span<const tally::TensorView> inputs) override;
 
-  void use(const tally::model::CpuWay& way) override { network_->use(way); }
+  void use(const tally::model::CpuExecutionSettings& way) override { network_->use(way); }
   const std::optional<tally::model::ModelCard>& card() const override { return network_->card(); }
   std::vector<std::string> argument_names() const override { return network_->argument_names(); }
   std::string form() const override { return network_->form(); }
