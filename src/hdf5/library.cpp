@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library.hpp"
 
-#include <array>
-#include <fstream>
 #include <string_view>
 
 #include <tally/base/format.hpp>
@@ -70,13 +68,10 @@ std::string library_version() {
 }
 
 bool is_hdf5_file(const std::filesystem::path& path) {
-  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, kSignature.size()> head{};
-  file.read(head.data(), head.size());
-  return std::string_view(head.data(), head.size()) == kSignature;
+  const auto lock = lock_library();
+  return H5Fis_hdf5(path.c_str()) > 0;
 }
 
 }  // namespace tally::hdf5

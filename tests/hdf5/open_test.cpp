@@ -46,6 +46,22 @@ TEST_F(Open, WhatIsNoFileIsToldApart) {
   refused(folder_ / "text.h5", {"is not an HDF5 file"});
 }
 
+TEST_F(Open, FilesAreKnownByTheirSignature) {
+  EXPECT_TRUE(is_hdf5_file(small_file()));
+  const fs::path behind = folder_ / "user_block.h5";
+  const hid_t properties = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_userblock(properties, 512);
+  H5Fclose(H5Fcreate(behind.c_str(), H5F_ACC_TRUNC, properties, H5P_DEFAULT));
+  H5Pclose(properties);
+  EXPECT_TRUE(is_hdf5_file(behind)) << "behind a user block";
+  std::ofstream(folder_ / "text.json") << "[]";
+  EXPECT_FALSE(is_hdf5_file(folder_ / "text.json"));
+  EXPECT_FALSE(is_hdf5_file(folder_ / "none"));
+  EXPECT_FALSE(is_hdf5_file(folder_.path()));
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(is_hdf5_file(folder_ / "pipe")) << "without waiting for a writer";
+}
+
 // Root may read everything: it becomes nobody for a while.
 class AsNobody {
  public:

@@ -12,8 +12,8 @@ std::string library_version();
 
 // Telling HDF5 files from others.
 
-// Whether it is a regular file that begins as HDF5 files do. Never throws; a pipe is not opened,
-// which would block.
+// Whether it is a regular file with HDF5's signature, which may stand behind a user block. A pipe
+// is not opened, which would block.
 bool is_hdf5_file(const std::filesystem::path& path);
 
 }  // namespace tally::hdf5
