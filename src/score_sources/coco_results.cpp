@@ -93,7 +93,6 @@ class ResultReader : public nlohmann::json_sax<json> {
     category_id_.reset();
     score_.reset();
     numbers_in_box_ = 0;
-    key_.clear();
   }
 
   void end_entry() {

@@ -29,11 +29,12 @@ std::unordered_map<std::int64_t, std::int64_t> places_of(const std::vector<std::
   return places;
 }
 
-void add_foreign(std::string what, report::IdMatch& ids) {
+void add_foreign(std::string what, SavedDetections& saved) {
+  auto& ids = saved.ids;
   ++ids.num_foreign;
-  if (ids.first_foreign.size() >= kIdsListed) return;
   if (std::ranges::find(ids.first_foreign, what) != ids.first_foreign.end()) return;
-  ids.first_foreign.push_back(std::move(what));
+  saved.lists_all_foreign = ids.first_foreign.size() < kIdsListed;
+  if (saved.lists_all_foreign) ids.first_foreign.push_back(std::move(what));
 }
 
 SavedDetections of_json(const std::string& path, data::DataSet& data_set) {
@@ -44,10 +45,10 @@ SavedDetections of_json(const std::string& path, data::DataSet& data_set) {
     const auto image = images.find(result.image_id);
     const auto label = classes.find(result.category_id);
     if (image == images.end()) {
-      return add_foreign(format("image {}", result.image_id), saved.ids);
+      return add_foreign(format("image {}", result.image_id), saved);
     }
     if (label == classes.end()) {
-      return add_foreign(format("category {}", result.category_id), saved.ids);
+      return add_foreign(format("category {}", result.category_id), saved);
     }
     saved.all.push_back(
         {image->second, {result.box, result.score, static_cast<std::int32_t>(label->second)}});
@@ -194,7 +195,7 @@ SavedDetections read_detections(const std::string& path, data::DataSet& data_set
     saved.notes.push_back(
         format("detections of images or categories that the data set does not have do not "
                "count; there are {}: {}",
-               ids.num_foreign, listed(ids.first_foreign, ids.first_foreign.size() < kIdsListed)));
+               ids.num_foreign, listed(ids.first_foreign, saved.lists_all_foreign)));
   }
   if (ids.num_missing > 0) {
     saved.notes.push_back(

@@ -17,6 +17,7 @@ struct SavedDetections {
   // foreign: images and classes that the data set does not have; missing: images of which a
   // predictions.h5 has no row.
   report::IdMatch ids;
+  bool lists_all_foreign = true;   // in ids.first_foreign
   std::vector<std::string> notes;  // what the user should know
 };
 

@@ -113,6 +113,15 @@ TEST_F(SavedDetectionsTest, OfManyForeignOnesTheFirstTenAreNamed) {
                                                 "image 9, …"));
 }
 
+TEST_F(SavedDetectionsTest, TenForeignOnesAreAllNamed) {
+  std::string entries = entry(0, 1, 1);
+  for (std::int64_t image = 1; image < 10; ++image) entries += "," + entry(image, 1, 1);
+  EXPECT_THAT(
+      of_json(entries + "," + entry(0, 1, 1)).notes,
+      ElementsAre(testing::EndsWith("there are 11: image 0, image 1, image 2, image 3, "
+                                    "image 4, image 5, image 6, image 7, image 8, image 9")));
+}
+
 TEST_F(SavedDetectionsTest, RowsOfPredictionsAreOfTheImagesThatTheyName) {
   write({});
   const auto saved = read("p.h5");
