@@ -201,8 +201,9 @@ void note_cores(const comm::Communicator& comm, const EvaluationSession& session
                 const std::set<int>& cores, Notes& notes) {
   const bool is_crowded = session.hardware.device.kind == DeviceKind::cpu &&
                           session.config.execution.threads > std::ssize(cores);
-  if (comm.max(std::int64_t{is_crowded}) != 0)
-    return note_crowded_threads(session, std::ssize(cores), notes);
+  auto crowded = comm.all_gather(is_crowded ? std::ssize(cores) : 0);  // cores of each rank
+  std::erase(crowded, 0);
+  if (!crowded.empty()) return note_crowded_threads(session, std::ranges::min(crowded), notes);
   auto cores_of_job = cores_of_launcher();
   cores_of_job.insert(cores.begin(), cores.end());
   note_idle_cores(comm, session, std::ssize(device::physical_cores(cores_of_job)), notes);

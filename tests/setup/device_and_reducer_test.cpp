@@ -3,8 +3,11 @@
 #include <tally/setup/device_and_reducer.hpp>
 
 #include <gmock/gmock.h>
+#include <sched.h>
 
 #include <cstdlib>
+
+#include <tally/device/cores_and_numa_nodes.hpp>
 
 #include "model_memory.hpp"
 #include "sample_file.hpp"
@@ -93,6 +96,21 @@ TEST_F(DeviceTest, ThreadsThatShareCoresAreNamedOnAllRanks) {
   note_binding(world(), open(data::SampleFile{}), notes_);
   ASSERT_FALSE(notes_.all().empty());
   EXPECT_THAT(notes_.all().front(), HasSubstr("threads of a rank share"));
+}
+
+// Only the last rank is bound to one core.
+TEST_F(DeviceTest, TheFewestCoresThatThreadsShareAreNamed) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "needs 2 cores";
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(*device::usable_cores().begin()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, is_last() ? &one : &before), 0);
+  config_.execution.threads = 2;
+  note_binding(world(), open(data::SampleFile{}), notes_);
+  sched_setaffinity(0, sizeof before, &before);
+  ASSERT_FALSE(notes_.all().empty());
+  EXPECT_THAT(notes_.all().front(), HasSubstr("2 threads of a rank share 1 core, "));
 }
 
 TEST_F(DeviceTest, WhatAGpuDoesIsNoMatterOfCores) {
