@@ -10,7 +10,7 @@
 #include <tally/base/error.hpp>
 #include <tally/exact/sum.hpp>
 
-#include "exponent_range.hpp"
+#include "float_exponent_limits.hpp"
 
 namespace tally::exact {
 namespace {

@@ -8,7 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/exact/rational.hpp>
 
-#include "exponent_range.hpp"
+#include "float_exponent_limits.hpp"
 
 namespace tally::exact {
 namespace {

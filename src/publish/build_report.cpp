@@ -38,7 +38,7 @@ std::int64_t sample_bytes(const data::DataSetInfo& info) {
   return bytes;
 }
 
-Timings metrics_of(const EvaluationSession& session, const LocalUnits& local,
+Timings timings_of(const EvaluationSession& session, const LocalUnits& local,
                    const Phases& phases) {
   const auto& found = local.loop.stats;
   return {.samples = found.samples,
@@ -83,7 +83,7 @@ std::optional<double> steady_rate(const std::vector<Timings>& ranks) {
 
 void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& session,
                       const LocalUnits& local, const Phases& phases, report::RunReport& report) {
-  const auto all = gather_timings(comm, metrics_of(session, local, phases));
+  const auto all = gather_timings(comm, timings_of(session, local, phases));
   const auto hosts = comm.gather(host_name());
   const auto devices = comm.gather(
       format("{}: {}", name(session.hardware.device.kind), session.hardware.device.model));

@@ -16,7 +16,7 @@
 #include <tally/watch/leaderboard.hpp>
 #include <tally/weights/checkpoint.hpp>
 
-#include "watch_output.hpp"
+#include "watch_folder.hpp"
 
 namespace tally::app {
 
@@ -58,7 +58,7 @@ class WatchCoordinator {
 
   const EvaluationSession& session_;
   watch::StopSettings settings_;
-  WatchOutput output_;
+  WatchFolder output_;
   watch::Leaderboard leaderboard_;
   watch::CheckpointFolder folder_;
   BestCheckpointLink best_;

@@ -133,7 +133,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture
 def watch(tmp_path: Path) -> object:
-    return importlib.import_module("watch_folder").WatchOutput(tmp_path / "watched", tmp_path / "checkpoints")
+    return importlib.import_module("watch_folder").WatchFolder(tmp_path / "watched", tmp_path / "checkpoints")
 
 
 @pytest.fixture(params=DASHBOARDS)

@@ -13,12 +13,12 @@ import h5py
 import numpy as np
 import pytest
 from dashboards import Dashboard, TensorBoardFiles
-from watch_folder import WatchOutput, check_figures, report_of
+from watch_folder import WatchFolder, check_figures, report_of
 
 from conftest import Tool
 
 def test_checkpoints_come_once(
-    publish: Callable[..., str], dashboard: Dashboard, watch: WatchOutput, results: list[Path]
+    publish: Callable[..., str], dashboard: Dashboard, watch: WatchFolder, results: list[Path]
 ) -> None:
     watch.add(results[0], 1)
     watch.add_broken(2, "epoch_0002.pt")
@@ -50,7 +50,7 @@ def progress_of(result: Path) -> list[dict]:
 
 
 def test_running_figures_follow_one_another(
-    publish: Callable[..., str], dashboard: Dashboard, watch: WatchOutput, results: list[Path]
+    publish: Callable[..., str], dashboard: Dashboard, watch: WatchFolder, results: list[Path]
 ) -> None:
     watch.add(results[0], 1)
     publish(watch.folder, dashboard)
@@ -67,7 +67,7 @@ def test_running_figures_follow_one_another(
 
 
 def test_an_evaluation_begun_again(
-    publish: Callable[..., str], dashboard: Dashboard, watch: WatchOutput, results: list[Path]
+    publish: Callable[..., str], dashboard: Dashboard, watch: WatchFolder, results: list[Path]
 ) -> None:
     """The watch was interrupted in it: the file of events is another one."""
     events = watch.folder / "results" / "epoch_0001.pt" / "events.jsonl"
@@ -106,7 +106,7 @@ def test_a_result_without_pictures(publish: Callable[..., str], results: list[Pa
         tensorboard.pictures("confusion")
 
 
-def test_why_to_stop_comes_once(publish: Callable[..., str], dashboard: Dashboard, watch: WatchOutput) -> None:
+def test_why_to_stop_comes_once(publish: Callable[..., str], dashboard: Dashboard, watch: WatchFolder) -> None:
     """A watch that begins again writes stop.json anew."""
     watch.stop(3)
     publish(watch.folder, dashboard)
@@ -118,7 +118,7 @@ def test_why_to_stop_comes_once(publish: Callable[..., str], dashboard: Dashboar
 
 
 def test_a_growing_leaderboard_is_followed(
-    tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path
+    tool: Tool, watch: WatchFolder, results: list[Path], tmp_path: Path
 ) -> None:
     tensorboard = TensorBoardFiles(tmp_path)
     steps = iter([
@@ -144,7 +144,7 @@ def test_a_growing_leaderboard_is_followed(
     assert set(slept) == {7} and len(slept) == 14
 
 
-def test_following_ends(tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path) -> None:
+def test_following_ends(tool: Tool, watch: WatchFolder, results: list[Path], tmp_path: Path) -> None:
     words = [watch.folder, results[0], *TensorBoardFiles(tmp_path).options, "--follow"]
     with (
         mock.patch.object(time, "sleep") as sleeps,
@@ -166,7 +166,7 @@ def fail(tool: Tool, *options: object, code: int, says: str) -> None:
     assert len(lines) == 1 and lines[0].startswith(f"publish: error[{code}] ") and says in lines[0], done.stderr
 
 
-def test_faults(tool: Tool, watch: WatchOutput, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults(tool: Tool, watch: WatchFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     folder, board = watch.folder, ["--to", "tensorboard", "--tensorboard-dir", tmp_path / "runs"]
     fail(tool, folder, "--to", "tensorbord", code=2, says="did you mean 'tensorboard'?")
@@ -189,7 +189,7 @@ def test_faults(tool: Tool, watch: WatchOutput, tmp_path: Path, monkeypatch: pyt
         fail(tool, folder, "--to", "mlflow", code=5, says="pip install mlflow-skinny")
 
 
-def test_another_leaderboard_is_another_run(tool: Tool, watch: WatchOutput, tmp_path: Path) -> None:
+def test_another_leaderboard_is_another_run(tool: Tool, watch: WatchFolder, tmp_path: Path) -> None:
     tensorboard = TensorBoardFiles(tmp_path)
     watch.add_broken(1, "a.pt")
     assert tool("publish", watch.folder, *tensorboard.options).returncode == 0

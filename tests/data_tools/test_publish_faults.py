@@ -14,7 +14,7 @@ import pytest
 from dashboards import Dashboard, MLflowFolder, TensorBoardFiles, WandbFiles
 from tally_data.errors import OutputError
 from tally_publish.targets import TARGETS
-from watch_folder import WatchOutput, check_figures
+from watch_folder import WatchFolder, check_figures
 
 from conftest import TOOLS, Tool
 
@@ -58,7 +58,7 @@ def publish_and_die(folder: Path, dashboard: Dashboard, when: str, *options: obj
 
 
 def test_what_was_published_outlives_a_kill(
-    publish: Publish, dashboard: Dashboard, watch: WatchOutput, results: list[Path]
+    publish: Publish, dashboard: Dashboard, watch: WatchFolder, results: list[Path]
 ) -> None:
     watch.add(results[0], 1)
     said = publish_and_die(watch.folder, dashboard, "in_the_first_sleep()", "--follow")
@@ -71,7 +71,7 @@ def test_what_was_published_outlives_a_kill(
 
 
 def test_a_kill_amid_the_items(
-    publish: Publish, dashboard: Dashboard, watch: WatchOutput, results: list[Path]
+    publish: Publish, dashboard: Dashboard, watch: WatchFolder, results: list[Path]
 ) -> None:
     """At first before anything was sent, then between the pictures and the figures of a checkpoint."""
     watch.add(results[0], 1)
@@ -89,7 +89,7 @@ def test_a_kill_amid_the_items(
 
 @pytest.mark.parametrize("failing", ["new_run", "open", "settings"])
 def test_a_first_call_that_fails(
-    tool: Tool, publish: Publish, dashboard: Dashboard, watch: WatchOutput, results: list[Path], failing: str
+    tool: Tool, publish: Publish, dashboard: Dashboard, watch: WatchFolder, results: list[Path], failing: str
 ) -> None:
     watch.add(results[0], 1)
     kind = TARGETS[dashboard.options[1]]
@@ -104,7 +104,7 @@ def test_a_first_call_that_fails(
 
 
 def test_what_wandb_has_not_kept_comes_again(
-    tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path
+    tool: Tool, watch: WatchFolder, results: list[Path], tmp_path: Path
 ) -> None:
     watch.add(results[0], 1)
     options = WandbFiles(tmp_path).options
@@ -128,7 +128,7 @@ def test_what_wandb_has_not_kept_comes_again(
 
 
 def test_no_run_without_a_place_for_its_id(
-    tool: Tool, publish: Publish, dashboard: Dashboard, watch: WatchOutput, results: list[Path]
+    tool: Tool, publish: Publish, dashboard: Dashboard, watch: WatchFolder, results: list[Path]
 ) -> None:
     watch.add(results[0], 1)
     with mock.patch("publish.save_position", side_effect=OutputError("'publish.json' cannot be written: full")):
@@ -139,7 +139,7 @@ def test_no_run_without_a_place_for_its_id(
     assert len(dashboard.runs()) == 1
 
 
-def test_following_outlives_a_fault(tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path) -> None:
+def test_following_outlives_a_fault(tool: Tool, watch: WatchFolder, results: list[Path], tmp_path: Path) -> None:
     """Of one of two targets, in three looks; the other goes on meanwhile."""
     watch.add(results[0], 1)
     watch.end()
@@ -166,7 +166,7 @@ def test_following_outlives_a_fault(tool: Tool, watch: WatchOutput, results: lis
         assert dashboard.pictures("confusion") == [1]
 
 
-def test_a_fault_that_stays(tool: Tool, watch: WatchOutput, results: list[Path], tmp_path: Path) -> None:
+def test_a_fault_that_stays(tool: Tool, watch: WatchFolder, results: list[Path], tmp_path: Path) -> None:
     watch.add(results[0], 1)
     words = [watch.folder, *TensorBoardFiles(tmp_path).options, "--follow", "--idle-limit", 30]
     with (

@@ -64,7 +64,7 @@ def check_figures(dashboard: Dashboard, expected: dict[int, Path]) -> None:
         assert dashboard.scalars(name) == wanted, name
 
 
-class WatchOutput:
+class WatchFolder:
     """Grows as the watch lets it grow."""
 
     def __init__(self, folder: Path, checkpoints: Path) -> None:

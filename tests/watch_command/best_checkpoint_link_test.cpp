@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch_output.hpp"
+#include "watch_folder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "onednn/join_small_factors.hpp"
 #include "onednn/linear_layers.hpp"
 #include "onednn/nan_propagating_relu.hpp"
-#include "onednn/normalisations.hpp"
+#include "onednn/normalisation_rewrites.hpp"
 #include "onednn/onednn_arithmetic.hpp"
 #include "onednn/pixel_reductions.hpp"
 #include "onednn/profiled_graph.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch normalisations as arithmetic and in weights, beside what they were before.
-#include "onednn/normalisations.hpp"
+#include "onednn/normalisation_rewrites.hpp"
 
 #include <algorithm>
 #include <limits>

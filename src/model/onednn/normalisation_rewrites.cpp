@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "onednn/normalisations.hpp"
+#include "onednn/normalisation_rewrites.hpp"
 
 #include <algorithm>
 #include <cstdint>

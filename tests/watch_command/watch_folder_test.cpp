@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output folder of a watch: whose it is, and which watch may go on in it.
-#include "watch_output.hpp"
+#include "watch_folder.hpp"
 
 #include "watch_fixture.hpp"
 
@@ -10,15 +10,15 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class WatchOutputTest : public WatchFixture {
+class WatchFolderTest : public WatchFixture {
  protected:
-  static void watch_into_it(const EvaluationSession& session) { const WatchOutput output(session); }
+  static void watch_into_it(const EvaluationSession& session) { const WatchFolder output(session); }
   // A watch that was there and has ended.
-  void leave_one() { WatchOutput(session()).mark_ended(); }
+  void leave_one() { WatchFolder(session()).mark_ended(); }
 };
 
-TEST_F(WatchOutputTest, SaysWhatItIsOfAndWhetherItHasEnded) {
-  const WatchOutput output(session());
+TEST_F(WatchFolderTest, SaysWhatItIsOfAndWhetherItHasEnded) {
+  const WatchFolder output(session());
   EXPECT_EQ(output.path(), at("out"));
   const auto begun = text_of("out/watch.json");
   for (const auto* part :
@@ -29,15 +29,15 @@ TEST_F(WatchOutputTest, SaysWhatItIsOfAndWhetherItHasEnded) {
   EXPECT_THAT(text_of("out/watch.json"), Not(HasSubstr("\"ended\": null")));
 }
 
-TEST_F(WatchOutputTest, AWatchThatGoesOnHasNotEnded) {
+TEST_F(WatchFolderTest, AWatchThatGoesOnHasNotEnded) {
   leave_one();
-  const WatchOutput again(session());
+  const WatchFolder again(session());
   EXPECT_THAT(text_of("out/watch.json"), HasSubstr("\"ended\": null"));
 }
 
-TEST_F(WatchOutputTest, OneProcessWatchesIntoAFolder) {
+TEST_F(WatchFolderTest, OneProcessWatchesIntoAFolder) {
   {
-    const WatchOutput output(session());
+    const WatchFolder output(session());
     expect_error(ErrorKind::output,
                  {"another process watches into '" + at("out").string() + "', or writes there",
                   "Name another folder with --output."},
@@ -51,7 +51,7 @@ struct Difference {
   void (*change)(EvaluationSession& session);
 };
 
-class WatchDifferences : public WatchOutputTest, public testing::WithParamInterface<Difference> {};
+class WatchDifferences : public WatchFolderTest, public testing::WithParamInterface<Difference> {};
 
 TEST_P(WatchDifferences, WhatDecidesTheFiguresStaysTheSame) {
   leave_one();
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Difference{"", [](auto& s) { s.model.model.path = "moved.pt"; }},
                     Difference{"", [](auto& s) { s.data.file.path = "moved.h5"; }}));
 
-TEST_F(WatchOutputTest, OptionsThatChangeNoMetricMayChange) {
+TEST_F(WatchFolderTest, OptionsThatChangeNoMetricMayChange) {
   leave_one();
   config_.settings[1].second = "8";         // of the batch
   config_.settings[2].second = "moved.h5";  // the data set's path
@@ -92,7 +92,7 @@ TEST_F(WatchOutputTest, OptionsThatChangeNoMetricMayChange) {
                [&] { watch_into_it(session()); });
 }
 
-class DamagedWatchFiles : public WatchOutputTest,
+class DamagedWatchFiles : public WatchFolderTest,
                           public testing::WithParamInterface<std::pair<const char*, const char*>> {
 };
 
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair(R"({"schema": 1})", "was written by another version of tally"),
                     std::pair("{}", "was written by another version of tally")));
 
-TEST_F(WatchOutputTest, TheFolderOfCheckpointsMustBeThere) {
+TEST_F(WatchFolderTest, TheFolderOfCheckpointsMustBeThere) {
   config_.watch.checkpoints = at("none");
   expect_error(ErrorKind::environment,
                {"'" + at("none").string() + "' is not there, a folder for checkpoints",
@@ -127,7 +127,7 @@ TEST_F(WatchOutputTest, TheFolderOfCheckpointsMustBeThere) {
   EXPECT_FALSE(fs::exists(at("out")));
 }
 
-TEST_F(WatchOutputTest, ResultsDoNotGoAmongTheCheckpoints) {
+TEST_F(WatchFolderTest, ResultsDoNotGoAmongTheCheckpoints) {
   auto made = session();
   for (const auto* folder : {"in", "in/", "in/../in"}) {
     made.output.folder = at(folder);
@@ -137,7 +137,7 @@ TEST_F(WatchOutputTest, ResultsDoNotGoAmongTheCheckpoints) {
   EXPECT_TRUE(fs::is_empty(at("in")));
 }
 
-TEST_F(WatchOutputTest, AFolderThatCannotBeMadeIsNamed) {
+TEST_F(WatchFolderTest, AFolderThatCannotBeMadeIsNamed) {
   write("file", "");
   auto made = session();
   made.output.folder = at("file/out");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch_output.hpp"
+#include "watch_folder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -87,7 +87,7 @@ std::string what_differs(const json& before, const json& now) {
 
 }  // namespace
 
-WatchOutput::WatchOutput(const EvaluationSession& session)
+WatchFolder::WatchFolder(const EvaluationSession& session)
     : path_(fs::absolute(session.output.folder).lexically_normal()) {
   std::error_code error;
   const fs::path checkpoints = fs::absolute(session.config.watch.checkpoints);
@@ -128,7 +128,7 @@ WatchOutput::WatchOutput(const EvaluationSession& session)
   write_file_atomically(file, now.dump(2) + "\n");
 }
 
-void WatchOutput::mark_ended() const {
+void WatchFolder::mark_ended() const {
   auto now = parsed(path_ / kWatchFile);
   now["ended"] = utc_now_iso();
   write_file_atomically(path_ / kWatchFile, now.dump(2) + "\n");

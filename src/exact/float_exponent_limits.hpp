@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a superaccumulator, shared by adding and rounding.
+// The lowest and the highest power of two of float32 and float64, which give an exact sum its size:
+// shared by adding and rounding.
 #pragma once
 
 #include <tally/exact/sum.hpp>

@@ -13,12 +13,12 @@
 
 namespace tally::app {
 
-class WatchOutput {
+class WatchFolder {
  public:
   // Makes the folder, or takes up the one of an earlier run. Error(output) where another process
   // watches into it, or where it is of another model, data set or other settings that decide what
   // is computed.
-  explicit WatchOutput(const EvaluationSession& session);
+  explicit WatchFolder(const EvaluationSession& session);
 
   // Says in watch.json that nothing more will come, until a watch begins anew.
   void mark_ended() const;
