@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that tests/model/make_fixtures.py wrote.
+// Files that tests/model/fixtures/make_fixtures.py wrote.
 #pragma once
 
 #include <gmock/gmock.h>
