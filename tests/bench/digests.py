@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to_end", "data_tools")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to_end/support", "data_tools")]
 
 import amx  # noqa: E402
 import machine  # noqa: E402

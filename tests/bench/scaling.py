@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to_end", "data_tools")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests/support", "tests/end_to_end/support", "data_tools")]
 
 import cluster_model  # noqa: E402
 import machine  # noqa: E402

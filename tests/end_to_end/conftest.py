@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "data_tools"), str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT / path) for path in ("data_tools", "tests/support", "tests/end_to_end/support")]
 
 pytest.register_assert_rewrite("hostile_runs")  # a plugin of two test files
 

@@ -23,11 +23,11 @@ from conftest import Evaluate, Small
 from launch import Program
 from odd_models import Marking
 from paired_tasks import linear_model
+from pixel_sets import AsTheyAre, mask_scores, write_masks
+from prepared_squad import prepare
 from small_squad import V11, V20
 from squad_stand_in import save_stand_in
 from tally_data import DataSetWriter
-from test_segmentation import AsTheyAre, material, write_set
-from test_squad_stand_in import prepare
 from token_models import save_bigram
 
 
@@ -184,9 +184,9 @@ def test_every_task_has_its_own_order(tally: Program, evaluate: Evaluate, tmp_pa
 
 
 def test_images_by_their_share_of_right_pixels(tally: Program, evaluate: Evaluate, tmp_path: Path) -> None:
-    scores, labels, ignored = material("ignored")
+    scores, labels, ignored = mask_scores("ignored")
     labels[2] = np.where(labels[2] == 255, 255, scores[2].argmax(0))
-    data = write_set(tmp_path / "set.h5", scores, labels, ignored, groups=True)
+    data = write_masks(tmp_path / "set.h5", scores, labels, ignored, groups=True)
     result = evaluate(small.save_model(torch.jit.script(AsTheyAre()), tmp_path / "model.pt"), data)
     found = small.columns(result.folder / "predictions.h5")
     with np.errstate(invalid="ignore"):

@@ -17,7 +17,7 @@ from conftest import Evaluate, Result, Small
 from launch import Program
 from prepared import Prepared
 from task_cases import TASK_CASES
-from test_known_results import KNOWN, check_known
+from known_results import KNOWN, check_known
 from watch_runs import evaluated, write_checkpoint
 
 RecordProperty = Callable[[str, object], None]

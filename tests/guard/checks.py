@@ -136,6 +136,8 @@ def _is_listed(root: Path, path: Path) -> bool:
                 return True
             if path.suffix == ".py" and "pytest" in words and "${CMAKE_CURRENT_SOURCE_DIR}" in words:
                 return True  # pytest collects the whole folder
+            if path.suffix == ".py" and {"GLOB_RECURSE", "test_*.py"} <= set(words):
+                return True
     # tests/support is compiled by the helpers of cmake/.
     return any(path.as_posix() in text for file, text in texts(root, "cmake"))
 

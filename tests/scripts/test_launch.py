@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("end_to_end", "support")]
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("end_to_end/support", "support")]
 from launch import Run  # noqa: E402
 
 OF_THE_LAUNCHER = """\

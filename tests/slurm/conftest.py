@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / path) for path in ("data_tools", "tests/support", "tests/end_to_end")]
+sys.path[:0] = [str(ROOT / path) for path in ("data_tools", "tests/support", "tests/end_to_end/support")]
 
 import small  # noqa: E402
 from cluster import CANNOT_RUN_HERE, Cluster  # noqa: E402

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// COCO's rules, one by one; whole sets against pycocotools are in end_to_end/test_detection.py.
+// COCO's rules, one by one; whole sets against pycocotools are in
+// end_to_end/tasks/test_detection.py.
 #include <tally/tasks/detection_matching.hpp>
 
 #include <gmock/gmock.h>

@@ -15,7 +15,7 @@ import convert_weights
 import torch
 from safetensors.torch import save_file
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TOOLS = ROOT / "data_tools"
 SUPPORT = ROOT / "tests" / "support"
 

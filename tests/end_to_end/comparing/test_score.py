@@ -9,9 +9,9 @@ import pytest
 from conftest import Evaluate, Small
 from launch import Program
 from paired_tasks import METRICS, PairedTask, paired_task
+from prepared_squad import prepare
 from small_squad import V11
 from squad_stand_in import save_stand_in
-from test_squad_stand_in import prepare
 
 
 @pytest.fixture(scope="module", params=METRICS)

@@ -9,7 +9,7 @@ from conftest import Evaluate, Result, Small
 from launch import Program
 from prepared import Prepared
 from small import report
-from test_known_results import check_known, check_same_digests
+from known_results import check_known, check_same_digests
 from watch_runs import Watch, model_and_data, write_checkpoint
 
 NETWORK = "cifar_resnet20"

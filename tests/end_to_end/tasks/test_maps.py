@@ -10,32 +10,8 @@ import torch
 import torchmetrics.functional as tm
 from conftest import Evaluate
 from launch import Program
+from pixel_sets import MAP_HEIGHT, MAP_OPTIONS, SAMPLES, WIDTH, AsTheyAre, Halved, map_values, write_maps
 from same_results import check_same
-from tally_data import DataSetWriter
-from test_segmentation import AsTheyAre, Halved
-
-SAMPLES, HEIGHT, WIDTH = 23, 6, 7
-OPTIONS = ("--batch-size", 4, "--metrics", "all", "--intervals", "bootstrap", "--bootstrap-replicas", 40)
-
-
-def write_maps(path: Path, values: np.ndarray, labels: np.ndarray) -> Path:
-    samples, height, width = labels.shape
-    with DataSetWriter(path, task="regression", num_classes=1, num_samples=samples) as out:
-        out.add_input("x", dtype="float32", shape=values.shape[1:], data=values)
-        out.add_map(height=height, width=width, data=labels)
-        out.add_group("site", np.arange(samples, dtype=np.int32) % 2)
-    return path
-
-
-def material() -> tuple[np.ndarray, np.ndarray]:
-    """Predictions and labels; a third of the pixels is not scored, of image 5 none, and no prediction need be there."""
-    random = np.random.default_rng(8)
-    labels = random.normal(3, 2, (SAMPLES, HEIGHT, WIDTH)).astype(np.float32)
-    values = labels + random.normal(0, 1, labels.shape).astype(np.float32)
-    labels[random.random(labels.shape) < 0.3] = np.nan
-    labels[5] = np.nan
-    values[np.isnan(labels) & (random.random(labels.shape) < 0.5)] = np.inf
-    return values, labels
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +39,10 @@ def check(figures: dict, values: np.ndarray, labels: np.ndarray) -> None:
 
 @pytest.mark.parametrize("channel", [False, True])
 def test_figures_are_those_of_torchmetrics(channel: bool, model: Path, evaluate: Evaluate, tmp_path: Path) -> None:
-    values, labels = material()
+    values, labels = map_values()
     data = write_maps(tmp_path / "set.h5", values[:, None] if channel else values, labels)
     save = ("--save", "labels,masks")
-    results = [evaluate(model, data, *OPTIONS, *save, ranks=ranks) for ranks in (1, 2, 3, 5)]
+    results = [evaluate(model, data, *MAP_OPTIONS, *save, ranks=ranks) for ranks in (1, 2, 3, 5)]
     check_same(results)
     report = results[0].report
     check(report["metrics"], values, labels)
@@ -86,10 +62,10 @@ def test_figures_are_those_of_torchmetrics(channel: bool, model: Path, evaluate:
 
 
 def test_saved_maps_are_scored_again(model: Path, evaluate: Evaluate, score: Evaluate, tally: Program, tmp_path: Path) -> None:
-    values, labels = material()
+    values, labels = map_values()
     data = write_maps(tmp_path / "set.h5", values, labels)
-    first = evaluate(model, data, *OPTIONS, "--save", "labels,masks")
-    again = score(first.folder / "predictions.h5", data, *OPTIONS[2:], ranks=2)
+    first = evaluate(model, data, *MAP_OPTIONS, "--save", "labels,masks")
+    again = score(first.folder / "predictions.h5", data, *MAP_OPTIONS[2:], ranks=2)
     assert again.report["metrics"] == first.report["metrics"]
     assert again.report["digests"]["state"] == first.report["digests"]["state"]
     run = tally("inspect", first.folder, "--worst", 99).must_succeed()
@@ -104,13 +80,13 @@ def test_saved_maps_are_scored_again(model: Path, evaluate: Evaluate, score: Eva
 
 
 def test_pixels_that_are_not_finite_leave_their_image_out(model: Path, evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
-    values, labels = material()
+    values, labels = map_values()
     place = tuple(np.argwhere(~np.isnan(labels))[40])
     values[place] = np.nan
     data = write_maps(tmp_path / "set.h5", values, labels)
     words = ["--model", model, "--data", data, "--output", tmp_path / "out", "--batch-size", 4]
     tally("evaluate", *words).must_fail(7, f"{place[0]}")
-    results = [evaluate(model, data, *OPTIONS, "--on-nan", "wrong", ranks=ranks) for ranks in (1, 3)]
+    results = [evaluate(model, data, *MAP_OPTIONS, "--on-nan", "wrong", ranks=ranks) for ranks in (1, 3)]
     check_same(results)
     keep = np.arange(SAMPLES) != place[0]
     check(results[0].report["metrics"], values[keep], labels[keep])
@@ -119,14 +95,14 @@ def test_pixels_that_are_not_finite_leave_their_image_out(model: Path, evaluate:
 
 
 def test_nothing_scored_is_undefined(model: Path, evaluate: Evaluate, tmp_path: Path) -> None:
-    values, labels = material()
+    values, labels = map_values()
     data = write_maps(tmp_path / "set.h5", values, np.full_like(labels, np.nan))
-    result = evaluate(model, data, *OPTIONS, ranks=2)
+    result = evaluate(model, data, *MAP_OPTIONS, ranks=2)
     assert {figure["value"] for figure in result.report["metrics"].values()} == {None}
 
 
 def test_what_does_not_fit_is_refused(model: Path, tally: Program, tmp_path: Path) -> None:
-    values, labels = material()
+    values, labels = map_values()
     data = write_maps(tmp_path / "set.h5", values, labels)
     words = ["--data", data, "--output", tmp_path / "out"]
     tally("evaluate", "--model", model, *words, "--metrics", "spearman").must_fail(2, "'spearman' would put every pixel")
@@ -134,7 +110,7 @@ def test_what_does_not_fit_is_refused(model: Path, tally: Program, tmp_path: Pat
     whole = write_maps(tmp_path / "channel.h5", values[:, None], labels)
     half = small.save_model(torch.jit.script(Halved()), tmp_path / "half.pt")
     run = tally("evaluate", "--model", half, "--data", whole, "--output", tmp_path / "out")
-    run.must_fail(4, f"values of {HEIGHT // 2} x {WIDTH} pixels, /targets/label has {HEIGHT} x {WIDTH}")
+    run.must_fail(4, f"values of {MAP_HEIGHT // 2} x {WIDTH} pixels, /targets/label has {MAP_HEIGHT} x {WIDTH}")
     several = write_maps(tmp_path / "several.h5", np.stack([values, values], 1), labels)
     run = tally("evaluate", "--model", model, "--data", several, "--output", tmp_path / "out")
     run.must_fail(4, "expected [rows, height, width] or [rows, 1, height, width]")

@@ -9,7 +9,7 @@ import pytest
 from conftest import Evaluate, Small
 from launch import Program
 from prepared import Prepared
-from test_known_results import KNOWN, check_known, check_same_digests
+from known_results import KNOWN, check_known, check_same_digests
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from launch import Program
 from prepared import ROOT, TOOLS, Cache, Prepared
 from safetensors.torch import save_file
 from same_results import check_same
-from test_known_results import check_known
+from known_results import check_known
 from varied_net import untied_net
 from weight_runs import WeightRuns
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import detection_runs
+import pixel_sets
+import prediction_sets
+import prepared_squad
 import small
-import test_maps
-import test_predict
-import test_segmentation
-import test_squad_stand_in
 import torch
 from character_model import Trained, documentation
 from coco_reference import random_case
@@ -20,7 +19,7 @@ from detector_stand_in import save_detector
 from squad_stand_in import save_stand_in
 from token_models import save_bigram
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)
@@ -31,24 +30,24 @@ class TaskCase:
 
 
 def segmentation(folder: Path) -> TaskCase:
-    data = test_segmentation.write_set(folder / "set.h5", *test_segmentation.material("ignored"), groups=True)
-    model = small.save_model(test_segmentation.AsTheyAre(), folder / "m.pt")
-    return TaskCase(model, data, test_segmentation.OPTIONS)
+    data = pixel_sets.write_masks(folder / "set.h5", *pixel_sets.mask_scores("ignored"), groups=True)
+    model = small.save_model(pixel_sets.AsTheyAre(), folder / "m.pt")
+    return TaskCase(model, data, pixel_sets.MASK_OPTIONS)
 
 
 def regression_of_maps(folder: Path) -> TaskCase:
-    data = test_maps.write_maps(folder / "set.h5", *test_maps.material())
-    model = small.save_model(torch.jit.script(test_segmentation.AsTheyAre()), folder / "m.pt")
-    return TaskCase(model, data, test_maps.OPTIONS)
+    data = pixel_sets.write_maps(folder / "set.h5", *pixel_sets.map_values())
+    model = small.save_model(torch.jit.script(pixel_sets.AsTheyAre()), folder / "m.pt")
+    return TaskCase(model, data, pixel_sets.MAP_OPTIONS)
 
 
 def predict(folder: Path) -> TaskCase:
-    data = test_predict.write_set(folder / "set.h5", test_predict.features(), groups=True)
-    return TaskCase(small.save_model(test_predict.Several(), folder / "m.pt"), data, test_predict.OPTIONS)
+    data = prediction_sets.write_set(folder / "set.h5", prediction_sets.features(), groups=True)
+    return TaskCase(small.save_model(prediction_sets.Several(), folder / "m.pt"), data, prediction_sets.OPTIONS)
 
 
 def question_answering(folder: Path) -> TaskCase:
-    data = test_squad_stand_in.prepare(folder, test_squad_stand_in.REPEATED, "--max-length", 40, "--stride", 10)
+    data = prepared_squad.prepare(folder, prepared_squad.REPEATED, "--max-length", 40, "--stride", 10)
     told = {"q-é": "café tower", "q2": "cafe\u0301s, Straße", "q3": "nowhere"}
     return TaskCase(save_stand_in(data, told, folder / "m.pt").model, data)
 

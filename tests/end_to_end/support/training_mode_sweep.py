@@ -5,7 +5,7 @@
 None may be in evaluation mode; in training mode each whose results show it must be. Not part of the tests, which try a
 few of these networks (test_architectures.py): with all of them it takes a quarter of an hour.
 
-    TALLY_BIN=build/tally "$TALLY_PYTHON" tests/end_to_end/training_mode_sweep.py [PATTERN...]
+    TALLY_BIN=build/tally "$TALLY_PYTHON" tests/end_to_end/support/training_mode_sweep.py [PATTERN...]
 
 Without TALLY_BIN only the exporter's own judgement is asked. PATTERN: of names, such as timm:res*; default: all.
 """
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "data_tools"), str(ROOT / "tests" / "support"), str(Path(__file__).parent)]
 
 import torch  # noqa: E402

@@ -10,57 +10,19 @@ import small
 import torch
 from conftest import Evaluate, Result
 from launch import Program
-from tally_data import DataSetWriter
+from pixel_sets import (
+    CLASSES,
+    HEIGHT,
+    MASK_OPTIONS,
+    SAMPLES,
+    WIDTH,
+    AsTheyAre,
+    Halved,
+    mask_scores,
+    write_masks,
+)
 from torch import nn
 from torchmetrics import classification as tm
-
-SAMPLES, HEIGHT, WIDTH, CLASSES = 23, 5, 7, 6
-OPTIONS = ("--batch-size", 4, "--save", "labels,masks")
-
-
-class AsTheyAre(nn.Module):
-    """The input is what the model says."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return 1.0 * x
-
-
-class Halved(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x[:, :, ::2]
-
-
-def write_set(path: Path, scores: np.ndarray, labels: np.ndarray, ignore_index: int | None, groups: bool = False) -> Path:
-    samples, classes, *_ = scores.shape
-    with DataSetWriter(path, task="segmentation", num_classes=classes, num_samples=samples,
-                       ignore_index=ignore_index) as out:  # fmt: skip
-        out.add_input("x", dtype="float32", shape=scores.shape[1:], data=scores)
-        out.add_mask(height=labels.shape[1], width=labels.shape[2], dtype=str(labels.dtype), data=labels)
-        if groups:
-            out.add_group("site", np.arange(samples, dtype=np.int32) % 2)
-    return path
-
-
-def material(name: str) -> tuple[np.ndarray, np.ndarray, int | None]:
-    """Scores, labels and the ignored index; scores are few numbers, so that many are tied."""
-    random = np.random.default_rng(7)
-    scores = random.integers(-3, 4, (SAMPLES, CLASSES, HEIGHT, WIDTH)).astype(np.float32)
-    labels = np.where(random.random((SAMPLES, HEIGHT, WIDTH)) < 0.5, scores.argmax(1),
-                      random.integers(0, CLASSES, (SAMPLES, HEIGHT, WIDTH)))  # fmt: skip
-    if name == "absent":  # class 2 is nowhere, class 3 only predicted, class 4 only a label
-        labels[(labels == 2) | (labels == 3)] = 0
-        scores[:, 2] = scores[:, 4] = -9
-    if name == "one_class":
-        labels[:] = 3
-    if name == "ignored":
-        labels[random.random(labels.shape) < 0.3] = 255
-        labels[5] = 255
-        return scores, labels.astype(np.uint8), 255
-    if name == "ignored_class":
-        return scores, labels.astype(np.int16), 2
-    if name == "all_ignored":
-        return scores, np.full(labels.shape, -100, np.int64), -100
-    return scores, labels.astype(np.int32), None
 
 
 @pytest.fixture(scope="module")
@@ -105,23 +67,23 @@ def check(result: Result, scores: np.ndarray, labels: np.ndarray, ignored: int |
 
 @pytest.mark.parametrize("name", ["random", "absent", "one_class", "ignored", "ignored_class"])
 def test_figures_are_those_of_torchmetrics(name: str, model: Path, evaluate: Evaluate, tmp_path: Path) -> None:
-    scores, labels, ignored = material(name)
-    result = evaluate(model, write_set(tmp_path / "set.h5", scores, labels, ignored), *OPTIONS)
+    scores, labels, ignored = mask_scores(name)
+    result = evaluate(model, write_masks(tmp_path / "set.h5", scores, labels, ignored), *MASK_OPTIONS)
     check(result, scores, labels, ignored)
     assert all(metric["method"] is None for metric in result.report["metrics"].values())
     assert result.report["samples"]["ignored"] == (1 if name == "ignored" else 0)
 
 
 def test_nothing_scored_is_undefined(model: Path, evaluate: Evaluate, tmp_path: Path) -> None:
-    result = evaluate(model, write_set(tmp_path / "set.h5", *material("all_ignored")), *OPTIONS)
+    result = evaluate(model, write_masks(tmp_path / "set.h5", *mask_scores("all_ignored")), *MASK_OPTIONS)
     assert {metric["value"] for metric in result.report["metrics"].values()} == {None}
     assert result.report["units"] == {"total": SAMPLES, "scored": 0}
 
 
 def test_any_number_of_ranks_gives_the_same_report(model: Path, evaluate: Evaluate, tmp_path: Path) -> None:
-    scores, labels, ignored = material("ignored")
-    data = write_set(tmp_path / "set.h5", scores, labels, ignored, groups=True)
-    options = (*OPTIONS, "--intervals", "bootstrap", "--bootstrap-replicas", 30)
+    scores, labels, ignored = mask_scores("ignored")
+    data = write_masks(tmp_path / "set.h5", scores, labels, ignored, groups=True)
+    options = (*MASK_OPTIONS, "--intervals", "bootstrap", "--bootstrap-replicas", 30)
     results = {ranks: evaluate(model, data, *options, ranks=ranks) for ranks in (1, 2, 3, 5)}
     one = results[1]
     for ranks, result in results.items():
@@ -147,10 +109,10 @@ class Decided(nn.Module):
 def test_classes_of_pixels_give_the_same_figures(
     model: Path, evaluate: Evaluate, score: Evaluate, tmp_path: Path
 ) -> None:
-    scores, labels, ignored = material("ignored")
-    data = write_set(tmp_path / "set.h5", scores, labels, ignored, groups=True)
-    run = evaluate(model, data, *OPTIONS)
-    decided = evaluate(small.save_model(Decided(), tmp_path / "decided.pt"), data, *OPTIONS, ranks=2)
+    scores, labels, ignored = mask_scores("ignored")
+    data = write_masks(tmp_path / "set.h5", scores, labels, ignored, groups=True)
+    run = evaluate(model, data, *MASK_OPTIONS)
+    decided = evaluate(small.save_model(Decided(), tmp_path / "decided.pt"), data, *MASK_OPTIONS, ranks=2)
     saved = run.folder / "predictions.h5"
     scored = [score(saved, data, "--save", "labels,masks", ranks=ranks) for ranks in (1, 2, 3, 5)]
     for result in (decided, *scored):
@@ -160,10 +122,10 @@ def test_classes_of_pixels_give_the_same_figures(
 
 
 def test_saved_masks(model: Path, evaluate: Evaluate, score: Evaluate, tally: Program, tmp_path: Path) -> None:
-    scores, labels, _ = material("random")
+    scores, labels, _ = mask_scores("random")
     scores[3, 4, 2, 1] = np.nan
-    data = write_set(tmp_path / "set.h5", scores, labels, None)
-    run = evaluate(model, data, *OPTIONS, "--on-nan", "wrong")
+    data = write_masks(tmp_path / "set.h5", scores, labels, None)
+    run = evaluate(model, data, *MASK_OPTIONS, "--on-nan", "wrong")
     saved = run.folder / "predictions.h5"
     again = score(saved, data, "--save", "labels,masks", "--on-nan", "wrong", ranks=2)
     assert again.digests == run.digests and again.report["metrics"] == run.report["metrics"]
@@ -191,14 +153,14 @@ def test_saved_masks(model: Path, evaluate: Evaluate, score: Evaluate, tally: Pr
 
 
 def test_pixels_that_are_not_finite_are_wrong(model: Path, evaluate: Evaluate, tally: Program, tmp_path: Path) -> None:
-    scores, labels, _ = material("random")
+    scores, labels, _ = mask_scores("random")
     labels[:] = 0
     scores[:, 0] = 9
     scores[3, 4, 2, 1], scores[9, 1, 0, 0], scores[9, 0, 4, 6] = np.nan, -np.inf, np.inf
-    data = write_set(tmp_path / "set.h5", scores, labels, None)
+    data = write_masks(tmp_path / "set.h5", scores, labels, None)
     run = tally("evaluate", "--model", model, "--data", data, "--output", tmp_path / "out", "--progress", "off")
     run.must_fail(7, "2 samples: 3, 9")
-    result = evaluate(model, data, *OPTIONS, "--on-nan", "wrong")
+    result = evaluate(model, data, *MASK_OPTIONS, "--on-nan", "wrong")
     assert result.value("accuracy") == 1 - 3 / labels.size
     columns = small.columns(result.folder / "predictions.h5")
     assert np.argwhere(columns["prediction"] == 255).tolist() == [[3, 2, 1], [9, 0, 0], [9, 4, 6]]
@@ -206,8 +168,8 @@ def test_pixels_that_are_not_finite_are_wrong(model: Path, evaluate: Evaluate, t
 
 
 def test_labels_out_of_range_are_named(model: Path, tally: Program, tmp_path: Path) -> None:
-    scores, labels, _ = material("random")
-    data = write_set(tmp_path / "set.h5", scores, labels, None)
+    scores, labels, _ = mask_scores("random")
+    data = write_masks(tmp_path / "set.h5", scores, labels, None)
     with h5py.File(data, "r+") as file:
         file["targets/label"][11, 3, 2] = CLASSES
         del file["checksums"]
@@ -227,7 +189,7 @@ def test_labels_out_of_range_are_named(model: Path, tally: Program, tmp_path: Pa
 def test_what_does_not_fit_is_refused(module: nn.Module, options: tuple, code: int, texts: tuple, tally: Program,
                                       tmp_path: Path) -> None:  # fmt: skip
     model = small.save_model(module, tmp_path / "model.pt")
-    data = write_set(tmp_path / "set.h5", *material("random"))
+    data = write_masks(tmp_path / "set.h5", *mask_scores("random"))
     tally("check", "--model", model, "--data", data, *options).must_fail(code, *texts)
 
 

@@ -1,31 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stand-in for a model of questions answers as it was told, whatever the batch: else it would test nothing."""
 
-import copy
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
 import torch
-from conftest import ROOT
+from prepared_squad import REPEATED, prepare
 from ragged import ragged, texts
-from small_squad import TOWER, V11, V20, write_squad, write_vocabulary
+from small_squad import TOWER, V20
 from squad_stand_in import HIGH, INPUTS, save_stand_in
-
-REPEATED = copy.deepcopy(V11)
-REPEATED["data"][1]["paragraphs"][0]["qas"].append(
-    {"id": "q4", "question": "which TOWER?", "answers": [{"text": "Paris", "answer_start": 41}]}
-)
-
-
-def prepare(folder: Path, content: object, *options: object) -> Path:
-    words = ["--input", write_squad(folder / "in.json", content), "--vocab", write_vocabulary(folder / "vocab.txt")]
-    command = [sys.executable, ROOT / "data_tools" / "prepare_squad.py", *words, "--output", folder / "a.h5", *options]
-    subprocess.run(list(map(str, command)), check=True, capture_output=True)
-    return folder / "a.h5"
-
 
 def highest(model: Path, data: Path, batch: int, extra: int) -> list[tuple[int, int]]:
     """Of each row; batches are cut to their longest row and `extra` places more."""
