@@ -20,7 +20,7 @@ static_assert(static_cast<int>(ncclSuccess) == static_cast<int>(NcclCode::succes
 static_assert(static_cast<int>(ncclRemoteError) == static_cast<int>(NcclCode::remote_error));
 static_assert(static_cast<int>(ncclInProgress) == static_cast<int>(NcclCode::in_progress));
 
-constexpr std::string_view kNextStep =
+constexpr std::string_view kWithoutNccl =
     "Check that LibTorch's nvidia-nccl package is complete, or use '--reduce mpi'.";
 
 NcclCode code(ncclResult_t result) { return static_cast<NcclCode>(result); }
@@ -31,7 +31,7 @@ Call* find(void* library, const char* function) {
   void* const address = dlsym(library, function);
   if (address == nullptr) {
     throw Error(ErrorKind::environment, format("NCCL has no {} ({})", function, dlerror()),
-                kNextStep);
+                kWithoutNccl);
   }
   return reinterpret_cast<Call*>(address);
 }
@@ -42,7 +42,8 @@ void* load_library(const std::string& path) {
   setenv("NCCL_RAS_ENABLE", "0", 0);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw Error(ErrorKind::environment, format("NCCL cannot be loaded: {}", dlerror()), kNextStep);
+    throw Error(ErrorKind::environment, format("NCCL cannot be loaded: {}", dlerror()),
+                kWithoutNccl);
   }
   choose_nccl(loaded_libraries());  // a second copy shows now
   return library;
