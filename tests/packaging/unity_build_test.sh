@@ -21,10 +21,10 @@ build() {
 }
 
 build tally_without_torch -DTALLY_TORCH_LATER=ON
-expect_line "$scratch/tally_without_torch" 'CXX object src/cli/'
+expect_line "$scratch/tally_without_torch" 'CXX object src/aggregate/'
 expect_no_line "$scratch/tally_without_torch" 'CXX object src/model/'
 build tally_program -DTALLY_TORCH_LATER=OFF "-DLibTorch_ROOT=$TALLY_TEST_LIBTORCH" "-DTALLY_PYTHON=$TALLY_PYTHON"
-expect_no_line "$scratch/tally_program" 'CXX object src/cli/' # it is there already
+expect_no_line "$scratch/tally_program" 'CXX object src/aggregate/' # it is there already
 
 "$TALLY_PYTHON" "$project/data_tools/prepare_digits.py" --split test --output "$scratch/digits.h5" >/dev/null
 "$TALLY_PYTHON" "$project/data_tools/export_model.py" --output "$scratch/digits.pt" \
