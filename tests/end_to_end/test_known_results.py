@@ -12,6 +12,7 @@ from launch import Program
 from prepared import Prepared
 from references import NAMES, by_torchmetrics
 
+
 @pytest.fixture(scope="module")
 def prepared(data_dir: Path, cache_dir: Path) -> Prepared:
     return Prepared(data_dir, cache_dir)

@@ -14,10 +14,10 @@ import h5py
 import numpy as np
 import pytest
 from conftest import Evaluate, Result, Small
+from known_results import KNOWN, check_known
 from launch import Program
 from prepared import Prepared
 from task_cases import TASK_CASES
-from known_results import KNOWN, check_known
 from watch_runs import evaluated, write_checkpoint
 
 RecordProperty = Callable[[str, object], None]

@@ -65,9 +65,8 @@ stops_compiling_when_an_installation_fails() {
   early_cmake "$bin" "echo \$\$ >'$scratch/compiler'; exec sleep 600"
   PATH=$bin expect_exit 5 setup
   expect_line "$scratch/err" "pip install failed"
-  if [[ -s $scratch/compiler ]]; then
-    timeout 20 tail --pid="$(<"$scratch/compiler")" -f /dev/null || fail "it compiles although the set-up has ended"
-  fi
+  [[ -s $scratch/compiler ]] || fail "nothing was compiled meanwhile"
+  timeout 20 tail --pid="$(<"$scratch/compiler")" -f /dev/null || fail "it compiles although the set-up has ended"
 }
 
 compiles_while_it_installs

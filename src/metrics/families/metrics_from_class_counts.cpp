@@ -41,6 +41,13 @@ Ratio f_beta(const ClassCount& count, double beta) {
           square * as_double(count.support) + as_double(count.predicted)};
 }
 
+std::vector<Ratio> ratios_of(std::span<const ClassCount> counts,
+                             Ratio (*metric)(const ClassCount&)) {
+  std::vector<Ratio> ratios;
+  for (const ClassCount& count : counts) ratios.push_back(metric(count));
+  return ratios;
+}
+
 std::vector<double> betas_asked(const std::vector<std::string>& names,
                                 const std::vector<std::string>& forms) {
   std::vector<double> betas;

@@ -32,6 +32,9 @@ Ratio recall(const ClassCount& count);
 Ratio specificity(const ClassCount& count);
 Ratio jaccard(const ClassCount& count);
 Ratio f_beta(const ClassCount& count, double beta);
+// One of them for each class.
+std::vector<Ratio> ratios_of(std::span<const ClassCount> counts,
+                             Ratio (*metric)(const ClassCount&));
 
 // The numbers other than 1 of all names of these forms, in order of size.
 std::vector<double> betas_asked(const std::vector<std::string>& names,

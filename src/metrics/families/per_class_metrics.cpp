@@ -32,11 +32,11 @@ class ClassCounts : public Family {
     const auto counts = counts_of(state, results.scored);
     start_classes(counts, results);
     append_balanced_accuracy(counts, results);
-    append("precision", counts, precision, Absent::left_out, results);
-    append("recall", counts, recall, Absent::left_out, results);
+    append("precision", counts, ratios_of(counts, precision), results);
+    append("recall", counts, ratios_of(counts, recall), results);
     append_f_beta(1, counts, results);
     for (const double beta : betas_) append_f_beta(beta, counts, results);
-    append("specificity", counts, specificity, Absent::left_out, results);
+    append("specificity", counts, ratios_of(counts, specificity), results);
     append_jaccard(counts, results);
   }
 
@@ -75,25 +75,18 @@ class ClassCounts : public Family {
     results.metrics.push_back({"balanced_accuracy", mean.value()});
   }
 
-  static void append(const std::string& metric, const Counts& counts,
-                     Ratio (*ratio_of)(const ClassCount&), Absent absent, Results& results) {
-    std::vector<Ratio> ratios;
-    for (const ClassCount& count : counts) ratios.push_back(ratio_of(count));
-    append_ratios(metric, counts, ratios, absent, results);
-  }
-
   // A metric of each class, and its averages.
-  static void append_ratios(const std::string& metric, const Counts& counts,
-                            const std::vector<Ratio>& ratios, Absent absent, Results& results) {
+  static void append(const std::string& metric, const Counts& counts,
+                     const std::vector<Ratio>& ratios, Results& results) {
     for (std::size_t c = 0; c < counts.size(); ++c) {
       results.per_class[c].values.push_back(metric_of(metric, ratios[c]));
     }
-    append_averages(metric, counts, ratios, absent, results);
+    append_averages(metric, counts, ratios, results);
   }
 
   static void append_averages(const std::string& metric, const Counts& counts,
-                              const std::vector<Ratio>& ratios, Absent absent, Results& results) {
-    results.metrics.push_back({metric + "_macro", macro(counts, ratios, absent)});
+                              const std::vector<Ratio>& ratios, Results& results) {
+    results.metrics.push_back({metric + "_macro", macro(counts, ratios, Absent::left_out)});
     results.metrics.push_back(micro_of(metric, counts, ratios));
     results.metrics.push_back({metric + "_weighted", weighted(counts, ratios)});
   }
@@ -138,21 +131,20 @@ class ClassCounts : public Family {
   static void append_f_beta(double beta, const Counts& counts, Results& results) {
     std::vector<Ratio> ratios;
     for (const ClassCount& count : counts) ratios.push_back(f_beta(count, beta));
-    append_ratios(filled("f<beta>", beta), counts, ratios, Absent::left_out, results);
+    append(filled("f<beta>", beta), counts, ratios, results);
   }
 
   // torchmetrics leaves a class that is the ignored index out of the averages.
   void append_jaccard(const Counts& counts, Results& results) const {
-    append("jaccard", counts, jaccard, Absent::left_out, results);
+    append("jaccard", counts, ratios_of(counts, jaccard), results);
     const auto ignored = options_.ignore_index.value_or(-1);
     if (options_.definitions != Definitions::torchmetrics || ignored < 0 ||
         ignored >= options_.num_classes) {
       return;
     }
     Counts others = counts;
-    std::vector<Ratio> ratios;
     others.erase(others.begin() + ignored);
-    for (const ClassCount& count : others) ratios.push_back(jaccard(count));
+    const auto ratios = ratios_of(others, jaccard);
     const auto replace = [&](MetricValue made) {
       *std::ranges::find(results.metrics, made.name, &MetricValue::name) = std::move(made);
     };

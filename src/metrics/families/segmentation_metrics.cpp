@@ -13,12 +13,6 @@ using CountsOfClasses = std::vector<ClassCount>;
 
 Ratio dice(const ClassCount& count) { return f_beta(count, 1); }
 
-std::vector<Ratio> ratios_of(const CountsOfClasses& counts, Ratio (*metric)(const ClassCount&)) {
-  std::vector<Ratio> ratios;
-  for (const ClassCount& count : counts) ratios.push_back(metric(count));
-  return ratios;
-}
-
 // Of the classes that have pixels.
 std::optional<double> mean_accuracy(const CountsOfClasses& counts) {
   Ratio mean;

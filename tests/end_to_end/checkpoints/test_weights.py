@@ -9,11 +9,11 @@ import torch
 from checkpoint_files import FILES
 from checkpoints import State, copied, make_net
 from conftest import Evaluate, Small
+from known_results import check_known
 from launch import Program
 from prepared import ROOT, TOOLS, Cache, Prepared
 from safetensors.torch import save_file
 from same_results import check_same
-from known_results import check_known
 from varied_net import untied_net
 from weight_runs import WeightRuns
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from conftest import Evaluate, Result, Small
+from known_results import check_known, check_same_digests
 from launch import Program
 from prepared import Prepared
 from small import report
-from known_results import check_known, check_same_digests
 from watch_runs import Watch, model_and_data, write_checkpoint
 
 NETWORK = "cifar_resnet20"

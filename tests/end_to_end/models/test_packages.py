@@ -11,10 +11,10 @@ import pytest
 import small
 import torch
 from conftest import Evaluate, Result, Small
+from known_results import check_known, check_same_digests
 from launch import Program, Run
 from packages import BAD_PACKAGES
 from prepared import ROOT, TOOLS, Cache, Prepared
-from known_results import check_known, check_same_digests
 
 RANKS = pytest.mark.parametrize("ranks", [None, 3], ids=["alone", "3ranks"])
 EXPORT = [TOOLS / "export_model.py", "--format", "pt2"]

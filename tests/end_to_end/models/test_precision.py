@@ -7,9 +7,9 @@ from pathlib import Path
 import amx
 import pytest
 from conftest import Evaluate, Small
+from known_results import KNOWN, check_known, check_same_digests
 from launch import Program
 from prepared import Prepared
-from known_results import KNOWN, check_known, check_same_digests
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import small
 import torch
 from conftest import Evaluate, Result
 from launch import Program
+from prepared_squad import prepare
 from ragged import ragged, texts
 from same_results import check_same
-from prepared_squad import prepare
 from small_squad import V11, V20
 from squad_files import SquadFiles, golds_of, official_f1
 from squad_stand_in import INPUTS, save_stand_in

@@ -11,6 +11,7 @@ from ragged import ragged, texts
 from small_squad import TOWER, V20
 from squad_stand_in import HIGH, INPUTS, save_stand_in
 
+
 def highest(model: Path, data: Path, batch: int, extra: int) -> list[tuple[int, int]]:
     """Of each row; batches are cut to their longest row and `extra` places more."""
     module, found = torch.jit.load(str(model)).eval(), []
