@@ -27,14 +27,23 @@ def output_of(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def without_precompiled_headers(build: Path) -> list[dict]:
-    """The compile commands as if each file included what it needs itself, which is thereby checked too:
-    clang cannot read what another compiler precompiled. Kernels are left out: this clang knows no CUDA of today,
-    and their arithmetic stands in headers that the other files include."""
+def bodies_of(entry: dict) -> list[dict]:
+    """Of a command that compiles several bodies at a time: one for each. They have the object in common."""
+    if "/Unity/" not in entry["file"]:
+        return [entry]
+    bodies = re.findall(r'^#include "(.*)"$', Path(entry["file"]).read_text(), re.MULTILINE)
+    return [{**entry, "file": body, "command": entry["command"].replace(entry["file"], body)} for body in bodies]
+
+
+def commands_for_clang(build: Path) -> list[dict]:
+    """The compile commands as if each file were compiled alone and included what it needs itself, which is thereby
+    checked too: clang cannot read what another compiler precompiled, and knows fewer warnings. Kernels are left out: this
+    clang knows no CUDA of today, and their arithmetic stands in headers that the other files include."""
     commands = json.loads((build / "compile_commands.json").read_text())
-    database = [entry for entry in commands if not entry["file"].endswith(".cu")]
+    database = [body for entry in commands if not entry["file"].endswith(".cu") for body in bodies_of(entry)]
     for entry in database:
-        entry["command"] = re.sub(r"(-Winvalid-pch )?-include \S*/cmake_pch\.hxx ", "", entry["command"])
+        entry["command"] = re.sub(r"(-Winvalid-pch )?-include \S*/cmake_pch\.hxx |-Wno-subobject-linkage ", "",
+                                  entry["command"])
     (build / "tidy").mkdir(exist_ok=True)
     (build / "tidy" / "compile_commands.json").write_text(json.dumps(database))
     return database
@@ -108,7 +117,7 @@ def main() -> int:
     CACHE.mkdir(parents=True, exist_ok=True)
     forget_old_passes()
 
-    database = without_precompiled_headers(build)
+    database = commands_for_clang(build)
     settings = output_of(options.tool, "--version").encode() + (ROOT / ".clang-tidy").read_bytes()
     deps = included_files(build)
     marks = {entry["file"]: pass_mark(build, entry, deps, settings) for entry in database
