@@ -203,6 +203,18 @@ def document_links(root: Path, house: House) -> Iterator[str]:
                 yield f"{file}:{_at(text, match.start())}: no heading of {target.name} makes '#{match[2]}'"
 
 
+SOURCE_NAME = re.compile(r"`([\w/]+\.(?:cpp|hpp|cu))`")
+
+
+def document_names(root: Path, house: House) -> Iterator[str]:
+    """Sources that documents name, by the ends of their paths, exist."""
+    files = [f"/{file}" for file, _ in texts(root)]
+    for file, text in texts(root):
+        for match in SOURCE_NAME.finditer(text) if file.endswith(".md") else ():
+            if not any(path.endswith(f"/{match[1]}") for path in files):
+                yield f"{file}:{_at(text, match.start())}: there is no '{match[1]}'"
+
+
 def document_tables(root: Path, house: House) -> Iterator[str]:
     """The table of rooms in docs/architecture.md, and the lists of documents and of decisions, are whole."""
     page = root / "docs" / "architecture.md"
@@ -220,5 +232,6 @@ def document_tables(root: Path, house: House) -> Iterator[str]:
 Check = Callable[[Path, House], Iterator[str]]
 CHECKS: tuple[Check, ...] = (
     links, room_includes, include_roots, unused_permissions, vendor_includes, directives, lengths, licences, dead_files,
-    task_names, retired_words, unfinished, machine_paths, document_links, document_tables,
+    task_names, retired_words, unfinished, machine_paths, document_links, document_names,
+    document_tables,
 )  # fmt: skip

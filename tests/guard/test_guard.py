@@ -123,6 +123,7 @@ BREACHES = [
     ("document_links", "README.md", "\n[a](docs/none.md)\n", "README.md:2: there is no"),
     ("document_links", "README.md", "\n[a](docs/more.md#how)\n", "README.md:2: no heading of more.md"),
     ("document_links", "README.md", "[a](#what-not)\n", "no heading of README.md makes '#what-not'"),
+    ("document_names", "docs/more.md", "\n`base/error.cpp` and `old/error.cpp`\n", "more.md:2: there is no 'old/error.cpp'"),
     ("document_tables", "docs/architecture.md", "| room | holds | may use |\n| base | a | digest |\n", "base may use digest"),
     ("document_tables", "docs/README.md", "[more](less.md)\n", "does not list more.md"),
     ("document_tables", "docs/decisions/README.md", "\n", "does not list 001-first.md"),
