@@ -50,7 +50,8 @@ endforeach()
 # names.
 #
 # Rooms where no time is spent per sample are COLD: compiled for a fast build. Bodies of these, and of rooms that are
-# TOGETHER, may be compiled several at a time, but those that are ALONE: the loops over scores.
+# TOGETHER, may be compiled several at a time, but those that are ALONE: the loops over scores, and files that tests/simulated_gpu
+# has twins of, which the linker would take whole.
 function(tally_room name)
   cmake_parse_arguments(ARG "COLD;TOGETHER" "" "SOURCES;ALONE;VENDOR;CUDA;NO_CUDA" ${ARGN})
   set(twins ${ARG_NO_CUDA})
@@ -59,7 +60,7 @@ function(tally_room name)
     list(APPEND ARG_VENDOR tally::cudart)
   endif()
   add_library(tally_${name} STATIC ${ARG_SOURCES} ${ARG_ALONE} ${twins})
-  foreach(file IN LISTS ARG_ALONE ARG_CUDA)
+  foreach(file IN LISTS ARG_ALONE ARG_CUDA ARG_NO_CUDA)
     set_property(SOURCE ${file} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
   add_library(tally::${name} ALIAS tally_${name})

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tally_test(NAME SOURCES a.cpp … [USES room …] [VENDOR lib …] [NP 1 2 3 5] [TIMEOUT s])
+# tally_test(NAME [SINGLY] SOURCES a.cpp … [USES room …] [VENDOR lib …] [NP 1 2 3 5] [TIMEOUT s])
 #
-# One GoogleTest executable for a room. With NP it is run under mpirun once per rank count and links
+# One GoogleTest executable for a room. Its sources are compiled SINGLY, also with TALLY_UNITY, where they give
+# different things of their own the same names. With NP it is run under mpirun once per rank count and links
 # the MPI test main (tests/support/mpi_test_main.cpp); a hang is a failure, so the timeout is short.
 find_package(GTest REQUIRED)
 include(GoogleTest)
@@ -35,12 +36,15 @@ if(TALLY_SANITIZE)  # Open MPI itself leaks
 endif()
 
 function(tally_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;USES;VENDOR;NP" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLY" "TIMEOUT" "SOURCES;USES;VENDOR;NP" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   tally_compile_as_test(${name})
+  if(NOT ARG_SINGLY)
+    tally_compile_together(${name})
+  endif()
   target_precompile_headers(${name} REUSE_FROM tally_test_headers)
   if("model" IN_LIST ARG_USES)
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/leave_out_broken_amx.cpp)

@@ -94,7 +94,7 @@ main() {
   choose_cuda "$cuda"
   python=$(environment_dir)/bin/python
   ensure_packages "$policy" "${groups[@]}"
-  if [[ -n $wants_build && $policy == install && $target == tally_program ]] && ! environment_is_ready; then
+  if [[ -n $wants_build && $policy == install ]] && ! environment_is_ready; then
     begin_early_build "$preset"
   fi
   ensure_environment "$policy"

@@ -54,21 +54,19 @@ lock_build() {
   locked_build=$1
 }
 
-# configure PRESET PYTHON CUDA TARGET: only where the folder is new or was configured for another place, environment
-# or CUDA; a changed CMakeLists.txt is ninja's business. A new folder for the program alone compiles several bodies at
-# a time, which takes less time; developers, who build the tests, change one file at a time.
+# configure PRESET PYTHON CUDA: only where the folder is new or was configured for another place, environment or CUDA; a
+# changed CMakeLists.txt is ninja's business. A new folder compiles several bodies at a time, which takes less time.
 configure() {
-  local dir torch gpu=ON cuda_before='' unity='' early
+  local dir torch gpu=ON cuda_before='' unity early
   local -a fresh=(--fresh)
   dir=$(build_dir "$1")
+  unity=$(cache_entry "$dir" TALLY_UNITY) || true
   early=$(cache_entry "$dir" TALLY_TORCH_LATER) || true
   if [[ $early != ON ]]; then
-    unity=$(cache_entry "$dir" TALLY_UNITY) || true
     cuda_before=$(cache_entry "$dir" TALLY_CUDA) || true
-  elif [[ $4 != all && $(cache_entry "$dir" CMAKE_HOME_DIRECTORY) == "$tally_root" ]]; then
+  elif [[ $(cache_entry "$dir" CMAKE_HOME_DIRECTORY) == "$tally_root" ]]; then
     fresh=(-DTALLY_TORCH_LATER=OFF) # what was compiled before LibTorch was there is kept
   fi
-  if [[ -z $unity ]]; then if [[ $4 == all ]]; then unity=OFF; else unity=ON; fi; fi
   torch=$("$2" -I -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])') ||
     die 5 "'$2' has no torch. Remove its environment and run jobs/setup.sh again."
   case $3 in
@@ -82,7 +80,7 @@ configure() {
   fi
   say "configuring $dir"
   quietly "cmake" cmake --preset "$1" "${fresh[@]}" -S "$tally_root" \
-    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2" "-DTALLY_CUDA=$gpu" "-DTALLY_UNITY=$unity"
+    "-DLibTorch_ROOT=$torch" "-DTALLY_PYTHON=$2" "-DTALLY_CUDA=$gpu" "-DTALLY_UNITY=${unity:-ON}"
 }
 
 # build PRESET TARGET PYTHON CUDA; with $print it says nothing but that it takes long, and why it failed.
@@ -90,7 +88,7 @@ build() {
   local dir how
   dir=$(build_dir "$1")
   lock_build "$dir"
-  configure "$1" "$3" "$4" "$2"
+  configure "$1" "$3" "$4"
   # Same objects for every clone of the project, wherever it lies.
   export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$tally_root}
   how=(cmake --build "$dir" --target "$2" --parallel "$(build_jobs)")

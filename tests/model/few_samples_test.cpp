@@ -15,17 +15,17 @@
 namespace tally::model {
 namespace {
 
-struct Scene {
+struct SmallBatchScene {
   std::function<std::optional<at::Tensor>(const Tensors&)> few = [](const Tensors& inputs) {
     return std::optional(inputs[0] * 2);
   };
-  std::int64_t batch_size = 0;  // that was told
+  std::int64_t batch_size = 0;  // as it was given
   int num_whole = 0;
 };
 
-class PlayedNetwork final : public Network {
+class SmallBatchNetwork final : public Network {
  public:
-  explicit PlayedNetwork(Scene& scene) : scene_(scene) {}
+  explicit SmallBatchNetwork(SmallBatchScene& scene) : scene_(scene) {}
   const std::string& name() const override { return name_; }
   Tensors run(Tensors inputs) override {
     ++scene_.num_whole;
@@ -38,20 +38,20 @@ class PlayedNetwork final : public Network {
   }
 
  private:
-  Scene& scene_;
+  SmallBatchScene& scene_;
   std::string name_ = "net.pt";
 };
 
 class FewSamplesTest : public testing::Test {
  protected:
   std::optional<Outputs> warm_up_small(InputConventions habits = {}) {
-    predictor_ = make_torch_predictor(std::make_unique<PlayedNetwork>(scene), std::move(habits),
+    predictor_ = make_torch_predictor(std::make_unique<SmallBatchNetwork>(scene), std::move(habits),
                                       device::Device(), nullptr);
     const auto input = contiguous_view(numbers_.data(), DType::f32, {3, 2});
     return predictor_->warm_up_small({&input, 1}, 64);
   }
 
-  Scene scene;
+  SmallBatchScene scene;
 
  private:
   std::vector<float> numbers_ = {1, 2, 3, 4, 5, 6};

@@ -11,10 +11,10 @@ namespace {
 
 TEST(GraphLibraryTest, LoadsBesideTheHalfOfLibTorchThatItNeeds) {
   load_cuda_half();
-  const CudaGraphApi& calls = load_cuda_graph_api();
+  const CudaGraphApi& api = load_cuda_graph_api();
   void* graph = nullptr;
   // There is no GPU, or the current stream is the default one, of which nothing can be recorded.
-  EXPECT_NE(calls.begin(&graph), nullptr);
+  EXPECT_NE(api.begin(&graph), nullptr);
   EXPECT_EQ(graph, nullptr);
 }
 

@@ -23,7 +23,7 @@ namespace tally::model {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNanNumber = std::numeric_limits<double>::quiet_NaN();
 
 NamedWeights weights(at::ScalarType type = at::kFloat) {
   const auto ones = [](at::IntArrayRef size) { return at::ones(size); };
@@ -35,7 +35,7 @@ NamedWeights weights(at::ScalarType type = at::kFloat) {
                      {"var", at::tensor({4., 0.25})},
                      {"zeros", at::zeros({2})},
                      {"negative", at::tensor({1., -1.})},
-                     {"nan", at::tensor({1., kNan})},
+                     {"nan", at::tensor({1., kNanNumber})},
                      {"infinite", at::tensor({1., -2., 3., kInfinity}).reshape({2, 2})}};
   for (auto& [name, tensor] : named) tensor = tensor.to(type);
   return named;
@@ -215,7 +215,7 @@ TEST(InputsTest, AreWithinBoundsWhereAllNumbersAre) {
     for (const auto& x : {images.clone(), images.contiguous(at::MemoryFormat::ChannelsLast),
                           images.clone().transpose(0, 3), images.clone().slice(3, 1, 8, 2)}) {
       EXPECT_TRUE(are_within_bounds({x}));
-      for (const double number : {kNan, kInfinity, -kInfinity, 10100., -10100.}) {
+      for (const double number : {kNanNumber, kInfinity, -kInfinity, 10100., -10100.}) {
         const auto before = x[1][4][6][2].clone();
         x[1][4][6][2].fill_(number);
         EXPECT_FALSE(are_within_bounds({at::ones({2}), x})) << number;
