@@ -44,7 +44,7 @@ class RowCheck {
       expect("label_rank", i, row.label_rank, 0, classes - 1);
       expect_number("loss", i, row.loss);
     }
-    if (row.finite) expect_number("confidence", i, row.confidence);
+    if (row.finite) expect_probability("confidence", i, row.confidence);
     const bool is_predicted = row.prediction == row.label;
     if (!row.ignored && row.finite && is_predicted != row.is_right()) {
       run_.throw_dataset_error("label_rank", i, format("{}", row.label_rank),
@@ -64,6 +64,14 @@ class RowCheck {
   void expect_number(std::string_view column, std::size_t row, double value) const {
     if (!std::isfinite(value))
       run_.throw_dataset_error(column, row, format("{}", value), "a finite number");
+  }
+
+  // What models of half precision return may lie outside by 0.01, or by a factor of exp(0.01) where
+  // it is a logarithm: evaluation takes no more (kSlack in metrics/passes/deterministic_math.hpp).
+  void expect_probability(std::string_view column, std::size_t row, double value) const {
+    constexpr double kMost = 1.0101, kLeast = -0.01;
+    if (!(value >= kLeast && value <= kMost))
+      run_.throw_dataset_error(column, row, format("{}", value), "a probability");
   }
 
   const SavedRun& run_;

@@ -12,6 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using Floats = std::vector<float>;
 
 const std::vector<float> kProbabilitiesA{0.5F,  0.25F,  0.25F,   //
                                          0.25F, 0.625F, 0.125F,  //
@@ -244,21 +245,22 @@ const std::vector<Refusal> kDamages{
        run.column<std::int32_t>("label_rank", {0, 0, 0, 1, -1});
      },
      "/label_rank[1] = 0, expected more than 0 where the label is not predicted"},
-    {"NaNLoss",
-     [](RunFile& run) {
-       run.column<float>("loss", {0.5F, kNan, 0, 0, 0});
-     },
-     "/loss[1] = nan, expected a finite number"},
+    {"NaNLoss", [](RunFile& run) { run.column("loss", Floats(5, kNan)); },
+     "/loss[0] = nan, expected a finite number"},
     {"InfiniteLoss",
      [](RunFile& run) {
        run.column<float>("loss", {0.5F, 1, 0, -kInf, 0});
      },
      "/loss[3] = -inf, expected a finite number"},
-    {"NaNConfidence",
+    {"NaNConfidence", [](RunFile& run) { run.column("confidence", Floats(5, kNan)); },
+     "/confidence[0] = nan, expected a probability"},
+    {"NegativeConfidence",
      [](RunFile& run) {
-       run.column<float>("confidence", {0, 0, 0, 0, kNan});
+       run.column("confidence", Floats{1.0078125F, 1, 0, 0, -0.5F});
      },
-     "/confidence[4] = nan, expected a finite number"},
+     "/confidence[4] = -0.5, expected a probability"},
+    {"ConfidenceAboveOne", [](RunFile& run) { run.column("confidence", Floats(5, 1.015625F)); },
+     "/confidence[0] = 1.015625, expected a probability"},
     {"OtherLabel",
      [](RunFile& run) {
        run.column<std::int64_t>("label", {0, 1, 2, 0, -100});
