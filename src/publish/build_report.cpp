@@ -92,22 +92,23 @@ void add_rank_timings(const comm::Communicator& comm, const EvaluationSession& s
     const Timings& from = all[rank];
     const std::string& gpu = session.hardware.placement.table[rank].choice.device.uuid;
     const bool is_known = !std::isnan(from.energy_j) && counted.insert(gpu).second;
-    report.ranks.push_back({.rank = static_cast<int>(rank),
-                            .host = hosts[rank],
-                            .device = devices[rank],
-                            .samples = from.samples,
-                            .read_s = from.read_s,
-                            .compute_s = from.compute_s,
-                            .wait_s = from.wait_s,
-                            .gpu = gpu,
-                            .loop = from.loop,
-                            .wait_for_ranks_s = from.wait_for_ranks_s,
-                            .bytes_read = from.bytes_read,
-                            .bytes_needed = from.bytes_needed,
-                            .energy_j = is_known ? std::optional(from.energy_j) : std::nullopt});
+    report.timing.ranks.push_back(
+        {.rank = static_cast<int>(rank),
+         .host = hosts[rank],
+         .device = devices[rank],
+         .samples = from.samples,
+         .read_s = from.read_s,
+         .compute_s = from.compute_s,
+         .wait_s = from.wait_s,
+         .gpu = gpu,
+         .loop = from.loop,
+         .wait_for_ranks_s = from.wait_for_ranks_s,
+         .bytes_read = from.bytes_read,
+         .bytes_needed = from.bytes_needed,
+         .energy_j = is_known ? std::optional(from.energy_j) : std::nullopt});
   }
-  report.steady_samples_per_s = steady_rate(all);
-  const std::string note = report::stragglers_note(report::stragglers_of(report.ranks));
+  report.timing.steady_samples_per_s = steady_rate(all);
+  const std::string note = report::stragglers_note(report::stragglers_of(report.timing.ranks));
   if (note.empty()) return;
   report.notes.push_back(note);
   log::note(note);
@@ -117,21 +118,21 @@ namespace {
 
 void fill_inputs(report::RunReport& report, const EvaluationSession& session, const Notes& notes) {
   const auto& info = session.data.set->info();
-  report.total_samples = scores_units(session) ? info.num_units : info.num_samples;
-  report.total_units = info.num_units > 0 ? info.num_units : info.num_samples;
-  report.class_names = info.class_names;
-  report.batch_size = session.plan.grid->batch_size();
-  report.num_batches = session.plan.grid->num_batches();
-  report.settings = session.config.settings;
-  report.task = session.scoring.task_name;
-  report.definitions = session.config.scoring.definitions;
-  report.model = session.model.model;
-  report.weights = session.model.weights;
-  if (const auto& card = session.model.predictor->card()) report.model_source = card->source;
-  report.data = session.data.file;
-  report.recipes = session.execution.inputs->recipes;
-  if (!session.config.reading.stage.empty()) report.staged_bytes = session.plan.staged_bytes;
-  report.data_integrity = info.integrity();
+  report.coverage.total_samples = scores_units(session) ? info.num_units : info.num_samples;
+  report.coverage.total_units = info.num_units > 0 ? info.num_units : info.num_samples;
+  report.metrics.class_names = info.class_names;
+  report.execution.batch_size = session.plan.grid->batch_size();
+  report.execution.num_batches = session.plan.grid->num_batches();
+  report.provenance.settings = session.config.settings;
+  report.metrics.task = session.scoring.task_name;
+  report.metrics.definitions = session.config.scoring.definitions;
+  report.inputs.model = session.model.model;
+  report.inputs.weights = session.model.weights;
+  if (const auto& card = session.model.predictor->card()) report.inputs.model_source = card->source;
+  report.inputs.data = session.data.file;
+  report.inputs.recipes = session.execution.inputs->recipes;
+  if (!session.config.reading.stage.empty()) report.inputs.staged_bytes = session.plan.staged_bytes;
+  report.inputs.data_integrity = info.integrity();
   report.notes = session.model.notes;
   report.notes.insert(report.notes.end(), notes.all().begin(), notes.all().end());
 }
@@ -142,37 +143,38 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
                               const LocalUnits& local, const GlobalResult& global,
                               const Phases& phases, const Notes& notes) {
   report::RunReport report;
-  report.phases = phases.over_ranks(comm);
+  report.timing.phases = phases.over_ranks(comm);
   if (comm.is_root()) fill_inputs(report, session, notes);
   add_rank_timings(comm, session, local, phases, report);
   const auto classes = comm.gather(digest_class(session));
   if (!comm.is_root()) return report;
 
-  report.results = global.results;
-  report.groups = global.groups;
-  report.curves = global.curves;
-  report.not_finite_indices = global.not_finite.first_indices;
+  report.metrics.results = global.results;
+  report.metrics.groups = global.groups;
+  report.metrics.curves = global.curves;
+  report.metrics.not_finite_indices = global.not_finite.first_indices;
   const auto expected = plan::expected_evidence({0, session.plan.grid->num_samples()});
-  report.expected = {expected.count, expected.index_sum, expected.index_mix};
-  report.state_digest = global.state_digest;
-  report.digest_class = classes[0];
-  report.comparable = std::all_of(classes.begin(), classes.end(),
-                                  [&](const auto& other) { return other == classes[0]; });
-  report.balance = session.plan.grid->balance(comm.world_size());
-  report.reduction = {std::string(session.reducer->name()),
-                      session.config.execution.check_reduction};
-  report.environment = environment_of(comm);
-  report.environment.emplace_back(report::kModelForm, form_of(session));
-  report.environment.emplace_back("read_threads", format("{}", session.plan.read_threads));
-  for (auto& fact : device_facts(session)) report.environment.push_back(std::move(fact));
+  report.coverage.expected = {expected.count, expected.index_sum, expected.index_mix};
+  report.digests.state = global.state_digest;
+  report.digests.digest_class = classes[0];
+  report.digests.comparable = std::all_of(classes.begin(), classes.end(),
+                                          [&](const auto& other) { return other == classes[0]; });
+  report.execution.balance = session.plan.grid->balance(comm.world_size());
+  report.execution.reduction = {std::string(session.reducer->name()),
+                                session.config.execution.check_reduction};
+  report.provenance.environment = environment_of(comm);
+  report.provenance.environment.emplace_back(report::kModelForm, form_of(session));
+  report.provenance.environment.emplace_back("read_threads",
+                                             format("{}", session.plan.read_threads));
+  for (auto& fact : device_facts(session)) report.provenance.environment.push_back(std::move(fact));
   if (!is_comparable(session)) {
-    report.comparable = false;
+    report.digests.comparable = false;
     for (auto& note : comparability_notes(session)) {  // of a watch, maybe of these weights alone
       if (std::ranges::find(report.notes, note) == report.notes.end()) {
         report.notes.push_back(std::move(note));
       }
     }
-  } else if (!report.comparable) {
+  } else if (!report.digests.comparable) {
     report.notes.emplace_back(
         "the ranks differ in what the digests depend on (processor, libraries or environment): "
         "the digests are not comparable with other runs");

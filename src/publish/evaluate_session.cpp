@@ -136,7 +136,7 @@ std::vector<std::filesystem::path> write_files(const EvaluationSession& session,
   std::vector<std::filesystem::path> files;
   if (predictions) {
     const trace::Span span(trace::Kind::step, "write_predictions");
-    report.predictions_digest = predictions->digest;
+    report.digests.predictions = predictions->digest;
     predictions->writer.finish(prediction_attributes(session, predictions->digest));
     files = predictions->texts;
     for (const auto& text : files) report.text_files.push_back(text.filename().string());
@@ -167,8 +167,8 @@ void publish(const EvaluationSession& session, report::RunReport& report,
     root.folder.check_trace();
     session.output.tracing->finish(phases, *root.trace);
   });
-  report.wall_s = process_age_s() - session.output.began_s;
-  report.publish_s = publishing.elapsed_s();
+  report.timing.wall_s = process_age_s() - session.output.began_s;
+  report.timing.publish_s = publishing.elapsed_s();
   PartialFile text(root.folder.report());
   text.append(report::to_json(report));
   text.finish();
@@ -221,8 +221,8 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   require_unchanged_data(comm, session);
   const Stopwatch publishing;
   auto report = make_report(comm, session, local, global, phases, notes);
-  report.startup_s = startup_s;
-  report.ids = std::move(ids_matched);
+  report.timing.startup_s = startup_s;
+  report.coverage.ids = std::move(ids_matched);
   if (session.output.tracing) gather_trace(comm, session, phases, on_root, report);
   if (on_root == nullptr) return std::nullopt;
   publish(session, report, std::move(predictions), phases, publishing, *on_root);

@@ -26,10 +26,11 @@ constexpr std::size_t kMinMetricColumns = 27;
 constexpr std::size_t kMaxMetrics = 3;
 
 std::string title(const RunReport& report) {
-  const std::string weights =
-      report.weights ? format(" with {}", printable(report.weights->path)) : std::string();
-  return format("tally {}: {}{} on {}\n\n", build_info().version, printable(report.model.path),
-                weights, printable(report.data.path));
+  const std::string weights = report.inputs.weights
+                                  ? format(" with {}", printable(report.inputs.weights->path))
+                                  : std::string();
+  return format("tally {}: {}{} on {}\n\n", build_info().version,
+                printable(report.inputs.model.path), weights, printable(report.inputs.data.path));
 }
 
 // "9,914 of 10,000" behind a share of samples.
@@ -69,8 +70,8 @@ std::string metric_lines(const metrics::Results& results) {
 
 std::string class_name(const RunReport& report, const metrics::ClassMetrics& values) {
   const auto index = to_size(values.index);
-  if (index >= report.class_names.size()) return format("{}", values.index);
-  return format("{} {}", values.index, printable(report.class_names[index]));
+  if (index >= report.metrics.class_names.size()) return format("{}", values.index);
+  return format("{} {}", values.index, printable(report.metrics.class_names[index]));
 }
 
 std::string metric_cell(std::optional<double> value) {
@@ -81,9 +82,9 @@ std::string metric_cell(std::optional<double> value) {
 // The first metrics of each class, after its counts. An output of a regression has no counts but
 // that of its samples.
 std::string class_lines(const RunReport& report) {
-  const auto& classes = report.results.per_class;
+  const auto& classes = report.metrics.results.per_class;
   if (classes.empty() || classes.size() > kMaxClassRows) return {};
-  const bool has_counts = task_traits(report.task).has_class_counts;
+  const bool has_counts = task_traits(report.metrics.task).has_class_counts;
   const auto cell = [](std::string_view text) { return format("{:>10}", text); };
   const std::size_t num_values = std::min(kMaxMetrics, classes[0].values.size());
   std::string text =
@@ -104,8 +105,8 @@ std::string class_lines(const RunReport& report) {
 // Per dataset of subgroups: where the first metric is worst.
 std::string group_lines(const RunReport& report) {
   std::string text;
-  for (const GroupMetrics& group : report.groups) {
-    const auto worst = worst_groups(report.task, group);
+  for (const GroupMetrics& group : report.metrics.groups) {
+    const auto worst = worst_groups(report.metrics.task, group);
     text += format("Groups    {}: {} values", printable(group.name), group.values.size());
     if (!worst.empty()) {
       text += format("; worst {} {} in {}", worst[0].metric, value_text(worst[0].value),
@@ -122,12 +123,12 @@ std::string_view not_finite_text(std::string_view task) {
 }
 
 std::string sample_lines(const RunReport& report) {
-  const auto& results = report.results;
+  const auto& results = report.metrics.results;
   const std::string evidence = exactly_once(report)
                                    ? "each exactly once"
                                    : "NOT exactly once: this is a defect, do not use the metrics";
   std::string text = format("Samples   {} of {} evaluated, {}\n", grouped(results.samples().count),
-                            grouped(report.total_samples), evidence);
+                            grouped(report.coverage.total_samples), evidence);
   if (results.seen_samples) text += format("Units     {} scored\n", grouped(results.scored));
   if (results.ignored > 0) text += format("          {} ignored\n", grouped(results.ignored));
   if (results.tied > 0) {
@@ -136,31 +137,33 @@ std::string sample_lines(const RunReport& report) {
   }
   if (results.not_finite > 0) {
     text += format("          {} with NaN or Inf outputs{}\n", grouped(results.not_finite),
-                   not_finite_text(report.task));
+                   not_finite_text(report.metrics.task));
   }
-  if (report.data_integrity == "unchecked") {
+  if (report.inputs.data_integrity == "unchecked") {
     text += "          data unchecked: the data set has no checksums\n";
-  } else if (report.data_integrity != "checked") {
+  } else if (report.inputs.data_integrity != "checked") {
     text += "          data columns checked: the data set has no digest of attributes and names\n";
   }
   return text;
 }
 
 std::string form_line(const RunReport& report) {
-  const auto form = std::ranges::find(report.environment, kModelForm,
+  const auto form = std::ranges::find(report.provenance.environment, kModelForm,
                                       &std::pair<std::string, std::string>::first);
-  return form == report.environment.end() ? "" : format("Form      {}\n", printable(form->second));
+  return form == report.provenance.environment.end()
+             ? ""
+             : format("Form      {}\n", printable(form->second));
 }
 
 std::string time_line(const RunReport& report) {
-  std::string text = format("Time      {}, of it {} start-up", seconds_text(report.wall_s),
-                            seconds_text(report.startup_s));
-  if (report.steady_samples_per_s) {
-    text += format("; {} steady", rate_text(*report.steady_samples_per_s));
+  std::string text = format("Time      {}, of it {} start-up", seconds_text(report.timing.wall_s),
+                            seconds_text(report.timing.startup_s));
+  if (report.timing.steady_samples_per_s) {
+    text += format("; {} steady", rate_text(*report.timing.steady_samples_per_s));
   } else {
     text += "; no steady rate (no rank has a second batch)";
   }
-  const auto num_ranks = report.ranks.size();
+  const auto num_ranks = report.timing.ranks.size();
   return text + format("; {} rank{}\n", num_ranks, num_ranks == 1 ? "" : "s");
 }
 
@@ -174,7 +177,7 @@ std::string waste_lines(const RunReport& report) {
         100 * waste->startup, 100 * waste->wait_for_data, 100 * waste->wait_for_slowest_rank,
         100 * waste->publishing);
   }
-  if (const auto energy = energy_j(report.ranks)) {
+  if (const auto energy = energy_j(report.timing.ranks)) {
     text += format("Energy    {} J", grouped(std::llround(*energy)));
     const auto per_sample = energy_j_per_sample(report);
     if (per_sample) text += format(", {:.4f} J per sample", *per_sample);
@@ -184,16 +187,16 @@ std::string waste_lines(const RunReport& report) {
 }
 
 std::string digest_line(const RunReport& report) {
-  std::string text = format("Digests   state {}…", short_digest(report.state_digest));
-  if (report.predictions_digest) {
-    text += format(", predictions {}…", short_digest(*report.predictions_digest));
+  std::string text = format("Digests   state {}…", short_digest(report.digests.state));
+  if (report.digests.predictions) {
+    text += format(", predictions {}…", short_digest(*report.digests.predictions));
   }
-  return text + (report.comparable ? "\n" : " (not comparable)\n");
+  return text + (report.digests.comparable ? "\n" : " (not comparable)\n");
 }
 
 std::string result_lines(const RunReport& report, const std::filesystem::path& folder) {
   std::vector<std::string> files{"report.json", "metrics.h5"};
-  if (report.predictions_digest) files.emplace_back("predictions.h5");
+  if (report.digests.predictions) files.emplace_back("predictions.h5");
   files.insert(files.end(), report.text_files.begin(), report.text_files.end());
   return format("Results   {}\n          {}, events.jsonl\n", printable(folder.string()),
                 fmt::join(files, ", "));
@@ -202,9 +205,9 @@ std::string result_lines(const RunReport& report, const std::filesystem::path& f
 }  // namespace
 
 std::string to_table(const RunReport& report, const std::filesystem::path& folder) {
-  return title(report) + metric_lines(report.results) + class_lines(report) + sample_lines(report) +
-         group_lines(report) + form_line(report) + time_line(report) + waste_lines(report) +
-         digest_line(report) + result_lines(report, folder);
+  return title(report) + metric_lines(report.metrics.results) + class_lines(report) +
+         sample_lines(report) + group_lines(report) + form_line(report) + time_line(report) +
+         waste_lines(report) + digest_line(report) + result_lines(report, folder);
 }
 
 }  // namespace tally::report

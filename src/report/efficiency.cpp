@@ -37,19 +37,20 @@ double median(std::vector<double> values) {
 }  // namespace
 
 std::optional<Waste> waste_of(const RunReport& report) {
-  if (report.ranks.empty()) return std::nullopt;
-  const auto num_ranks = static_cast<double>(report.ranks.size());
+  if (report.timing.ranks.empty()) return std::nullopt;
+  const auto num_ranks = static_cast<double>(report.timing.ranks.size());
   double wait_s = 0;
-  for (const RankTimings& rank : report.ranks) wait_s += rank.loop.wait_s / num_ranks;
-  double total_s = report.publish_s;
-  for (const PhaseTime& phase : report.phases) total_s += phase.mean_s;
+  for (const RankTimings& rank : report.timing.ranks) wait_s += rank.loop.wait_s / num_ranks;
+  double total_s = report.timing.publish_s;
+  for (const PhaseTime& phase : report.timing.phases) total_s += phase.mean_s;
   if (!(total_s > 0)) return std::nullopt;
   Waste waste;
   waste.rank_seconds = total_s * num_ranks;
-  waste.startup = seconds_before(report.phases, "evaluate") / total_s;
+  waste.startup = seconds_before(report.timing.phases, "evaluate") / total_s;
   waste.wait_for_data = wait_s / total_s;
-  waste.wait_for_slowest_rank = seconds_of(report.phases, "wait_for_ranks") / total_s;
-  waste.publishing = (seconds_of(report.phases, "gather") + report.publish_s) / total_s;
+  waste.wait_for_slowest_rank = seconds_of(report.timing.phases, "wait_for_ranks") / total_s;
+  waste.publishing =
+      (seconds_of(report.timing.phases, "gather") + report.timing.publish_s) / total_s;
   waste.useful =
       1 - waste.startup - waste.wait_for_data - waste.wait_for_slowest_rank - waste.publishing;
   return waste;
@@ -82,8 +83,8 @@ std::string stragglers_note(const std::vector<Straggler>& stragglers) {
 }
 
 std::optional<double> overall_samples_per_s(const RunReport& report) {
-  if (!(report.wall_s > 0)) return std::nullopt;
-  return static_cast<double>(report.results.samples().count) / report.wall_s;
+  if (!(report.timing.wall_s > 0)) return std::nullopt;
+  return static_cast<double>(report.metrics.results.samples().count) / report.timing.wall_s;
 }
 
 std::optional<double> energy_j(const std::vector<RankTimings>& ranks) {
@@ -100,9 +101,9 @@ std::optional<double> energy_j(const std::vector<RankTimings>& ranks) {
 }
 
 std::optional<double> energy_j_per_sample(const RunReport& report) {
-  const auto energy = energy_j(report.ranks);
-  if (!energy || report.results.samples().count <= 0) return std::nullopt;
-  return *energy / static_cast<double>(report.results.samples().count);
+  const auto energy = energy_j(report.timing.ranks);
+  if (!energy || report.metrics.results.samples().count <= 0) return std::nullopt;
+  return *energy / static_cast<double>(report.metrics.results.samples().count);
 }
 
 }  // namespace tally::report

@@ -19,7 +19,7 @@ Json interval_json(const metrics::Interval& interval) {
 
 Json worst_json(const RunReport& report, const GroupMetrics& group) {
   Json worst = Json::object();
-  for (const WorstGroup& of_metric : worst_groups(report.task, group)) {
+  for (const WorstGroup& of_metric : worst_groups(report.metrics.task, group)) {
     worst[of_metric.metric] = {{"group", of_metric.group}, {"value", of_metric.value}};
   }
   return worst;
@@ -42,13 +42,13 @@ Json metrics_json(const metrics::Results& results) {
 
 Json per_class_json(const RunReport& report) {
   Json rows = Json::array();
-  for (const auto& values : report.results.per_class) {
+  for (const auto& values : report.metrics.results.per_class) {
     const auto index = to_size(values.index);
-    const auto& names = report.class_names;
+    const auto& names = report.metrics.class_names;
     Json row = {{"class", values.index},
                 {"name", index < names.size() ? Json(names[index]) : Json()},
                 {"support", values.support}};
-    if (task_traits(report.task).has_class_counts) {
+    if (task_traits(report.metrics.task).has_class_counts) {
       row["predicted"] = values.predicted;
       row["correct"] = values.correct;
     }
@@ -68,7 +68,7 @@ Json per_class_json(const RunReport& report) {
 
 Json groups_json(const RunReport& report) {
   Json groups = Json::object();
-  for (const GroupMetrics& group : report.groups) {
+  for (const GroupMetrics& group : report.metrics.groups) {
     Json values = Json::array();
     for (const auto& [value, results] : group.values) {
       values.push_back({{"value", value},
@@ -92,7 +92,7 @@ Json ties_json(const metrics::Results& results) {
 
 Json calibration_json(const RunReport& report) {
   Json bins = Json::array();
-  for (const auto& bin : report.results.reliability) {
+  for (const auto& bin : report.metrics.results.reliability) {
     bins.push_back({{"low", bin.low},
                     {"high", bin.high},
                     {"count", bin.count},

@@ -62,13 +62,13 @@ void write_curves(hdf5::Writer& writer, bool is_binary, const std::vector<Curve>
 }
 
 void write_content(hdf5::Writer& writer, const RunReport& report) {
-  const auto& results = report.results;
+  const auto& results = report.metrics.results;
   writer.set_attribute("/", kMark, 1);
   writer.set_attribute("/", "tally_version", build_info().version);
-  writer.set_attribute("/", "state_digest", report.state_digest);
-  writer.set_attribute("/", "task", report.task);
+  writer.set_attribute("/", "state_digest", report.digests.state);
+  writer.set_attribute("/", "task", report.metrics.task);
   writer.set_attribute("/", "num_classes", results.num_classes);
-  const bool has_labels = task_traits(report.task).has_confusion_of_labels;
+  const bool has_labels = task_traits(report.metrics.task).has_confusion_of_labels;
   const Shape matrix = has_labels ? Shape{results.num_classes, 2, 2}
                                   : Shape{results.num_classes, results.num_classes};
   if (!results.confusion.empty()) {
@@ -81,8 +81,9 @@ void write_content(hdf5::Writer& writer, const RunReport& report) {
     writer.write("/" + shares.name, matrix, shares.values);
   }
   write_reliability(writer, results.reliability);
-  write_curves(writer, is_task(report.task, TaskKind::binary), report.curves);
-  if (!report.class_names.empty()) writer.write_strings(kClassNames, report.class_names);
+  write_curves(writer, is_task(report.metrics.task, TaskKind::binary), report.metrics.curves);
+  if (!report.metrics.class_names.empty())
+    writer.write_strings(kClassNames, report.metrics.class_names);
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ Evidence evidence_of(const metrics::Results& results) {
 }
 
 Json samples_json(const RunReport& report) {
-  Json coverage = evidence_json(evidence_of(report.results));
-  coverage["expected"] = evidence_json(report.expected);
-  return {{"total", report.total_samples},
-          {"evaluated", report.results.samples().count},
-          {"ignored", report.results.ignored},
+  Json coverage = evidence_json(evidence_of(report.metrics.results));
+  coverage["expected"] = evidence_json(report.coverage.expected);
+  return {{"total", report.coverage.total_samples},
+          {"evaluated", report.metrics.results.samples().count},
+          {"ignored", report.metrics.results.ignored},
           {"exactly_once", exactly_once(report)},
           {"coverage", std::move(coverage)}};
 }
@@ -44,10 +44,10 @@ Json ids_json(const IdMatch& ids) {
 }
 
 Json digests_json(const RunReport& report) {
-  return {{"state", report.state_digest},
-          {"predictions", report.predictions_digest ? Json(*report.predictions_digest) : Json()},
-          {"class", report.digest_class},
-          {"comparable", report.comparable}};
+  return {{"state", report.digests.state},
+          {"predictions", report.digests.predictions ? Json(*report.digests.predictions) : Json()},
+          {"class", report.digests.digest_class},
+          {"comparable", report.digests.comparable}};
 }
 
 Json waste_json(const RunReport& report) {
@@ -72,19 +72,19 @@ Json stragglers_json(const std::vector<RankTimings>& ranks) {
 
 Json timing_json(const RunReport& report) {
   Json phases = Json::object();
-  for (const auto& phase : report.phases) {
+  for (const auto& phase : report.timing.phases) {
     phases[phase.name + "_s"] = {{"min", number_or_null(phase.min_s)},
                                  {"mean", number_or_null(phase.mean_s)},
                                  {"max", number_or_null(phase.max_s)}};
   }
-  const auto energy = energy_j(report.ranks);
-  return {{"wall_s", number_or_null(report.wall_s)},
-          {"startup_s", number_or_null(report.startup_s)},
-          {"steady_samples_per_s", number_or_null(report.steady_samples_per_s)},
+  const auto energy = energy_j(report.timing.ranks);
+  return {{"wall_s", number_or_null(report.timing.wall_s)},
+          {"startup_s", number_or_null(report.timing.startup_s)},
+          {"steady_samples_per_s", number_or_null(report.timing.steady_samples_per_s)},
           {"overall_samples_per_s", number_or_null(overall_samples_per_s(report))},
           {"phases", std::move(phases)},
           {"waste", waste_json(report)},
-          {"stragglers", stragglers_json(report.ranks)},
+          {"stragglers", stragglers_json(report.timing.ranks)},
           {"energy_j", number_or_null(energy)},
           {"energy_j_per_sample", number_or_null(energy_j_per_sample(report))}};
 }
@@ -144,15 +144,15 @@ Json weights_json(const WeightsFile& weights) {
 }
 
 Json inputs_json(const RunReport& report) {
-  Json inputs = {{"model", file_json(report.model, "sha256")}};
-  if (!report.model_source.empty()) {
-    Json source = Json::parse(report.model_source, nullptr, false);
-    inputs["model"]["source"] = source.is_discarded() ? Json(report.model_source) : source;
+  Json inputs = {{"model", file_json(report.inputs.model, "sha256")}};
+  if (!report.inputs.model_source.empty()) {
+    Json source = Json::parse(report.inputs.model_source, nullptr, false);
+    inputs["model"]["source"] = source.is_discarded() ? Json(report.inputs.model_source) : source;
   }
-  if (report.weights) inputs["weights"] = weights_json(*report.weights);
-  inputs["data"] = file_json(report.data, "identity");
-  inputs["data"]["integrity"] = report.data_integrity;
-  if (report.staged_bytes) inputs["data"]["staged_bytes"] = *report.staged_bytes;
+  if (report.inputs.weights) inputs["weights"] = weights_json(*report.inputs.weights);
+  inputs["data"] = file_json(report.inputs.data, "identity");
+  inputs["data"]["integrity"] = report.inputs.data_integrity;
+  if (report.inputs.staged_bytes) inputs["data"]["staged_bytes"] = *report.inputs.staged_bytes;
   return inputs;
 }
 
@@ -191,7 +191,7 @@ Json recipes_json(const ImageRecipes& recipes) {
 }  // namespace
 
 bool exactly_once(const RunReport& report) {
-  return evidence_of(report.results) == report.expected;
+  return evidence_of(report.metrics.results) == report.coverage.expected;
 }
 
 std::string to_json(const RunReport& report) {
@@ -200,30 +200,32 @@ std::string to_json(const RunReport& report) {
   json["tally"] = {
       {"version", build.version}, {"revision", build.revision}, {"report_schema", kReportSchema}};
   json["status"] = "complete";
-  json["task"] = report.task;
+  json["task"] = report.metrics.task;
   json["samples"] = samples_json(report);
-  if (report.ids) json["ids"] = ids_json(*report.ids);
-  json["units"] = {{"total", report.total_units}, {"scored", report.results.scored}};
-  json["metrics"] = metrics_json(report.results);
+  if (report.coverage.ids) json["ids"] = ids_json(*report.coverage.ids);
+  json["units"] = {{"total", report.coverage.total_units},
+                   {"scored", report.metrics.results.scored}};
+  json["metrics"] = metrics_json(report.metrics.results);
   json["per_class"] = per_class_json(report);
   json["groups"] = groups_json(report);
-  json["ties"] = ties_json(report.results);
-  json["non_finite"] = {{"count", report.results.not_finite},
-                        {"first_indices", report.not_finite_indices}};
+  json["ties"] = ties_json(report.metrics.results);
+  json["non_finite"] = {{"count", report.metrics.results.not_finite},
+                        {"first_indices", report.metrics.not_finite_indices}};
   json["calibration"] = calibration_json(report);
-  json["definitions"] = report.definitions;
+  json["definitions"] = report.metrics.definitions;
   json["digests"] = digests_json(report);
-  json["plan"] = {{"batch_size", report.batch_size},
-                  {"batches", report.num_batches},
-                  {"balance", number_or_null(report.balance)}};
-  json["reduction"] = {{"by", report.reduction.by}, {"checked", report.reduction.checked}};
+  json["plan"] = {{"batch_size", report.execution.batch_size},
+                  {"batches", report.execution.num_batches},
+                  {"balance", number_or_null(report.execution.balance)}};
+  json["reduction"] = {{"by", report.execution.reduction.by},
+                       {"checked", report.execution.reduction.checked}};
   json["timing"] = timing_json(report);
-  json["ranks"] = ranks_json(report.ranks);
+  json["ranks"] = ranks_json(report.timing.ranks);
   json["text_files"] = report.text_files;
-  json["config"] = text_pairs_json(report.settings);
-  json["environment"] = text_pairs_json(report.environment);
+  json["config"] = text_pairs_json(report.provenance.settings);
+  json["environment"] = text_pairs_json(report.provenance.environment);
   json["inputs"] = inputs_json(report);
-  if (report.recipes) json["recipe"] = recipes_json(*report.recipes);
+  if (report.inputs.recipes) json["recipe"] = recipes_json(*report.inputs.recipes);
   json["notes"] = report.notes;
   return json_text(json, 2) + "\n";
 }

@@ -64,17 +64,17 @@ watch::Entry entry_of(const report::RunReport& report, const watch::Checkpoint& 
   watch::Entry entry;
   entry.checkpoint = checkpoint;
   entry.time = utc_now_iso();
-  entry.samples = report.results.samples().count;
-  for (const auto& metric : report.results.metrics) {
+  entry.samples = report.metrics.results.samples().count;
+  for (const auto& metric : report.metrics.results.metrics) {
     watch::Estimate estimate{metric.value, std::nullopt, std::nullopt, {}};
     if (const auto& interval = metric.interval) {
       estimate = {metric.value, interval->low, interval->high, interval->method};
     }
     entry.metrics.emplace_back(metric.name, estimate);
   }
-  entry.state_digest = report.state_digest;
-  entry.weights_sha256 = report.weights->tensors_sha256;
-  entry.seconds = report.wall_s;
+  entry.state_digest = report.digests.state;
+  entry.weights_sha256 = report.inputs.weights->tensors_sha256;
+  entry.seconds = report.timing.wall_s;
   return entry;
 }
 

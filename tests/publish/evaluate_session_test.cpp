@@ -82,7 +82,7 @@ class SessionTest : public comm::CommTest {
 };
 
 double value_of(const report::RunReport& report, const std::string& metric) {
-  for (const auto& found : report.results.metrics) {
+  for (const auto& found : report.metrics.results.metrics) {
     if (found.name == metric) return found.value.value();
   }
   return std::numeric_limits<double>::quiet_NaN();
@@ -98,9 +98,9 @@ TEST_F(SessionTest, RanksShareTheSamplesAndRankZeroReports) {
   ASSERT_EQ(report.has_value(), world().is_root());
   if (!report) return;
   EXPECT_DOUBLE_EQ(value_of(*report, "accuracy"), 5.0 / kSamples);  // 2, 7, 12, 17, 22
-  EXPECT_EQ(report->results.samples().count, static_cast<std::uint64_t>(kSamples));
-  EXPECT_EQ(report->total_samples, kSamples);
-  EXPECT_EQ(report->ranks.size(), static_cast<std::size_t>(size()));
+  EXPECT_EQ(report->metrics.results.samples().count, static_cast<std::uint64_t>(kSamples));
+  EXPECT_EQ(report->coverage.total_samples, kSamples);
+  EXPECT_EQ(report->timing.ranks.size(), static_cast<std::size_t>(size()));
   for (const auto* file : {"report.json", "metrics.h5", "predictions.h5", "events.jsonl"}) {
     EXPECT_TRUE(fs::exists(folder_ / "result" / file)) << file;
   }
@@ -122,9 +122,9 @@ TEST_F(SessionTest, AnotherEvaluationOfASessionGivesTheSameDigests) {
   session.output.begin(process_age_s(), folder_ / "again");
   const auto second = evaluate(session);
   if (!first) return;
-  EXPECT_EQ(first->state_digest, second->state_digest);
-  EXPECT_EQ(first->predictions_digest, second->predictions_digest);
-  EXPECT_EQ(first->digest_class, second->digest_class);
+  EXPECT_EQ(first->digests.state, second->digests.state);
+  EXPECT_EQ(first->digests.predictions, second->digests.predictions);
+  EXPECT_EQ(first->digests.digest_class, second->digests.digest_class);
   EXPECT_TRUE(fs::exists(folder_ / "again" / "report.json"));
   EXPECT_GT(session.output.began_s, 0);
 }
@@ -158,7 +158,7 @@ TEST_F(SessionTest, OutputsThatAreNotFiniteMayCountAsWrong) {
   const auto report = evaluate(session);
   if (!report) return;
   EXPECT_EQ(value_of(*report, "accuracy"), 0);
-  EXPECT_EQ(report->not_finite_indices.size(), 10U);  // the first ones are listed
+  EXPECT_EQ(report->metrics.not_finite_indices.size(), 10U);  // the first ones are listed
 }
 
 }  // namespace

@@ -49,10 +49,10 @@ TEST_F(RankTimingsTest, EachRankHasItsRow) {
   loop.stats.wait_s = 0.0625;
   loop.bytes_read = 1000 + rank();
   const auto report = report_of(loop, all_on(""));
-  ASSERT_EQ(std::ssize(report.ranks), rank() == 0 ? size() : 0);
+  ASSERT_EQ(std::ssize(report.timing.ranks), rank() == 0 ? size() : 0);
   if (rank() != 0) return;
   for (std::int64_t r = 0; r < size(); ++r) {
-    const auto& row = report.ranks[to_size(r)];
+    const auto& row = report.timing.ranks[to_size(r)];
     EXPECT_EQ(row.rank, r);
     EXPECT_EQ(row.device, "cpu: a processor");
     EXPECT_EQ(row.samples, 10 * (r + 1));
@@ -66,14 +66,14 @@ TEST_F(RankTimingsTest, EachRankHasItsRow) {
   }
   // 10 (1 + … + n) samples but for 2 n of the first batches, while the last rank took n seconds.
   const auto n = static_cast<double>(size());
-  EXPECT_DOUBLE_EQ(report.steady_samples_per_s.value(), (5 * n * (n + 1) - 2 * n) / n);
+  EXPECT_DOUBLE_EQ(report.timing.steady_samples_per_s.value(), (5 * n * (n + 1) - 2 * n) / n);
 }
 
 TEST_F(RankTimingsTest, OfOneBatchEachThereIsNoSteadyRate) {
   LoopStatistics loop;
   loop.stats.samples = loop.stats.first_batch_samples = 4;
   loop.stats.total_s = loop.stats.first_batch_s = 1;
-  EXPECT_FALSE(report_of(loop, all_on("")).steady_samples_per_s.has_value());
+  EXPECT_FALSE(report_of(loop, all_on("")).timing.steady_samples_per_s.has_value());
 }
 
 // All of them measured the same energy.
@@ -81,7 +81,7 @@ TEST_F(RankTimingsTest, ASharedGpuHasItsEnergyOnce) {
   LoopStatistics loop;
   loop.energy_j = 50;
   const auto report = report_of(loop, all_on("GPU-1"));
-  for (const auto& row : report.ranks) {
+  for (const auto& row : report.timing.ranks) {
     EXPECT_EQ(row.gpu, "GPU-1");
     EXPECT_EQ(row.energy_j, row.rank == 0 ? std::optional(50.0) : std::nullopt);
   }
@@ -92,7 +92,7 @@ TEST_F(RankTimingsTest, AGpuOfItsOwnHasItsEnergyWhereItIsKnown) {
   for (std::int64_t r = 0; r < size(); ++r) gpus.push_back("GPU-" + std::to_string(r));
   LoopStatistics loop;
   if (!is_last()) loop.energy_j = static_cast<double>(rank());
-  for (const auto& row : report_of(loop, gpus).ranks) {
+  for (const auto& row : report_of(loop, gpus).timing.ranks) {
     const bool is_known = row.rank < size() - 1;
     EXPECT_EQ(row.energy_j, is_known ? std::optional<double>(row.rank) : std::nullopt);
   }

@@ -37,14 +37,14 @@ TEST(Table, ReadsLikeThis) {
 
 TEST(Table, LeavesOutWhatIsNotThere) {
   RunReport report = small_report();
-  report.results.ignored = report.results.tied = 0;
-  report.predictions_digest.reset();
-  report.steady_samples_per_s.reset();
-  report.data_integrity = "checked";
-  report.comparable = false;
-  report.ranks.resize(1);
-  report.weights = WeightsFile{"w.pt", 1, 1, "f", "e"};
-  report.environment.clear();
+  report.metrics.results.ignored = report.metrics.results.tied = 0;
+  report.digests.predictions.reset();
+  report.timing.steady_samples_per_s.reset();
+  report.inputs.data_integrity = "checked";
+  report.digests.comparable = false;
+  report.timing.ranks.resize(1);
+  report.inputs.weights = WeightsFile{"w.pt", 1, 1, "f", "e"};
+  report.provenance.environment.clear();
   const std::string table = to_table(report, "out");
   EXPECT_THAT(table, HasSubstr("m.pt with w.pt on d.h5\n"));
   EXPECT_THAT(
@@ -59,12 +59,12 @@ TEST(Table, LeavesOutWhatIsNotThere) {
 
 TEST(Table, ShowsIntervalsGroupsAndWhatWasNotFinite) {
   RunReport report = small_report();
-  report.results.metrics[0].interval = metrics::Interval{0.4526, 0.93681, "wilson"};
-  report.results.metrics[1].interval = metrics::Interval{0.05, 0.25, "bootstrap"};
-  report.results.not_finite = 3;
+  report.metrics.results.metrics[0].interval = metrics::Interval{0.4526, 0.93681, "wilson"};
+  report.metrics.results.metrics[1].interval = metrics::Interval{0.05, 0.25, "bootstrap"};
+  report.metrics.results.not_finite = 3;
   GroupMetrics::Value worst{7, {}};
   worst.results.metrics = {{"accuracy", 0.25}};
-  report.groups = {{"site", {worst}}};
+  report.metrics.groups = {{"site", {worst}}};
   const std::string table = to_table(report, "out");
   EXPECT_THAT(table, HasSubstr("77.78 %   45.26 … 93.68 %   7 of 9\n"));
   EXPECT_THAT(table, HasSubstr("loss                           0.100000   0.050000 … 0.250000\n"));
@@ -74,8 +74,8 @@ TEST(Table, ShowsIntervalsGroupsAndWhatWasNotFinite) {
 
 TEST(Table, IsAsWideAsTheLongestNameOfAMetric) {
   RunReport report = small_report();
-  report.results.metrics.push_back({"auroc_max_fpr_0.125_weighted", 0.5});
-  report.results.metrics.push_back({"recall_at_precision_0.95_macro", 0.25});
+  report.metrics.results.metrics.push_back({"auroc_max_fpr_0.125_weighted", 0.5});
+  report.metrics.results.metrics.push_back({"recall_at_precision_0.95_macro", 0.25});
   EXPECT_THAT(to_table(report, "out"),
               HasSubstr("  accuracy                          0.777778    77.78 %   7 of 9\n"
                         "  loss                              0.100000\n"
@@ -87,33 +87,33 @@ TEST(Table, IsAsWideAsTheLongestNameOfAMetric) {
 TEST(Table, SaysWhatTheGpusTook) {
   RunReport report = small_report();
   EXPECT_THAT(to_table(report, "out"), Not(HasSubstr("Energy")));
-  report.ranks[0].gpu = "GPU-0";
-  report.ranks[0].energy_j = 1000.4;
-  report.ranks[1].energy_j = 234.0;
+  report.timing.ranks[0].gpu = "GPU-0";
+  report.timing.ranks[0].energy_j = 1000.4;
+  report.timing.ranks[1].energy_j = 234.0;
   EXPECT_THAT(to_table(report, "out"), HasSubstr("Energy    1,234 J, 123.4400 J per sample\n"));
-  report.ranks[0].energy_j = 100'000;
+  report.timing.ranks[0].energy_j = 100'000;
   EXPECT_THAT(to_table(report, "out"), HasSubstr("100,234 J, 10023.4000 J per sample\n"));
-  report.results.count = 0;
+  report.metrics.results.count = 0;
   EXPECT_THAT(to_table(report, "out"), HasSubstr("Energy    100,234 J\n"));
 }
 
 TEST(Table, SaysLoudlyWhenSamplesWereLost) {
   RunReport report = small_report();
-  report.results.count = 9;
+  report.metrics.results.count = 9;
   EXPECT_THAT(to_table(report, "out"), HasSubstr("NOT exactly once"));
 }
 
 TEST(Table, ListsClassesOnlyWhileTheyAreFew) {
   RunReport report = small_report();
-  report.results.per_class.assign(20, {});
+  report.metrics.results.per_class.assign(20, {});
   EXPECT_THAT(to_table(report, "out"), HasSubstr("support"));
-  report.results.per_class.assign(21, {});
+  report.metrics.results.per_class.assign(21, {});
   EXPECT_THAT(to_table(report, "out"), Not(HasSubstr("support")));
 }
 
 TEST(Table, KeepsItsColumnsWithLongAndHostileNames) {
   RunReport report = small_report();
-  report.class_names = {"a class of a very long name indeed", "\x1b[2J\n\xff", "größe"};
+  report.metrics.class_names = {"a class of a very long name indeed", "\x1b[2J\n\xff", "größe"};
   const std::string table = to_table(report, "o\x07ut");
   EXPECT_THAT(table, HasSubstr("  0 a class of a very l          4"));
   EXPECT_THAT(table, HasSubstr("  1 \\x1b[2J\\x0a\\xff              5"));

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 TEST(DescribeReport, SaysWhatItHolds) {
   const TemporaryFolder folder;
   RunReport report = small_report();
-  report.weights = WeightsFile{"w\x1b.pt", 5, 1, "ff", "ee"};
+  report.inputs.weights = WeightsFile{"w\x1b.pt", 5, 1, "ff", "ee"};
   write_text(folder / "report.json", to_json(report));
   EXPECT_THAT(
       describe_report(folder / "report.json"),

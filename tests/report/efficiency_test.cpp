@@ -12,14 +12,15 @@ using ::testing::DoubleNear;
 // Two ranks: phases of 8 s in the mean, and 2 s of publishing.
 RunReport timed_report() {
   RunReport report;
-  report.phases = {{"launch", 0, 1, 0},         {"load_model", 0, 0.5, 0}, {"evaluate", 0, 5, 0},
-                   {"wait_for_ranks", 0, 1, 0}, {"reduce", 0, 0.2, 0},     {"gather", 0, 0.3, 0}};
-  report.publish_s = 2;
-  report.ranks.resize(2);
-  report.ranks[0].loop.wait_s = 1;
-  report.ranks[1].loop.wait_s = 3;
-  report.wall_s = 10;
-  report.results.count = 500;
+  report.timing.phases = {{"launch", 0, 1, 0},   {"load_model", 0, 0.5, 0},
+                          {"evaluate", 0, 5, 0}, {"wait_for_ranks", 0, 1, 0},
+                          {"reduce", 0, 0.2, 0}, {"gather", 0, 0.3, 0}};
+  report.timing.publish_s = 2;
+  report.timing.ranks.resize(2);
+  report.timing.ranks[0].loop.wait_s = 1;
+  report.timing.ranks[1].loop.wait_s = 3;
+  report.timing.wall_s = 10;
+  report.metrics.results.count = 500;
   return report;
 }
 
@@ -36,7 +37,7 @@ TEST(Waste, IsSharesOfRankSeconds) {
 TEST(Waste, IsUnknownWithoutTimes) {
   EXPECT_FALSE(waste_of({}));
   RunReport report;
-  report.ranks.resize(1);
+  report.timing.ranks.resize(1);
   EXPECT_FALSE(waste_of(report));
   EXPECT_FALSE(overall_samples_per_s(report));
 }

@@ -103,9 +103,9 @@ TEST(ReportJson, HoldsWhereTheTimeWent) {
 
 TEST(ReportJson, NamesSlowRanksAndEnergy) {
   RunReport report = small_report();
-  report.ranks[1].samples = 8;
-  report.ranks[1].loop.total_s = 6;
-  for (auto& rank : report.ranks) rank.gpu = "GPU-1";
+  report.timing.ranks[1].samples = 8;
+  report.timing.ranks[1].loop.total_s = 6;
+  for (auto& rank : report.timing.ranks) rank.gpu = "GPU-1";
   const Json timing = json_of(report)["timing"];
   EXPECT_EQ(timing["stragglers"], Json::parse(R"([{"rank": 1, "host": "node2", "factor": 1.5}])"));
   EXPECT_EQ(timing["energy_j"], 20.0);
@@ -114,13 +114,13 @@ TEST(ReportJson, NamesSlowRanksAndEnergy) {
 
 TEST(ReportJson, HoldsIntervalsTiesAndBins) {
   RunReport report = small_report();
-  auto& results = report.results;
+  auto& results = report.metrics.results;
   results.metrics[0].interval = metrics::Interval{0.5, 0.9, "wilson"};
   results.per_class[0].values[1].interval = metrics::Interval{0.25, 1.0, "wilson"};
   results.tie_bounds = {{"accuracy", 0.8, 0.7}};
   results.reliability = {{0.0, 0.5, 0, 0, std::nullopt}, {0.5, 1.0, 9, 7, 0.75}};
   results.not_finite = 2;
-  report.not_finite_indices = {3, 8};
+  report.metrics.not_finite_indices = {3, 8};
 
   const Json json = json_of(report);
   EXPECT_EQ(json["metrics"]["accuracy"],
@@ -138,7 +138,7 @@ TEST(ReportJson, HoldsIntervalsTiesAndBins) {
 
 TEST(ReportJson, HoldsThresholdsOfOperatingPointsOnly) {
   RunReport report = small_report();
-  auto& results = report.results;
+  auto& results = report.metrics.results;
   const auto point = [](std::optional<double> value, std::optional<float> score) {
     return metrics::MetricValue{
         .name = "recall_at_precision_0.9", .value = value, .threshold = metrics::Threshold{score}};
@@ -165,7 +165,7 @@ TEST(ReportJson, HoldsSubgroupsAndWhereTheyAreWorst) {
     made.results.metrics = {{"accuracy", accuracy}, {"loss", loss}};
     return made;
   };
-  report.groups = {{"camera", {of_group(-1, 0.5, 0.1), of_group(4, 0.75, 0.9)}}};
+  report.metrics.groups = {{"camera", {of_group(-1, 0.5, 0.1), of_group(4, 0.75, 0.9)}}};
 
   const Json camera = json_of(report)["groups"]["camera"];
   EXPECT_EQ(camera["worst"], Json::parse(R"({"accuracy": {"group": -1, "value": 0.5},
@@ -177,13 +177,13 @@ TEST(ReportJson, HoldsSubgroupsAndWhereTheyAreWorst) {
 
 TEST(ReportJson, OptionalParts) {
   RunReport report = small_report();
-  report.predictions_digest.reset();
-  report.steady_samples_per_s.reset();
-  report.comparable = false;
-  report.class_names.clear();
-  report.weights = WeightsFile{"w.safetensors", 5, 1, "f", "e"};
-  report.model_source = R"({"commit": "abc", "weights": null})";
-  report.data_integrity = "checked";
+  report.digests.predictions.reset();
+  report.timing.steady_samples_per_s.reset();
+  report.digests.comparable = false;
+  report.metrics.class_names.clear();
+  report.inputs.weights = WeightsFile{"w.safetensors", 5, 1, "f", "e"};
+  report.inputs.model_source = R"({"commit": "abc", "weights": null})";
+  report.inputs.data_integrity = "checked";
   report.text_files = {"detections.json"};
   const Json json = json_of(report);
   EXPECT_TRUE(json["digests"]["predictions"].is_null());
@@ -193,12 +193,12 @@ TEST(ReportJson, OptionalParts) {
   EXPECT_EQ(json["inputs"]["weights"],
             Json::parse(R"({"path": "w.safetensors", "bytes": 5, "files": 1,
                                                        "sha256": "f", "tensors_sha256": "e"})"));
-  report.weights->sha256.clear();
+  report.inputs.weights->sha256.clear();
   EXPECT_TRUE(json_of(report)["inputs"]["weights"]["sha256"].is_null());
-  EXPECT_EQ(json["inputs"]["model"]["source"], Json::parse(report.model_source));
+  EXPECT_EQ(json["inputs"]["model"]["source"], Json::parse(report.inputs.model_source));
   EXPECT_EQ(json["inputs"]["data"]["integrity"], "checked");
   EXPECT_EQ(json["text_files"], Json::array({"detections.json"}));
-  report.model_source = "not { json";
+  report.inputs.model_source = "not { json";
   EXPECT_EQ(json_of(report)["inputs"]["model"]["source"], "not { json");
 }
 
@@ -208,12 +208,12 @@ TEST(ReportJson, RecipesOfModelAndData) {
   ImageRecipes recipes;
   recipes.data.size = ImageSize{32, 48};
   recipes.data.numbers = ImageNumbers{"L", 1.0, {0.5}, {2.0}};
-  report.recipes = recipes;
+  report.inputs.recipes = recipes;
   EXPECT_TRUE(json_of(report)["recipe"]["model"].is_null());
   recipes.model = ImageRecipe{.source = "timm:a.b", .numbers = {}, .size = {}, .geometry = {}};
   recipes.model->geometry = {ImageSize{36, 36}, ImageSize{32, 32}, 0.9, "squash", "bicubic"};
   recipes.differences = {"size"};
-  report.recipes = recipes;
+  report.inputs.recipes = recipes;
   EXPECT_EQ(json_of(report)["recipe"], Json::parse(R"({
     "model": {"source": "timm:a.b", "normalisation": null, "size": null, "resize": [36, 36],
               "crop_share": 0.9, "crop_mode": "squash", "interpolation": "bicubic"},
@@ -228,9 +228,9 @@ TEST(ReportJson, EvidenceThatDiffersInOneMetricIsNotExactlyOnce) {
   for (int metric = 0; metric < 3; ++metric) {
     RunReport report = small_report();
     EXPECT_TRUE(exactly_once(report));
-    if (metric == 0) report.results.count += 1;
-    if (metric == 1) report.results.index_sum += 1;
-    if (metric == 2) report.results.index_mix ^= 1;
+    if (metric == 0) report.metrics.results.count += 1;
+    if (metric == 1) report.metrics.results.index_sum += 1;
+    if (metric == 2) report.metrics.results.index_mix ^= 1;
     EXPECT_FALSE(exactly_once(report));
     EXPECT_EQ(json_of(report)["samples"]["exactly_once"], false);
   }
@@ -240,9 +240,9 @@ TEST(ReportJson, NumbersThatJsonCannotHoldAreNull) {
   RunReport report = small_report();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
-  report.results.metrics = {{"loss", nan}, {"accuracy", -infinity}};
-  report.wall_s = infinity;
-  report.balance = nan;
+  report.metrics.results.metrics = {{"loss", nan}, {"accuracy", -infinity}};
+  report.timing.wall_s = infinity;
+  report.execution.balance = nan;
   const Json json = json_of(report);
   EXPECT_TRUE(json["metrics"]["loss"]["value"].is_null());
   EXPECT_TRUE(json["metrics"]["accuracy"]["value"].is_null());
@@ -254,13 +254,13 @@ TEST(ReportJson, NumbersThatJsonCannotHoldAreNull) {
 TEST(ReportJson, DoublesComeBackBitForBit) {
   std::mt19937_64 random(7);
   RunReport report = small_report();
-  report.results.metrics.clear();
+  report.metrics.results.metrics.clear();
   for (int i = 0; i < 2000; ++i) {
     const double value = std::bit_cast<double>(random());
-    if (std::isfinite(value)) report.results.metrics.push_back({format("m{}", i), value});
+    if (std::isfinite(value)) report.metrics.results.metrics.push_back({format("m{}", i), value});
   }
   const Json json = json_of(report);
-  for (const auto& metric : report.results.metrics) {
+  for (const auto& metric : report.metrics.results.metrics) {
     const double back = json["metrics"][metric.name]["value"];
     EXPECT_EQ(std::bit_cast<std::uint64_t>(back), std::bit_cast<std::uint64_t>(*metric.value));
   }
@@ -268,10 +268,10 @@ TEST(ReportJson, DoublesComeBackBitForBit) {
 
 TEST(ReportJson, HostileTextIsEscapedAndNeverThrows) {
   RunReport report = small_report();
-  report.class_names = {"a\"\\\n\x1b[2J", "\xff\xfe", std::string("nul\0x", 5)};
-  report.model.path = "caf\xe9.pt";
+  report.metrics.class_names = {"a\"\\\n\x1b[2J", "\xff\xfe", std::string("nul\0x", 5)};
+  report.inputs.model.path = "caf\xe9.pt";
   report.notes = {"\xed\xa0\x80"};
-  report.settings = {{"data", "\x80"}};
+  report.provenance.settings = {{"data", "\x80"}};
   const std::string text = to_json(report);
   for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
   const Json json = Json::parse(text);

@@ -27,22 +27,22 @@ TEST(MetricsFile, HoldsTheConfusionMatrixAndTheNames) {
   const hdf5::Reader reader(folder / "metrics.h5");
   const auto confusion = reader.dataset("/confusion");
   EXPECT_EQ(confusion.info().shape, (Shape{3, 3}));
-  EXPECT_EQ(confusion.read_all<std::int64_t>(), report.results.confusion);
+  EXPECT_EQ(confusion.read_all<std::int64_t>(), report.metrics.results.confusion);
   EXPECT_EQ(reader.string_attribute("/confusion", "rows"), "true class");
   EXPECT_EQ(reader.string_attribute("/confusion", "columns"), "predicted class");
-  EXPECT_EQ(reader.dataset("/class_names").read_strings(), report.class_names);
+  EXPECT_EQ(reader.dataset("/class_names").read_strings(), report.metrics.class_names);
   EXPECT_EQ(reader.int64_attribute("/", "num_classes"), 3);
-  EXPECT_EQ(reader.string_attribute("/", "state_digest"), report.state_digest);
+  EXPECT_EQ(reader.string_attribute("/", "state_digest"), report.digests.state);
   EXPECT_THAT(describe_metrics_file(folder / "metrics.h5"),
-              ElementsAre(HasSubstr("metrics of tally"), "state digest " + report.state_digest,
+              ElementsAre(HasSubstr("metrics of tally"), "state digest " + report.digests.state,
                           "/class_names: string [3]", "/confusion: int64 [3, 3]"));
 }
 
 TEST(MetricsFile, HoldsSharesAndBins) {
   const TemporaryFolder folder;
   RunReport report = small_report();
-  report.results.confusion_shares = {{"confusion_by_true", std::vector<double>(9, 0.25)}};
-  report.results.reliability = {{0.0, 0.5, 0, 0, std::nullopt}, {0.5, 1.0, 9, 7, 0.75}};
+  report.metrics.results.confusion_shares = {{"confusion_by_true", std::vector<double>(9, 0.25)}};
+  report.metrics.results.reliability = {{0.0, 0.5, 0, 0, std::nullopt}, {0.5, 1.0, 9, 7, 0.75}};
   write_metrics_file(report, folder / "metrics.h5");
 
   const hdf5::Reader reader(folder / "metrics.h5");
@@ -60,9 +60,9 @@ TEST(MetricsFile, HoldsSharesAndBins) {
 TEST(MetricsFile, WithoutAMatrixSaysSo) {
   const TemporaryFolder folder;
   RunReport report = small_report();
-  report.results.confusion.clear();
-  report.results.num_classes = 30000;
-  report.class_names.clear();
+  report.metrics.results.confusion.clear();
+  report.metrics.results.num_classes = 30000;
+  report.metrics.class_names.clear();
   write_metrics_file(report, folder / "metrics.h5");
   EXPECT_THAT(hdf5::Reader(folder / "metrics.h5").children("/"), ElementsAre());
   EXPECT_EQ(describe_metrics_file(folder / "metrics.h5").back(),

@@ -30,9 +30,9 @@ inline std::vector<metrics::MetricValue> values(std::optional<double> precision,
 // Three classes, ten samples: one ignored, seven of nine right.
 inline RunReport small_report() {
   RunReport report;
-  report.task = "multiclass";
-  report.definitions = "torchmetrics";
-  auto& results = report.results;
+  report.metrics.task = "multiclass";
+  report.metrics.definitions = "torchmetrics";
+  auto& results = report.metrics.results;
   results.count = 10;
   results.index_sum = 45;
   results.index_mix = 0xfedcba9876543210u;
@@ -47,34 +47,34 @@ inline RunReport small_report() {
                        {1, 5, 4, 3, values(0.75, 0.6, 2.0 / 3.0)},
                        {2, 0, 0, 0, values(std::nullopt, std::nullopt, std::nullopt)}};
   results.confusion = {4, 0, 0, 1, 3, 1, 0, 0, 0};
-  report.expected = {10, 45, 0xfedcba9876543210u};
-  report.total_samples = 1234;
-  report.total_units = 1200;
-  report.class_names = {"cat", "dog", "bird"};
-  report.state_digest = std::string(64, 'a');
-  report.predictions_digest = std::string(64, 'b');
-  report.digest_class = std::string(64, 'c');
-  report.batch_size = 4;
-  report.num_batches = 3;
-  report.balance = 0.75;
-  report.wall_s = 1.5;
-  report.startup_s = 0.25;
-  report.steady_samples_per_s = 1e5 / 3.0;
-  report.phases = {{"load_model", 0.1, 0.2, 0.3}, {"evaluate", 1, 2, 3}};
-  report.publish_s = 0.3;
-  report.ranks = {{0, "node1", "cpu: EPYC", 8, 0.1, 0.2, 0.3},
-                  {1, "node2", "cuda: H200", 2, 0, 0, 0, "GPU-1"}};
-  report.ranks[0].loop = {2.0, 0.5, 0.125, 1.0, 0.25, 0.0};
-  report.ranks[0].wait_for_ranks_s = 0.75;
-  report.ranks[0].bytes_read = 4096;
-  report.ranks[0].bytes_needed = 4000;
-  report.ranks[1].loop.wait_s = 0.1;
-  report.ranks[1].energy_j = 20.0;
-  report.reduction = {"mpi", true};
-  report.settings = {{"model", "m.pt"}, {"batch-size", "4"}};
-  report.environment = {{"libtorch", "2.11.0"}, {kModelForm, "TorchScript, frozen"}};
-  report.model = {"m.pt", 1000, std::string(64, 'd')};
-  report.data = {"d.h5", 2000000, std::string(64, 'e')};
+  report.coverage.expected = {10, 45, 0xfedcba9876543210u};
+  report.coverage.total_samples = 1234;
+  report.coverage.total_units = 1200;
+  report.metrics.class_names = {"cat", "dog", "bird"};
+  report.digests.state = std::string(64, 'a');
+  report.digests.predictions = std::string(64, 'b');
+  report.digests.digest_class = std::string(64, 'c');
+  report.execution.batch_size = 4;
+  report.execution.num_batches = 3;
+  report.execution.balance = 0.75;
+  report.timing.wall_s = 1.5;
+  report.timing.startup_s = 0.25;
+  report.timing.steady_samples_per_s = 1e5 / 3.0;
+  report.timing.phases = {{"load_model", 0.1, 0.2, 0.3}, {"evaluate", 1, 2, 3}};
+  report.timing.publish_s = 0.3;
+  report.timing.ranks = {{0, "node1", "cpu: EPYC", 8, 0.1, 0.2, 0.3},
+                         {1, "node2", "cuda: H200", 2, 0, 0, 0, "GPU-1"}};
+  report.timing.ranks[0].loop = {2.0, 0.5, 0.125, 1.0, 0.25, 0.0};
+  report.timing.ranks[0].wait_for_ranks_s = 0.75;
+  report.timing.ranks[0].bytes_read = 4096;
+  report.timing.ranks[0].bytes_needed = 4000;
+  report.timing.ranks[1].loop.wait_s = 0.1;
+  report.timing.ranks[1].energy_j = 20.0;
+  report.execution.reduction = {"mpi", true};
+  report.provenance.settings = {{"model", "m.pt"}, {"batch-size", "4"}};
+  report.provenance.environment = {{"libtorch", "2.11.0"}, {kModelForm, "TorchScript, frozen"}};
+  report.inputs.model = {"m.pt", 1000, std::string(64, 'd')};
+  report.inputs.data = {"d.h5", 2000000, std::string(64, 'e')};
   report.notes = {"a note"};
   return report;
 }

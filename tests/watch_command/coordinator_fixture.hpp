@@ -39,12 +39,12 @@ class CoordinatorFixture : public WatchFixture {
                        std::optional<metrics::Interval> interval = {}) {
     EXPECT_EQ(step(), WatchStep::evaluate);
     report::RunReport report;
-    report.results.count = 7;
-    report.results.metrics = {{"accuracy", accuracy}, {"loss", loss}};
-    report.results.metrics[0].interval = std::move(interval);
-    report.state_digest = "the state's digest";
-    report.weights.emplace().tensors_sha256 = "the weights' digest";
-    report.wall_s = 2;
+    report.metrics.results.count = 7;
+    report.metrics.results.metrics = {{"accuracy", accuracy}, {"loss", loss}};
+    report.metrics.results.metrics[0].interval = std::move(interval);
+    report.digests.state = "the state's digest";
+    report.inputs.weights.emplace().tensors_sha256 = "the weights' digest";
+    report.timing.wall_s = 2;
     const auto [out, err] = captured([&] { coordinator_->evaluated(report); });
     said_ = err;
     return out;

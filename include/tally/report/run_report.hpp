@@ -107,46 +107,78 @@ struct IdMatch {
 // The environment's entry that says how the model computed.
 inline constexpr const char* kModelForm = "model_form";
 
-struct RunReport {
+// What was counted and computed.
+struct MetricsReport {
   std::string task;
   std::string definitions;  // "torchmetrics": whose, where packages differ
   metrics::Results results;
   std::vector<GroupMetrics> groups;
   std::vector<Curve> curves;  // one per class; empty where no metric is made of them
   std::vector<std::int64_t> not_finite_indices;  // the first samples of results.not_finite
+  std::vector<std::string> class_names;
+};
+
+// Which samples there are, and which were to be evaluated.
+struct CoverageReport {
   Evidence expected;
   std::int64_t total_samples = 0;  // in the file
   std::int64_t total_units = 0;    // that are scored: samples, or what several of them make
-  std::vector<std::string> class_names;
+  std::optional<IdMatch> ids;      // of saved answers
+};
 
-  std::string state_digest;
-  std::optional<std::string> predictions_digest;
-  std::vector<std::string> text_files;  // written beside predictions.h5: "detections.json"
-  std::string digest_class;
+// What two runs are compared by (docs/formats.md).
+struct Digests {
+  std::string state;
+  std::optional<std::string> predictions;
+  std::string digest_class;  // runs of one class have the same digests
   bool comparable = true;
+};
 
+// How the batches were cut and the counters added up.
+struct ExecutionReport {
   std::int64_t batch_size = 0, num_batches = 0;
   double balance = 1.0;
   Reduction reduction;
+};
 
+// How long the run and its parts took.
+struct TimingReport {
   double wall_s = 0, startup_s = 0;
   double publish_s = 0;  // of `wall_s`, after the phases
   std::optional<double> steady_samples_per_s;
   std::vector<PhaseTime> phases;
   std::vector<RankTimings> ranks;
+};
 
-  std::vector<std::pair<std::string, std::string>> settings;
-  std::vector<std::pair<std::string, std::string>> environment;  // versions, launcher, host …
+// What was evaluated, on which data.
+struct InputsReport {
   InputFile model;
   std::optional<WeightsFile> weights;
   std::string model_source;  // JSON text of the card's "source"; may be empty
   InputFile data;
   std::optional<ImageRecipes> recipes;  // where the inputs are images
-  std::optional<IdMatch> ids;           // of saved answers
   // "checked", "columns checked" (but not attributes and names) or "unchecked".
   std::string data_integrity = "unchecked";
   std::optional<std::int64_t> staged_bytes;  // of the data set on the nodes' own disks
-  std::vector<std::string> notes;            // one line each: what the user should know
+};
+
+// By which settings, and in which environment.
+struct Provenance {
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::pair<std::string, std::string>> environment;  // versions, launcher, host …
+};
+
+// All of it, as report.json has it.
+struct RunReport {
+  MetricsReport metrics;
+  CoverageReport coverage;
+  Digests digests;
+  ExecutionReport execution;
+  TimingReport timing;
+  InputsReport inputs;
+  Provenance provenance;
+  std::vector<std::string> text_files;  // written beside predictions.h5: "detections.json"
+  std::vector<std::string> notes;       // one line each: what the user should know
 };
 
 }  // namespace tally::report
