@@ -29,7 +29,7 @@ def output_of(*command: str) -> str:
 
 def bodies_of(entry: dict) -> list[dict]:
     """Of a command that compiles several bodies at a time: one for each. They have the object in common."""
-    if "/Unity/" not in entry["file"]:
+    if not re.search(r"/Unity/unity_\d+_cxx\.cxx$", entry["file"]):
         return [entry]
     bodies = re.findall(r'^#include "(.*)"$', Path(entry["file"]).read_text(), re.MULTILINE)
     return [{**entry, "file": body, "command": entry["command"].replace(entry["file"], body)} for body in bodies]
@@ -64,7 +64,8 @@ def included_files(build: Path) -> dict[str, list[str]]:
 def pass_mark(build: Path, entry: dict, deps: dict[str, list[str]], settings: bytes) -> Path:
     command = entry["command"].split()
     target = command[command.index("-o") + 1]
-    included = {(build / name).resolve() for name in [*deps.get(target, []), entry["file"]]}
+    named = [name for name in deps.get(target, []) if not name.endswith((".cpp", ".cxx"))]  # compiled with it
+    included = {(build / name).resolve() for name in [*named, entry["file"]]}
     digest = hashlib.sha256(settings)
     digest.update(entry["command"].replace(str(build), "<build>").replace(str(ROOT), "<root>").encode())
     for path in sorted(included):

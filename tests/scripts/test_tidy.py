@@ -39,3 +39,18 @@ def test_bodies_that_are_compiled_together_are_looked_at_one_by_one(tmp_path: Pa
         assert "-Wall" in words
         assert "-Wno-subobject-linkage" not in words  # which clang does not know
         assert not any("cmake_pch" in word for word in words)
+
+
+def test_a_pass_holds_until_the_file_or_a_header_changes(tmp_path: Path) -> None:
+    entry = {"file": str(tmp_path / "a.cpp"), "command": "c++ -o both.o -c a.cpp"}
+    for name in ("a.cpp", "b.cpp", "unity_0_cxx.cxx", "both.hpp"):
+        (tmp_path / name).write_text("int one();\n")
+
+    def mark() -> Path:
+        return tidy.pass_mark(tmp_path, entry, {"both.o": ["a.cpp", "b.cpp", "unity_0_cxx.cxx", "both.hpp"]}, b"")
+
+    before = mark()
+    for name, holds in {"b.cpp": True, "unity_0_cxx.cxx": True, "both.hpp": False, "a.cpp": False}.items():
+        (tmp_path / name).write_text("int two();\n")
+        assert (mark() == before) is holds, name
+        before = mark()
