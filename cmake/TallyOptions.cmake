@@ -11,7 +11,7 @@ endif()
 
 option(TALLY_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(TALLY_WERROR "Treat warnings in our own code as errors" ON)
-option(TALLY_UNITY "Compile bodies of a room together: a fresh build takes less time, a changed file more" OFF)
+option(TALLY_UNITY "Compile bodies of a room or a test together: a fresh build takes less time, a changed file more" OFF)
 
 find_program(TALLY_CCACHE ccache)
 if(TALLY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

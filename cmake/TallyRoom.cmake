@@ -50,8 +50,8 @@ endforeach()
 # names.
 #
 # Rooms where no time is spent per sample are COLD: compiled for a fast build. Bodies of these, and of rooms that are
-# TOGETHER, may be compiled several at a time, but those that are ALONE: the loops over scores, and files that tests/simulated_gpu
-# has twins of, which the linker would take whole.
+# TOGETHER, may be compiled several at a time, but those that are ALONE, the loops over scores. A file that tests/simulated_gpu
+# has a twin of is ALONE as well, and twins always are: the linker takes an object whole, and would find both definitions.
 function(tally_room name)
   cmake_parse_arguments(ARG "COLD;TOGETHER" "" "SOURCES;ALONE;VENDOR;CUDA;NO_CUDA" ${ARGN})
   set(twins ${ARG_NO_CUDA})

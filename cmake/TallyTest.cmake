@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tally_test(NAME [SINGLY] SOURCES a.cpp … [USES room …] [VENDOR lib …] [NP 1 2 3 5] [TIMEOUT s])
 #
-# One GoogleTest executable for a room. Its sources are compiled SINGLY, also with TALLY_UNITY, where they give
-# different things of their own the same names. With NP it is run under mpirun once per rank count and links
+# One GoogleTest executable for a room. With TALLY_UNITY its sources are compiled together; SINGLY prevents that where
+# their helpers have the same names. With NP it is run under mpirun once per rank count and links
 # the MPI test main (tests/support/mpi_test_main.cpp); a hang is a failure, so the timeout is short.
 find_package(GTest REQUIRED)
 include(GoogleTest)

@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The program as jobs/setup.sh builds it for users: several bodies at a time, and first what does not need LibTorch. Names
-# in the unnamed namespaces of such bodies meet, which no other build notices; its results have the digests of the other
-# build's.
+# The program, first what does not need LibTorch, in the other way than the build that runs this test: with TALLY_UNITY, where
+# names of bodies meet, or without it, which shows the includes that a body lacks. The results have the same digests.
 set -euo pipefail
 
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 : "${TALLY_TEST_BUILD:?run this through ctest}" "${TALLY_TEST_LIBTORCH:?}" "${TALLY_PYTHON:?}"
 
 export CCACHE_BASEDIR=$project
+unity=ON
+if grep -q '^TALLY_UNITY:BOOL=ON$' "$TALLY_TEST_BUILD/CMakeCache.txt"; then unity=OFF; fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # build TARGET OPTION…: what it says goes to $scratch/TARGET.
 build() {
   local target=$1
   shift
   {
-    cmake -S "$project" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTALLY_UNITY=ON -DTALLY_CUDA=OFF "$@" &&
+    cmake -S "$project" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTALLY_UNITY=$unity -DTALLY_CUDA=OFF "$@" &&
       cmake --build "$scratch/build" --target "$target"
   } >"$scratch/$target" 2>&1 || fail "the build of $target: $(tail -n 40 "$scratch/$target")"
 }
@@ -38,5 +39,5 @@ digests() {
     "$scratch/out/report.json"
 }
 
-together=$(digests "$scratch/build/tally") single=$(digests "$TALLY_TEST_BUILD/tally")
-[[ -n $single && $together == "$single" ]] || fail "digests differ: $together, $single"
+other=$(digests "$scratch/build/tally") this=$(digests "$TALLY_TEST_BUILD/tally")
+[[ -n $this && $other == "$this" ]] || fail "digests differ: $other, $this"

@@ -42,8 +42,6 @@ compiles_while_it_installs() {
   local bin
   local -a calls
   rm -rf "$TALLY_ENV" "$copy/build" "$scratch/calls"
-  write_torch_wheel
-  echo "$scratch/torch-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
   bin=$(fake_bin apt-get)
   early_cmake "$bin" 'exit 1' # whose failure is for the build to tell
   PATH=$bin expect_exit 0 setup
@@ -55,6 +53,22 @@ compiles_while_it_installs() {
   [[ ${calls[3]} == *'--target tally_program'* ]] || fail "built then: ${calls[3]}"
   PATH=$bin expect_exit 0 setup
   [[ $(grep -c TORCH_LATER "$scratch/calls") == 2 ]] || fail "an environment that is there was waited for"
+}
+
+compiles_tests_in_the_same_way_and_keeps_the_choice() {
+  local bin
+  local -a calls
+  rm -rf "$TALLY_ENV" "$copy/build" "$scratch/calls"
+  bin=$(fake_bin apt-get)
+  early_cmake "$bin" true
+  PATH=$bin expect_exit 0 setup --tests
+  sed -i 's/^TALLY_UNITY:STRING=ON$/TALLY_UNITY:STRING=OFF/' "$copy/build/CMakeCache.txt"
+  PATH=$bin expect_exit 0 setup --tests --cuda none # is configured anew
+  mapfile -t calls <"$scratch/calls"
+  [[ ${calls[1]} == *'--target tally_without_torch'* ]] || fail "built first: ${calls[1]}"
+  [[ ${calls[2]} == *TALLY_UNITY=ON* && ${calls[2]} != *--fresh* ]] || fail "configured then: ${calls[2]}"
+  [[ ${calls[3]} == *'--target all'* ]] || fail "built then: ${calls[3]}"
+  [[ ${calls[4]} == *--fresh*TALLY_CUDA=OFF*TALLY_UNITY=OFF* ]] || fail "configured anew: ${calls[4]}"
 }
 
 stops_compiling_when_an_installation_fails() {
@@ -69,5 +83,8 @@ stops_compiling_when_an_installation_fails() {
   timeout 20 tail --pid="$(<"$scratch/compiler")" -f /dev/null || fail "it compiles although the set-up has ended"
 }
 
+write_torch_wheel
+echo "$scratch/torch-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
 compiles_while_it_installs
+compiles_tests_in_the_same_way_and_keeps_the_choice
 stops_compiling_when_an_installation_fails

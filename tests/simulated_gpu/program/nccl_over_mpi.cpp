@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twin of src/comm/nccl_calls.cpp: a non-blocking NCCL that adds up over MPI. What the stream holds
-// when the addition's turn comes goes to the other ranks; the sum is put back as work of the
+// Twin of src/comm/nccl_calls_nccl.cpp: a non-blocking NCCL that adds up over MPI. What the stream
+// holds when the addition's turn comes goes to the other ranks; the sum is put back as work of the
 // stream, and until then the communicator says "in progress".
 #include <mpi.h>
 
