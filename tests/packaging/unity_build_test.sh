@@ -8,9 +8,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 : "${TALLY_TEST_BUILD:?run this through ctest}" "${TALLY_TEST_LIBTORCH:?}" "${TALLY_PYTHON:?}"
 
 export CCACHE_BASEDIR=$project
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unity=ON
 if grep -q '^TALLY_UNITY:BOOL=ON$' "$TALLY_TEST_BUILD/CMakeCache.txt"; then unity=OFF; fi
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
 # build TARGET OPTION…: what it says goes to $scratch/TARGET.
 build() {
   local target=$1
