@@ -7,6 +7,7 @@
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/runtime/profiling_record.h>
 
+#include "onednn/copies_for_layout.hpp"
 #include "torchscript/jit_graph.hpp"
 
 namespace tally::model {
@@ -25,6 +26,7 @@ Profile profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs) {
   auto plain = graph.copy();
   torch::jit::RemoveTensorMutation(plain, [](const auto* node) { return is_a(node, kWriters); });
   torch::jit::RemoveListMutation(plain);
+  drop_copies_before_convolutions(*plain);
   const auto record = torch::jit::ProfilingRecord::instrumentGraph(plain);
   auto scores = run_code(torch::jit::Code(record->profiled_graph_, "forward"), std::move(inputs));
   auto profiled = record->graph()->copy();

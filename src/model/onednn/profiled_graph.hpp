@@ -19,8 +19,9 @@ struct Profile {
   c10::IValue scores;                        // of these inputs
 };
 
-// Runs the graph once. `inputs`: all of the graph's, self among them. Throws what running it
-// throws.
+// Runs the graph once, without the copies that only convolutions read (copies_for_layout.hpp), so
+// that types and strides hold for a graph that has none of them. `inputs`: all of the graph's,
+// self among them. Throws what running it throws.
 Profile profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs);
 
 // Of a tensor in a profiled graph; none where the run did not show them.
