@@ -101,8 +101,11 @@ bool is_slow_product(const Node* product) {
 }
 
 bool is_slow_concatenation(const Node* concatenation) {
-  return is_a(concatenation, {"aten::cat"}) &&
-         !std::ranges::all_of(concatenation->input(0)->node()->inputs(), is_dense);
+  if (!is_a(concatenation, {"aten::cat"})) return false;
+  const auto parts = concatenation->input(0)->node()->inputs();
+  return !std::ranges::all_of(parts, is_dense) || std::ranges::all_of(parts, [&](const auto* part) {
+    return are_in_one_memory_order(parts.front(), part);
+  });
 }
 
 bool is_slow_softmax(const Node* softmax) {

@@ -79,8 +79,9 @@ TEST_P(OnednnRefusalTest, ArithmeticThatIsSlowThereIsLeftToLibTorch) {
         "x = (x.reshape([x.size(0), 2, 8, 8, 8]) * self.ones[:8].reshape([1, 1, 8, 1, 1]))"
         ".reshape([x.size(0), 16, 8, 8])",
         "x = x * x[:, :1]", "x = torch.cat([x[:, :8], x[:, 8:] + x[:, :8]], 1)",
-        "x = torch.cat([x[:, 8:], x[:, :8]], 1)", "x = x * x.contiguous()",
-        "x = torch.softmax(x, 2)", "x = torch.softmax(x, 3)"}) {
+        "x = torch.cat([x[:, 8:], x[:, :8]], 1)",
+        "x = torch.cat([torch.conv2d(x, self.w1, self.b1), x], 1)[:, :16]",
+        "x = x * x.contiguous()", "x = torch.softmax(x, 2)", "x = torch.softmax(x, 3)"}) {
     SCOPED_TRACE(slow);
     const auto net = frozen_net(weights(), fill(kNetwork, {slow}));
     auto [graph, scores] =
@@ -117,7 +118,8 @@ TEST_P(OnednnRefusalTest, ArithmeticThatIsFastThereIsLeftToOnednn) {
   const std::vector<std::pair<std::string, const char*>> lines{
       {"x = x * torch.sigmoid(torch.mean(x, [2, 3], True))", "aten::mul"},
       {"x = torch.conv2d(x, self.w1, self.b1) + x", "aten::add"},
-      {"x = torch.cat([torch.conv2d(x, self.w1, self.b1), x], 1)[:, :16]", "aten::cat"},
+      {"x = torch.cat([torch.conv2d(x, self.w1, self.b1), x.contiguous()], 1)[:, :16]",
+       "aten::cat"},
       {"x = torch.softmax(x.contiguous(), -1)", "aten::softmax"},
       {"y = x.contiguous().reshape([-1, 16, 16])\n    x = torch.matmul(y, y).reshape(x.size())",
        "aten::matmul"},
