@@ -46,6 +46,16 @@ TEST(PieceSizeTest, LayersHandleAMebibyte) {
             8192);
 }
 
+// As many weights as there are activations, at 32 samples; of 16 bits they count four times.
+TEST(PieceSizeTest, WeightsOf16BitsAreReadForMoreSamples) {
+  const auto size = [](at::ScalarType type) {
+    return size_for(at::randn({1024, 32768}).to(type), at::randn({3, 32768}).to(type),
+                    "torch.relu(torch.linear(torch.mul(x, 1.0), self.w))");
+  };
+  EXPECT_EQ(size(at::kBFloat16), 4 * *size(at::kFloat));
+  EXPECT_EQ(size(at::kHalf), 4 * *size(at::kFloat));
+}
+
 TEST(PieceSizeTest, HalfTheBytesTakeTwiceTheSamples) {
   EXPECT_EQ(size_for(at::randn({16, 16}).to(at::kBFloat16), at::randn({3, 16}).to(at::kBFloat16),
                      "torch.relu(torch.linear(torch.mul(x, 1.0), self.w))"),
