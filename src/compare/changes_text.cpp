@@ -82,7 +82,7 @@ class ChangeLines {
 
   std::vector<std::string> operator()(const ValueChanges& changes) {
     lines_.push_back(format("of {} samples, {} are closer to the target in B, {} farther from it",
-                            comparison_.scored(), changes.closer, changes.farther));
+                            comparison_.samples.scored(), changes.closer, changes.farther));
     for (const ValueChange& change : changes.first) {
       const auto text = [](const ValuePrediction& prediction) {
         return format("{} (off by {:.4g})", values_text(prediction.values), prediction.error);
@@ -98,8 +98,8 @@ class ChangeLines {
     lines_.push_back(
         format("predicted otherwise in B: {} of {} samples; right -> wrong {}, wrong -> "
                "right {}, wrong -> other wrong {}",
-               counts.total(), comparison_.scored(), counts.right_to_wrong, counts.wrong_to_right,
-               counts.wrong_to_other_wrong));
+               counts.total(), comparison_.samples.scored(), counts.right_to_wrong,
+               counts.wrong_to_right, counts.wrong_to_other_wrong));
   }
 
   template <class OfKind>
@@ -114,7 +114,7 @@ class ChangeLines {
   // "3" or "3 'cat'"
   std::string class_text(std::int64_t index) const {
     if (index < 0) return "none";
-    const auto& names = comparison_.class_names;
+    const auto& names = comparison_.samples.class_names;
     if (index >= std::ssize(names)) return format("{}", index);
     const std::string& name = names[to_size(index)];
     // A name that is cut could be cut in the midst of a letter.

@@ -47,10 +47,10 @@ void fill_facts(const SavedRun& a, const SavedRun& b, Comparison& comparison) {
   comparison.task = a.attribute("task");
   comparison.a = a.facts();
   comparison.b = b.facts();
-  comparison.data_path = a.attribute("data");
-  comparison.data_identity = a.attribute("data_identity");
-  comparison.samples = a.num_samples();
-  comparison.class_names = a.class_names();
+  comparison.samples.path = a.attribute("data");
+  comparison.samples.identity = a.attribute("data_identity");
+  comparison.samples.count = a.num_samples();
+  comparison.samples.class_names = a.class_names();
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::p
   comparison.options = options;
   comparison.definitions = metrics::name(pair.samples->metrics().options().definitions);
   comparison.outcomes = pair.samples->outcomes();
-  comparison.ignored = pair.samples->num_ignored();
+  comparison.samples.ignored = pair.samples->num_ignored();
   comparison.metrics = paired_differences(*pair.samples, options.replicates, options.seed);
   if (comparison.outcomes) use_closed_form(*comparison.outcomes, comparison.metrics);
   comparison.changes = pair.samples->changes(options.most_changes);

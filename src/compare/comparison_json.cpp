@@ -72,10 +72,10 @@ std::string to_json(const Comparison& comparison) {
   json["task"] = comparison.task;
   json["a"] = run_json(comparison.a);
   json["b"] = run_json(comparison.b);
-  json["data"] = {{"path", comparison.data_path}, {"identity", comparison.data_identity}};
-  json["samples"] = {{"total", comparison.samples},
-                     {"scored", comparison.scored()},
-                     {"ignored", comparison.ignored}};
+  json["data"] = {{"path", comparison.samples.path}, {"identity", comparison.samples.identity}};
+  json["samples"] = {{"total", comparison.samples.count},
+                     {"scored", comparison.samples.scored()},
+                     {"ignored", comparison.samples.ignored}};
   json["definitions"] = comparison.definitions;
   json["bootstrap"] = {{"replicas", comparison.options.replicates},
                        {"seed", comparison.options.seed}};
@@ -83,7 +83,7 @@ std::string to_json(const Comparison& comparison) {
   json["exact_match"] = table_json(comparison.outcomes, "exact_match");
   json["metrics"] = metrics_json(comparison.metrics);
   json["left_out"] = left_out_json(comparison.left_out);
-  json["changes"] = changes_json(comparison.changes, comparison.class_names);
+  json["changes"] = changes_json(comparison.changes, comparison.samples.class_names);
   json["conclusion"] = {{"better", side_or_null(conclusion.better)},
                         {"metric", conclusion.metric},
                         {"sentence", conclusion.sentence}};

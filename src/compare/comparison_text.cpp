@@ -48,8 +48,9 @@ std::string run_line(const char* side, const RunFacts& run) {
 void add_heading(const Comparison& comparison, Lines& lines) {
   lines.push_back(run_line("A", comparison.a));
   lines.push_back(run_line("B", comparison.b));
-  lines.push_back(format("{} samples of {}, {} scored, {} ignored", comparison.samples,
-                         printable(comparison.data_path), comparison.scored(), comparison.ignored));
+  lines.push_back(format("{} samples of {}, {} scored, {} ignored", comparison.samples.count,
+                         printable(comparison.samples.path), comparison.samples.scored(),
+                         comparison.samples.ignored));
   for (const std::string& note : comparison.notes) lines.push_back("note: " + note);
 }
 

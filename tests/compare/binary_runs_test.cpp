@@ -62,8 +62,8 @@ TEST_F(BinaryRunsTest, FiguresByHand) {
   const Comparison found = compare_by({"accuracy", "loss", "brier", "hinge", "auroc", "recall"});
   EXPECT_EQ(found.outcomes->metric, "accuracy");
   EXPECT_THAT(counts_of(found), ElementsAre(2, 2, 1, 0));
-  EXPECT_EQ(found.samples, 6);
-  EXPECT_EQ(found.ignored, 1);
+  EXPECT_EQ(found.samples.count, 6);
+  EXPECT_EQ(found.samples.ignored, 1);
   expect_values(found, "accuracy", 0.8, 0.6);
   expect_values(found, "recall", 2.0 / 3, 2.0 / 3);
   expect_values(found, "loss", 4.5 / 5, 0.5);

@@ -65,12 +65,12 @@ void expect_values(const Comparison& comparison, const std::string& name, double
 TEST_F(ClassRunsTest, LabelsAloneGiveCountsAndTheSavedLoss) {
   const Comparison found = compare_by({});
   EXPECT_EQ(found.task, "multiclass");
-  EXPECT_EQ(found.data_path, "val.h5");
-  EXPECT_EQ(found.data_identity, "0123456789abcdef0123");
+  EXPECT_EQ(found.samples.path, "val.h5");
+  EXPECT_EQ(found.samples.identity, "0123456789abcdef0123");
   EXPECT_EQ(found.definitions, "torchmetrics");
-  EXPECT_EQ(found.samples, 5);
-  EXPECT_EQ(found.ignored, 1);
-  EXPECT_EQ(found.scored(), 4);
+  EXPECT_EQ(found.samples.count, 5);
+  EXPECT_EQ(found.samples.ignored, 1);
+  EXPECT_EQ(found.samples.scored(), 4);
   EXPECT_EQ(found.outcomes->metric, "accuracy");
   EXPECT_THAT(counts_of(found), ElementsAre(1, 1, 1, 1));
   expect_values(found, "accuracy", 0.5, 0.5);
@@ -204,7 +204,7 @@ TEST_F(ClassRunsTest, ResultsWithoutSamplesHaveNoFigures) {
     run->column<float>("loss", {}).column<float>("confidence", {});
   }
   const Comparison found = compare_by({});
-  EXPECT_EQ(found.samples, 0);
+  EXPECT_EQ(found.samples.count, 0);
   EXPECT_EQ(metric_of(found, "accuracy").difference, std::nullopt);
   EXPECT_EQ(conclude(found).sentence, "No difference can be told: accuracy is undefined.");
 }

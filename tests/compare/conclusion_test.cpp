@@ -23,7 +23,7 @@ MetricDifference difference_of(std::string name, double a, double b, double low,
 
 Comparison with_accuracy(const ContingencyTable& table) {
   Comparison comparison;
-  comparison.samples = table.total();
+  comparison.samples.count = table.total();
   comparison.outcomes = Outcomes{.metric = "accuracy", .table = table};
   const auto all = static_cast<double>(table.total());
   MetricDifference accuracy =
@@ -156,7 +156,7 @@ TEST(Lines, OfSetsOfLabels) {
 
 TEST(Lines, OfValues) {
   Comparison comparison;
-  comparison.samples = 5;
+  comparison.samples.count = 5;
   comparison.metrics.push_back(difference_of("mse", 1.5, 1.25, -0.5, -0.125));
   comparison.metrics.back().less_is_better = true;
   comparison.changes = ValueChanges{.closer = 3,

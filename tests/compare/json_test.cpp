@@ -31,13 +31,13 @@ Comparison made() {
   comparison.task = "multiclass";
   comparison.a = {"runs/a", "net.pt", "aaaa", "", "1111"};
   comparison.b = {"runs/b", "net.pt", "aaaa", "bbbb", "2222"};
-  comparison.data_path = "val.h5";
-  comparison.data_identity = "cccc";
-  comparison.samples = 110;
-  comparison.ignored = 10;
+  comparison.samples.path = "val.h5";
+  comparison.samples.identity = "cccc";
+  comparison.samples.count = 110;
+  comparison.samples.ignored = 10;
   comparison.definitions = "sklearn";
   comparison.options = {.replicates = 300, .seed = 7};
-  comparison.class_names = {"cat", "dog"};
+  comparison.samples.class_names = {"cat", "dog"};
   comparison.outcomes = Outcomes{.metric = "accuracy", .table = {60, 5, 0, 35}};
   comparison.metrics.push_back({.name = "accuracy",
                                 .a = 0.65,

@@ -55,7 +55,7 @@ TEST_F(MultilabelRunsTest, LabelsAloneGiveCountsAndTheSavedLoss) {
   const Comparison found = compare_by({});
   EXPECT_EQ(found.outcomes->metric, "exact_match");
   EXPECT_THAT(counts_of(found), ElementsAre(1, 1, 0, 1));
-  EXPECT_EQ(found.ignored, 1);
+  EXPECT_EQ(found.samples.ignored, 1);
   expect_values(found, "accuracy", 0.75, 0.75);
   expect_values(found, "exact_match", 2.0 / 3, 1.0 / 3);
   expect_values(found, "loss", 9.5 / 8, 1);

@@ -26,9 +26,9 @@ Comparison made() {
   comparison.task = "multiclass";
   comparison.a = {"runs/a", "net.pt", "0123456789abcdef", "", "11"};
   comparison.b = {"runs/b", "net.pt", "0123456789abcdef", "fedcba9876543210", "22"};
-  comparison.data_path = "val.h5";
-  comparison.samples = 110;
-  comparison.ignored = 10;
+  comparison.samples.path = "val.h5";
+  comparison.samples.count = 110;
+  comparison.samples.ignored = 10;
   comparison.options = {.replicates = 300, .seed = 7};
   comparison.outcomes = Outcomes{.metric = "accuracy", .table = {60, 5, 15, 20}};
   comparison.metrics.push_back({.name = "accuracy",
@@ -92,7 +92,7 @@ TEST(TextReport, TextOfFilesStaysOnItsLine) {
   comparison.a.model = "a\nb";
   comparison.a.model_sha256 = "\x1b[2J";
   comparison.b.path = "\xff";
-  comparison.data_path = "\x9b";
+  comparison.samples.path = "\x9b";
   const auto lines = to_lines(comparison);
   EXPECT_EQ(lines[0], "A: runs/a (model a\\x0ab, sha256 \\x1b[2J…)");
   EXPECT_THAT(lines[1], StartsWith("B: \\xff (model"));
@@ -115,7 +115,7 @@ TEST(TextReport, SaysWhereTheTestDecidesAgainstTheInterval) {
 
 TEST(TextReport, ClassesHaveTheirNamesUnlessTheseAreLong) {
   Comparison comparison = made();
-  comparison.class_names = {"cat", std::string(24, 'd'), std::string(25, 'e')};
+  comparison.samples.class_names = {"cat", std::string(24, 'd'), std::string(25, 'e')};
   comparison.changes =
       ClassChanges{.counts = {.right_to_wrong = 2},
                    .first = {{.index = 8, .label = 0, .a = {0, 0.5}, .b = {1, 0.25}},

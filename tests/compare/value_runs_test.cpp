@@ -41,7 +41,7 @@ TEST_F(ValueRunsTest, FiguresByHand) {
   const Comparison found = compare_by({});
   EXPECT_EQ(found.task, "regression");
   EXPECT_FALSE(found.outcomes);
-  EXPECT_EQ(found.ignored, 0);
+  EXPECT_EQ(found.samples.ignored, 0);
   expect_values(found, "mse", 9.0 / 8, 3.0 / 8);
   expect_values(found, "mae", 5.0 / 8, 3.0 / 8);
   expect_values(found, "rmse", std::sqrt(9.0 / 8), std::sqrt(3.0 / 8));

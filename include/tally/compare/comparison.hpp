@@ -59,24 +59,29 @@ struct Outcomes {
   ContingencyTable table;
 };
 
+// The samples that both runs are of.
+struct ComparedSamples {
+  std::string path;  // of the data set
+  std::string identity;
+  std::int64_t count = 0;
+  std::int64_t ignored = 0;
+  std::vector<std::string> class_names;  // empty if not known
+
+  std::int64_t scored() const { return count - ignored; }
+};
+
 struct Comparison {
   std::string task;
   RunFacts a, b;
-  std::string data_path;
-  std::string data_identity;
-  std::int64_t samples = 0;
-  std::int64_t ignored = 0;
+  ComparedSamples samples;
   std::string definitions;
   Options options;
-  std::vector<std::string> class_names;  // empty if not known
 
   std::optional<Outcomes> outcomes;       // none where no sample is right or wrong (regression)
   std::vector<MetricDifference> metrics;  // in report order
   std::vector<LeftOut> left_out;
   Changes changes;
   std::vector<std::string> notes;  // one line each
-
-  std::int64_t scored() const { return samples - ignored; }
 };
 
 // What can be said in the end, of the metric of the outcomes if it is compared, else of the first
