@@ -220,7 +220,7 @@ PackageFacts parse_package(const Field& field) {
 // It is there for people; what of it has another form is passed over.
 void parse_source(const json& source, ModelCard& card) {
   card.source = source.dump();
-  card.has_random_weights = says_random(source);
+  card.weights.are_random = says_random(source);
   const auto weights = source.is_object() ? source.find("weights") : source.end();
   if (!source.is_object() || weights == source.end() || !weights->is_object()) return;
   const auto text = [&](const char* key) {
@@ -228,8 +228,8 @@ void parse_source(const json& source, ModelCard& card) {
     return found != weights->end() && found->is_string() ? found->get<std::string>()
                                                          : std::string();
   };
-  card.weights_name = text("path");
-  card.weights_sha256 = text("sha256");
+  card.weights.name = text("path");
+  card.weights.sha256 = text("sha256");
 }
 
 void check_batch(const ModelCard& card, const Field& root) {
@@ -257,9 +257,9 @@ ModelCard parse_fields(const Field& root) {
   if (root.has("num_classes")) card.num_classes = positive_integer(root.at("num_classes"));
   if (root.has("weights")) {
     constexpr std::array<std::string_view, 2> kWeights{"swappable", "frozen"};
-    card.weights_swappable = one_of(root.at("weights"), kWeights) == "swappable";
+    card.weights.are_swappable = one_of(root.at("weights"), kWeights) == "swappable";
   }
-  if (root.has("fixed_buffers")) card.fixed_buffers = identifiers(root.at("fixed_buffers"));
+  if (root.has("fixed_buffers")) card.weights.fixed_buffers = identifiers(root.at("fixed_buffers"));
   if (root.has("package")) card.package = parse_package(root.at("package"));
   if (root.has("training_mode")) {
     card.training_mode = parse_training_mode(root.at("training_mode"));

@@ -49,7 +49,7 @@ void add_card(Lines& lines, const std::optional<ModelCard>& card) {
     lines.push_back(
         format("recipe of {}: {}", printable(recipe->source), to_string(recipe->geometry)));
   }
-  lines.push_back(format("weights: {}", card->weights_swappable ? "swappable" : "frozen"));
+  lines.push_back(format("weights: {}", card->weights.are_swappable ? "swappable" : "frozen"));
   if (!card->source.empty()) lines.push_back(format("source: {}", card->source));
 }
 

@@ -67,14 +67,14 @@ void require_digest(std::string_view option, std::string_view what, const std::s
 std::optional<std::string> note_of_other_weights(const report::WeightsFile& weights,
                                                  const std::optional<model::ModelCard>& card) {
   const auto name = std::filesystem::path(weights.path).filename().string();
-  if (!card || weights.sha256.empty() || card->weights_sha256.empty()) {
+  if (!card || weights.sha256.empty() || card->weights.sha256.empty()) {
     return std::nullopt;
   }
-  if (card->weights_name != name || card->weights_sha256 == weights.sha256) return std::nullopt;
+  if (card->weights.name != name || card->weights.sha256 == weights.sha256) return std::nullopt;
   return printable(
       format("weights '{}' are not those of this name that the model was exported with: their "
              "SHA-256 is {}, the model card's source has {}",
-             weights.path, weights.sha256, card->weights_sha256));
+             weights.path, weights.sha256, card->weights.sha256));
 }
 
 // Collective. The model's bytes are gone when it returns.

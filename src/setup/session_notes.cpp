@@ -24,7 +24,7 @@ void note_model(const EvaluationSession& session, Notes& notes) {
   const auto& card = session.model.predictor->card();
   // A watch, and --weights, put others in their place.
   const bool keeps_weights = !session.is_watch() && !session.model.weights;
-  if (keeps_weights && card && card->has_random_weights) {
+  if (keeps_weights && card && card->weights.are_random) {
     notes.add("the weights are random: the model was exported without --weights");
   }
   const bool has_classes = session.scoring.capabilities().class_scores != nullptr;

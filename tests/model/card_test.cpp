@@ -72,9 +72,9 @@ TEST(CardTest, EveryKeyIsRead) {
   EXPECT_EQ(geometry.crop_share, 0.9);
   EXPECT_EQ(geometry.crop_mode, "border");
   EXPECT_EQ(geometry.interpolation, "bicubic");
-  EXPECT_FALSE(card.weights_swappable);
+  EXPECT_FALSE(card.weights.are_swappable);
   EXPECT_EQ(card.num_classes, 1000);
-  EXPECT_THAT(card.fixed_buffers, ElementsAre("pos.index"));
+  EXPECT_THAT(card.weights.fixed_buffers, ElementsAre("pos.index"));
   EXPECT_EQ(card.source, R"({"model":"torchvision:resnet18"})");
 }
 
@@ -103,8 +103,8 @@ TEST(CardTest, OptionalKeysHaveDefaults) {
   EXPECT_FALSE(card.normalisation);
   EXPECT_FALSE(card.recipe);
   EXPECT_FALSE(card.num_classes);
-  EXPECT_TRUE(card.weights_swappable);
-  EXPECT_FALSE(card.has_random_weights);
+  EXPECT_TRUE(card.weights.are_swappable);
+  EXPECT_FALSE(card.weights.are_random);
   EXPECT_EQ(card.source, "");
 }
 
@@ -120,7 +120,7 @@ TEST(CardTest, RecipesMayBeKnownInPart) {
 TEST(CardTest, OnlyANullFileMeansRandomWeights) {
   const auto is_random = [](std::string_view weights) {
     const auto text = changed(R"({"model": "torchvision:resnet18"})", weights);
-    return parse_card(text, "here").has_random_weights;
+    return parse_card(text, "here").weights.are_random;
   };
   EXPECT_TRUE(is_random(R"({"weights": null})"));
   EXPECT_FALSE(is_random(R"({"weights": {"origin": "as the function made them"}})"));

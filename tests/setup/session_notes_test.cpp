@@ -61,7 +61,7 @@ TEST_F(SessionNotesTest, AModelWithoutACardIsTakenToReturnLogits) {
 TEST_F(SessionNotesTest, RandomWeightsAreNamedUnlessOthersTakeTheirPlace) {
   const auto open_random = [&] {
     auto session = open(data::SampleFile{});
-    predictor_of(session).model_card.emplace().has_random_weights = true;
+    predictor_of(session).model_card.emplace().weights.are_random = true;
     return session;
   };
   EXPECT_THAT(notes_of_model(open_random()),

@@ -51,6 +51,16 @@ struct TrainingOperator {
   bool operator==(const TrainingOperator&) const = default;
 };
 
+// The weights that a model was made with.
+struct CardWeights {
+  bool are_swappable = true;
+  // Buffers that no state_dict holds (persistent=False): --weights leaves them as they are.
+  std::vector<std::string> fixed_buffers;
+  // Of the file that they come from; empty where that is not known.
+  std::string name, sha256;
+  bool are_random = false;  // "source" says that none were loaded
+};
+
 struct ModelCard {
   std::vector<TensorSpec> inputs;  // in the order of the model's arguments
   std::vector<TensorSpec> outputs;
@@ -58,16 +68,11 @@ struct ModelCard {
   std::optional<CardNormalisation> normalisation;
   std::optional<CardRecipe> recipe;
   std::optional<std::int64_t> num_classes;
-  bool weights_swappable = true;
-  // Buffers that no state_dict holds (persistent=False): --weights leaves them as they are.
-  std::vector<std::string> fixed_buffers;
+  CardWeights weights;
   std::optional<PackageFacts> package;
   // Of a package, which was looked through before it was compiled; none where nobody looked.
   std::optional<std::vector<TrainingOperator>> training_mode;
-  // The weights that it was made with: the file's name and digest; empty where they are not known.
-  std::string weights_name, weights_sha256;
-  std::string source;               // JSON text of "source", for the report; empty if absent
-  bool has_random_weights = false;  // "source" says that none were loaded
+  std::string source;  // JSON text of "source", for the report; empty if absent
 
   // Samples of a batch: the most, or with fixed_batch the only number.
   std::int64_t largest_batch() const;

@@ -23,7 +23,7 @@ void check_precision(const Package& package, const PackageFacts& facts, Precisio
               format("model '{}' was compiled in {}, --precision {} cannot change that",
                      package.name, facts.precision, name(precision)),
               format("Export it again with export_model.py --format pt2{} --precision {}.",
-                     package.card->weights_swappable ? " --swappable" : "", wanted));
+                     package.card->weights.are_swappable ? " --swappable" : "", wanted));
 }
 
 // A compiled module that its loaded model keeps.
@@ -80,8 +80,8 @@ class AotiModel final : public LoadedModelBase {
   }
 
   WeightLoader make_loader() const override {
-    if (card_.weights_swappable) {
-      return {module_->name(), module_->constants(), card_.fixed_buffers};
+    if (card_.weights.are_swappable) {
+      return {module_->name(), module_->constants(), card_.weights.fixed_buffers};
     }
     throw frozen_weights(module_->name(),
                          "Export it again with export_model.py --format pt2 --swappable.");

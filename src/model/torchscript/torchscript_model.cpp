@@ -69,10 +69,11 @@ class TorchScriptModel final : public LoadedModelBase {
     auto tensors = module_->parameters();
     for (auto& entry : module_->buffers()) tensors.push_back(std::move(entry));
     const auto& card = habits_.card;
-    if (tensors.empty() || (card && !card->weights_swappable)) {
+    if (tensors.empty() || (card && !card->weights.are_swappable)) {
       throw frozen_weights(module_->name(), "Export it again without freezing.");
     }
-    return {module_->name(), tensors, card ? card->fixed_buffers : std::vector<std::string>()};
+    return {module_->name(), tensors,
+            card ? card->weights.fixed_buffers : std::vector<std::string>()};
   }
 
   // Weights before freezing: frozen ones are constants.

@@ -55,7 +55,7 @@ TEST(PackageTest, GivesWhatTheModelGives) {
   expect_near(run(*predictor), "other.exact.f32", 1e-5f);
   EXPECT_EQ(predictor->input_dtype(0), DType::f32);
   ASSERT_TRUE(predictor->card());
-  EXPECT_FALSE(predictor->card()->weights_swappable);
+  EXPECT_FALSE(predictor->card()->weights.are_swappable);
   EXPECT_EQ(predictor->card()->package->precision, "fp32");
 }
 
