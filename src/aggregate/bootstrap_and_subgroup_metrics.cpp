@@ -56,7 +56,7 @@ void add_bootstrap(const comm::Communicator& comm, const EvaluationSession& sess
 
 std::vector<std::int32_t> group_codes(const EvaluationSession& session, const LocalUnits& local,
                                       const Subgroups& groups) {
-  const auto& column = session.data.set->info().groups.at(groups.column);
+  const auto& column = session.data.set->info().columns.groups.at(groups.column);
   const auto samples = session.plan.grid->samples_of(session.plan.slice);
   auto codes =
       data::read_column<std::int32_t>(*session.data.set, column, samples.first, samples.count);
@@ -90,7 +90,7 @@ std::vector<exact::State> count_subgroups(const comm::Communicator& comm,
 report::GroupMetrics metrics_of(const EvaluationSession& session, const Subgroups& groups,
                                 const std::vector<exact::State>& states) {
   report::GroupMetrics values;
-  values.name = session.data.set->info().groups.at(groups.column).name;
+  values.name = session.data.set->info().columns.groups.at(groups.column).name;
   for (std::size_t i = 0; i < states.size(); ++i) {
     values.values.push_back(
         {groups.values[i], session.scoring.task->finalize_resampled(states[i])});

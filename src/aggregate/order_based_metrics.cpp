@@ -72,7 +72,7 @@ void add_curve_metrics(const EvaluationSession& session,
   if (curves.empty()) return;
   auto values = ordered_metrics::curve_metrics(curves, names_of(session), rules_of(session));
   for (auto& value : values) {
-    if (results.scored == 0) value.value.reset();
+    if (results.counts.scored == 0) value.value.reset();
     results.metrics.push_back(std::move(value));
   }
   // A binary task has one curve, whose values are its metrics.

@@ -17,8 +17,8 @@ namespace tally::data {
 Choices read_choices(DataSet& data_set, std::int64_t first, std::int64_t count) {
   const DataSetInfo& info = data_set.info();
   Choices choices;
-  choices.first_choice =
-      read_offsets(data_set, info.table("/units/first_choice"), info.inputs.front(), first, count);
+  choices.first_choice = read_offsets(data_set, info.table("/units/first_choice"),
+                                      info.columns.inputs.front(), first, count);
   choices.gold = read_column<std::int64_t>(data_set, info.table("/units/gold"), first, count);
   for (std::size_t i = 0; i < choices.gold.size(); ++i) {
     const std::int64_t question = first + static_cast<std::int64_t>(i);

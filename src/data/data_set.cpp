@@ -39,12 +39,13 @@ struct DataSet::Impl {
 };
 
 std::string_view DataSetInfo::integrity() const {
-  if (!columns_checked) return "unchecked";
-  return structure_checked ? "checked" : "columns checked";
+  if (!checksums.columns) return "unchecked";
+  return checksums.structure ? "checked" : "columns checked";
 }
 
 bool DataSetInfo::has_maps() const {
-  return rules_of(*this).label == LabelShape::values && targets.front().row_shape.size() == 2;
+  return rules_of(*this).label == LabelShape::values &&
+         columns.targets.front().row_shape.size() == 2;
 }
 
 const ColumnInfo& DataSetInfo::table(std::string_view table_path) const {
@@ -54,8 +55,8 @@ const ColumnInfo& DataSetInfo::table(std::string_view table_path) const {
 }
 
 const ColumnInfo& DataSetInfo::target(std::string_view name) const {
-  const auto found = std::ranges::find(targets, name, &ColumnInfo::name);
-  if (found != targets.end()) return *found;
+  const auto found = std::ranges::find(columns.targets, name, &ColumnInfo::name);
+  if (found != columns.targets.end()) return *found;
   throw Error(ErrorKind::internal, format("{} is no target of this data set", name));
 }
 
@@ -87,7 +88,7 @@ DataSet::DataSet(const std::filesystem::path& path, Targets targets)
     : impl_(std::make_unique<Impl>(
           Impl{hdf5::Reader(path, ErrorKind::dataset, "data set", kWriters), {}, {}, {}})) {
   impl_->info = read_schema(impl_->file, targets);
-  impl_->info.structure_checked = check_structure(impl_->file);
+  impl_->info.checksums.structure = check_structure(impl_->file);
   for (const ColumnInfo* column : all_columns(impl_->info)) {
     impl_->columns.try_emplace(column->path, path, impl_->file.dataset(column->path),
                                read_checksum_table(impl_->file, column->path, column->num_rows));
@@ -97,12 +98,12 @@ DataSet::DataSet(const std::filesystem::path& path, const OtherInput& other) : D
   impl_->other.emplace(other.file, ErrorKind::dataset, "predictions file");
   hdf5::Dataset dataset = impl_->other->dataset(other.dataset);
   DataSetInfo& info = impl_->info;
-  info.inputs = {column_of(dataset.info())};
-  info.lengths.reset();
-  if (info.inputs[0].num_rows != info.num_samples) {
+  info.columns.inputs = {column_of(dataset.info())};
+  info.columns.lengths.reset();
+  if (info.columns.inputs[0].num_rows != info.num_samples) {
     throw_dataset_error(path, "",
                         format("has {} samples, but {} of '{}' has {} rows", info.num_samples,
-                               other.dataset, other.file.string(), info.inputs[0].num_rows),
+                               other.dataset, other.file.string(), info.columns.inputs[0].num_rows),
                         "Name the data set that was predicted.");
   }
   impl_->columns.try_emplace(other.dataset, other.file, std::move(dataset), ChecksumTable());
@@ -191,7 +192,7 @@ void add_column(digest::Sha256& hash, const ColumnInfo& column, const ChecksumTa
 }
 
 bool is_input(const DataSetInfo& info, const ColumnInfo& column) {
-  return std::ranges::any_of(info.inputs,
+  return std::ranges::any_of(info.columns.inputs,
                              [&](const ColumnInfo& input) { return input.path == column.path; });
 }
 
@@ -203,7 +204,7 @@ std::string DataSet::identity() const {
   for (const ColumnInfo* column : all_columns(info())) {
     add_column(hash, *column, impl_->reader_of(*column).table());
   }
-  if (info().columns_checked) return hash.hex();
+  if (info().checksums.columns) return hash.hex();
 
   add(hash, "file_bytes", format("{}", info().file_bytes));
   const Targets targets =

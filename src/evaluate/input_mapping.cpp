@@ -88,11 +88,11 @@ Normalisation wanted_normalisation(const ImageRecipes& recipes) {
 
 std::size_t index_of_input(const data::DataSetInfo& info, const model::TensorSpec& wanted,
                            std::size_t num_wanted) {
-  const auto found = std::find_if(info.inputs.begin(), info.inputs.end(),
+  const auto found = std::find_if(info.columns.inputs.begin(), info.columns.inputs.end(),
                                   [&](const auto& column) { return column.name == wanted.name; });
-  if (found != info.inputs.end()) return to_size(found - info.inputs.begin());
+  if (found != info.columns.inputs.end()) return to_size(found - info.columns.inputs.begin());
   // One input on both sides cannot be mistaken, whatever its name.
-  if (num_wanted == 1 && info.inputs.size() == 1) return 0;
+  if (num_wanted == 1 && info.columns.inputs.size() == 1) return 0;
   throw Error(ErrorKind::model,
               format("the model wants an input '{}', data set '{}' has no /inputs/{}", wanted.name,
                      info.path.string(), wanted.name),
@@ -104,14 +104,15 @@ std::size_t index_of_input(const data::DataSetInfo& info, const model::TensorSpe
 std::vector<std::size_t> order_of_inputs(const data::DataSetInfo& info,
                                          const std::vector<std::string>& arguments,
                                          std::vector<std::string>& notes) {
-  std::vector<std::size_t> in_order(info.inputs.size()), by_name;
+  std::vector<std::size_t> in_order(info.columns.inputs.size()), by_name;
   std::iota(in_order.begin(), in_order.end(), std::size_t{0});
   bool names_some = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto found = std::ranges::find(info.inputs, arguments[i], &data::ColumnInfo::name);
-    if (found == info.inputs.end()) continue;
+    const auto found =
+        std::ranges::find(info.columns.inputs, arguments[i], &data::ColumnInfo::name);
+    if (found == info.columns.inputs.end()) continue;
     names_some = true;
-    if (by_name.size() == i) by_name.push_back(to_size(found - info.inputs.begin()));
+    if (by_name.size() == i) by_name.push_back(to_size(found - info.columns.inputs.begin()));
   }
   const bool decides = by_name.size() == in_order.size() || by_name.size() == arguments.size();
   if (decides && !by_name.empty()) return by_name;
@@ -128,7 +129,7 @@ InputBinding make_binding(const data::DataSetInfo& info, std::size_t source,
                           const std::optional<model::ModelCard>& card, DType type,
                           std::int64_t batch_size, const device::Device& device, int threads,
                           InputMapping& made) {
-  const data::ColumnInfo& column = info.inputs[source];
+  const data::ColumnInfo& column = info.columns.inputs[source];
   InputBinding binding{source, nullptr};
   if (column.image) {
     auto recipes = compare_recipes(column, card);
@@ -161,7 +162,7 @@ InputMapping map_inputs(const data::DataSetInfo& info, const model::Predictor& p
   check_card(info, *card, batch_size);
   for (const auto& wanted : card->inputs) {
     const std::size_t source = index_of_input(info, wanted, card->inputs.size());
-    check_fit(info.inputs[source], wanted, batch_size);
+    check_fit(info.columns.inputs[source], wanted, batch_size);
     add(source);
   }
   return made;

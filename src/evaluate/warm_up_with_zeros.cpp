@@ -21,8 +21,8 @@ class ZeroBatch {
   ZeroBatch(const data::DataSetInfo& info, std::int64_t rows, std::span<InputBinding> bindings,
             const device::Stream& stream)
       : rows_(rows) {
-    for (const auto& column : info.inputs) add(column, zeros_.inputs, stream);
-    for (const auto& column : info.targets) add(column, zeros_.targets, stream);
+    for (const auto& column : info.columns.inputs) add(column, zeros_.inputs, stream);
+    for (const auto& column : info.columns.targets) add(column, zeros_.targets, stream);
     prepared_ = prepare(zeros_, bindings, stream);
   }
 

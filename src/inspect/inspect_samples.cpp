@@ -123,7 +123,7 @@ WantedGroup wanted_group(const SampleMetadata& facts, const std::string& word) {
                 format("--group is '{}', expected NAME=VALUE with an integer", printable(word)));
   }
   const std::string name = word.substr(0, equals);
-  const auto& groups = facts.info().groups;
+  const auto& groups = facts.info().columns.groups;
   const auto found = std::ranges::find(groups, name, &data::ColumnInfo::name);
   if (found != groups.end()) return {&*found, *value};
   std::vector<std::string> names;

@@ -113,7 +113,7 @@ std::string SampleMetadata::choices(std::int64_t question) {
 std::vector<predictions::Fact> SampleMetadata::of(std::int64_t index) {
   std::vector<predictions::Fact> facts;
   const std::int64_t sample = sample_of(index);
-  for (const auto& group : info().groups) {
+  for (const auto& group : info().columns.groups) {
     const auto value = data::read_column<std::int32_t>(data_set_, group, sample, 1);
     facts.push_back({printable(group.name), format("{}", value[0])});
   }

@@ -32,7 +32,7 @@ struct Timings {
 // Of one sample: what the loop reads of it.
 std::int64_t sample_bytes(const data::DataSetInfo& info) {
   std::int64_t bytes = 0;
-  for (const auto* columns : {&info.inputs, &info.targets}) {
+  for (const auto* columns : {&info.columns.inputs, &info.columns.targets}) {
     for (const auto& column : *columns) bytes += column.row_bytes();
   }
   return bytes;

@@ -92,8 +92,8 @@ std::string plan_text(const EvaluationSession& session, int world_size) {
   const auto& metrics = session.scoring.task->metrics();
   text += line("metrics", metrics.empty() ? "none" : format("{}", fmt::join(metrics, ", ")));
   for (const auto& groups : session.scoring.subgroups) {
-    text += line("groups",
-                 format("{}: {} values", info.groups.at(groups.column).name, groups.values.size()));
+    text += line("groups", format("{}: {} values", info.columns.groups.at(groups.column).name,
+                                  groups.values.size()));
   }
   text += line("samples", format("{} of {}", grid.num_samples(), info.num_samples));
   text += line("batches", format("{} of {} sample{}", grid.num_batches(), grid.batch_size(),

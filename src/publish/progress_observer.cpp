@@ -46,7 +46,7 @@ void ProgressObserver::refresh_metrics(std::int64_t scaled, const exact::State& 
     if (sees_all && metric.name == "accuracy") accuracy_ = metric.value;
   }
   events_.progress(scaled, total_samples_, static_cast<double>(scaled) / since_start_.elapsed_s(),
-                   results.metrics, results.count);
+                   results.metrics, results.units.count);
   any_metrics_ = true;
   metrics_interval_s_ = std::max(kMetricsInterval, kTimesItsCost * cost.elapsed_s());
   since_metrics_ = Stopwatch();

@@ -129,14 +129,15 @@ std::string sample_lines(const RunReport& report) {
                                    : "NOT exactly once: this is a defect, do not use the metrics";
   std::string text = format("Samples   {} of {} evaluated, {}\n", grouped(results.samples().count),
                             grouped(report.coverage.total_samples), evidence);
-  if (results.seen_samples) text += format("Units     {} scored\n", grouped(results.scored));
-  if (results.ignored > 0) text += format("          {} ignored\n", grouped(results.ignored));
-  if (results.tied > 0) {
+  if (results.seen_samples) text += format("Units     {} scored\n", grouped(results.counts.scored));
+  if (results.counts.ignored > 0)
+    text += format("          {} ignored\n", grouped(results.counts.ignored));
+  if (results.counts.tied > 0) {
     text += format("          {} with a tie between the true class and another\n",
-                   grouped(results.tied));
+                   grouped(results.counts.tied));
   }
-  if (results.not_finite > 0) {
-    text += format("          {} with NaN or Inf outputs{}\n", grouped(results.not_finite),
+  if (results.counts.not_finite > 0) {
+    text += format("          {} with NaN or Inf outputs{}\n", grouped(results.counts.not_finite),
                    not_finite_text(report.metrics.task));
   }
   if (report.inputs.data_integrity == "unchecked") {

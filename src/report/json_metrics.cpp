@@ -72,8 +72,8 @@ Json groups_json(const RunReport& report) {
     Json values = Json::array();
     for (const auto& [value, results] : group.values) {
       values.push_back({{"value", value},
-                        {"samples", results.count},
-                        {"scored", results.scored},
+                        {"samples", results.units.count},
+                        {"scored", results.counts.scored},
                         {"metrics", metrics_json(results)}});
     }
     groups[group.name] = {{"values", std::move(values)}, {"worst", worst_json(report, group)}};
@@ -87,7 +87,7 @@ Json ties_json(const metrics::Results& results) {
     bounds[of_metric.metric] = {{"optimistic", number_or_null(of_metric.optimistic)},
                                 {"pessimistic", number_or_null(of_metric.pessimistic)}};
   }
-  return {{"label_tied", results.tied}, {"bounds", std::move(bounds)}};
+  return {{"label_tied", results.counts.tied}, {"bounds", std::move(bounds)}};
 }
 
 Json calibration_json(const RunReport& report) {

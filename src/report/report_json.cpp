@@ -33,7 +33,7 @@ Json samples_json(const RunReport& report) {
   coverage["expected"] = evidence_json(report.coverage.expected);
   return {{"total", report.coverage.total_samples},
           {"evaluated", report.metrics.results.samples().count},
-          {"ignored", report.metrics.results.ignored},
+          {"ignored", report.metrics.results.counts.ignored},
           {"exactly_once", exactly_once(report)},
           {"coverage", std::move(coverage)}};
 }
@@ -204,12 +204,12 @@ std::string to_json(const RunReport& report) {
   json["samples"] = samples_json(report);
   if (report.coverage.ids) json["ids"] = ids_json(*report.coverage.ids);
   json["units"] = {{"total", report.coverage.total_units},
-                   {"scored", report.metrics.results.scored}};
+                   {"scored", report.metrics.results.counts.scored}};
   json["metrics"] = metrics_json(report.metrics.results);
   json["per_class"] = per_class_json(report);
   json["groups"] = groups_json(report);
   json["ties"] = ties_json(report.metrics.results);
-  json["non_finite"] = {{"count", report.metrics.results.not_finite},
+  json["non_finite"] = {{"count", report.metrics.results.counts.not_finite},
                         {"first_indices", report.metrics.not_finite_indices}};
   json["calibration"] = calibration_json(report);
   json["definitions"] = report.metrics.definitions;

@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kNumber = "index";
 
 bool has_numbers_alone(const data::DataSetInfo& info) {
-  if (info.inputs.size() != 1) return false;
-  const auto& input = info.inputs.front();
+  if (info.columns.inputs.size() != 1) return false;
+  const auto& input = info.columns.inputs.front();
   return input.name == kNumber && input.dtype == DType::i64 && input.row_shape.empty();
 }
 

@@ -123,7 +123,7 @@ int read_threads_for(const config::ReadingOptions& options, const device::Device
 
 std::int64_t batches_per_block(const EvaluationSession& session, Notes& notes) {
   const auto& info = session.data.set->info();
-  if (!info.lengths || !session.scoring.capabilities().takes_any_order ||
+  if (!info.columns.lengths || !session.scoring.capabilities().takes_any_order ||
       session.config.execution.bucket_batches == 1)
     return 1;
   const auto& card = session.model.predictor->card();
@@ -132,7 +132,7 @@ std::int64_t batches_per_block(const EvaluationSession& session, Notes& notes) {
         "padding is computed: the model has no card that says it takes sequences of any length");
     return 1;
   }
-  const bool takes_any_length = std::ranges::all_of(info.inputs, [&](const auto& input) {
+  const bool takes_any_length = std::ranges::all_of(info.columns.inputs, [&](const auto& input) {
     const auto wanted = std::ranges::find(card->inputs, input.name, &model::TensorSpec::name);
     return !input.padding || wanted == card->inputs.end() ||
            (wanted->shape.size() > 1 && wanted->shape[1] < 0);

@@ -116,19 +116,19 @@ std::vector<Subgroups> find_subgroups(const comm::Communicator& comm,
                                       const EvaluationSession& session, Notes& notes) {
   std::vector<Subgroups> found;
   if (session.scoring.capabilities().detections != nullptr) {
-    if (!session.data.set->info().groups.empty()) {
+    if (!session.data.set->info().columns.groups.empty()) {
       notes.add("no metrics by subgroup: detections of all images are ranked together");
     }
     return found;
   }
   if (scores_units(session)) {  // groups are of samples, of which nothing was read
-    if (!session.data.set->info().groups.empty()) {
+    if (!session.data.set->info().columns.groups.empty()) {
       notes.add("no metrics by subgroup: they need the samples that were predicted");
     }
     return found;
   }
   const auto samples = session.plan.grid->samples_of(session.plan.slice);
-  const auto& columns = session.data.set->info().groups;
+  const auto& columns = session.data.set->info().columns.groups;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     std::vector<std::int32_t> local;
     comm::agree_on(comm, [&] {

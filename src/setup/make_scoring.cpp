@@ -65,9 +65,9 @@ tasks::TaskOptions task_options(const config::RunConfig& config, const Scoring& 
   options.answer_policy = {.no_answer = info.no_answer,
                            .no_answer_threshold = config.answers.no_answer_threshold,
                            .has_spans = config.files.predictions.empty()};
-  options.keep_rows = !info.groups.empty() || config.results.intervals == "bootstrap";
+  options.keep_rows = !info.columns.groups.empty() || config.results.intervals == "bootstrap";
   options.targets.clear();
-  for (const auto& target : info.targets) options.targets.push_back(target.name);
+  for (const auto& target : info.columns.targets) options.targets.push_back(target.name);
   if (card) {
     for (const auto& output : card->outputs) options.output_names.push_back(output.name);
   }

@@ -48,7 +48,7 @@ EvaluationSession AggregateTest::open_written(const fs::path& path, tasks::TaskO
   options.metrics.no_answer = options.answer_policy.no_answer = info.no_answer;
   options.metrics.has_margins = true;
   options.targets.clear();
-  for (const auto& target : info.targets) options.targets.push_back(target.name);
+  for (const auto& target : info.columns.targets) options.targets.push_back(target.name);
   session.scoring.task_name = info.task;
   session.scoring.task = tasks::make_task(options);
   session.plan.grid.emplace(num_samples(session), batch_size_);

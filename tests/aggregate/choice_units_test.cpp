@@ -47,7 +47,7 @@ TEST_F(ChoicesTest, AreChosenAmongAllOfTheirQuestion) {
     expect_column(local, kByCharacter, {1, 0});
     expect_column(local, kByByte, {1, 0});
     const auto results = merge_results(world(), session, local).results;
-    EXPECT_EQ(results.count, 2);
+    EXPECT_EQ(results.units.count, 2);
     EXPECT_EQ(results.samples().count, 5);
     EXPECT_EQ(value_of(results, "accuracy"), 0.5);
     EXPECT_EQ(value_of(results, "accuracy_norm"), 1.0);
@@ -60,7 +60,7 @@ TEST_F(ChoicesTest, NothingIsChosenWhereOneIsNotFinite) {
   auto local = join(session, {1, 2, std::numeric_limits<double>::quiet_NaN(), 1, 2});
   expect_column(local, kPrediction, {-1, 0});
   const auto results = merge_results(world(), session, local).results;
-  EXPECT_EQ(results.without_scores, 1);
+  EXPECT_EQ(results.counts.without_scores, 1);
   EXPECT_EQ(value_of(results, "accuracy"), 0.5) << "the second is right, of two";
 }
 
@@ -70,8 +70,8 @@ TEST_F(ChoicesTest, AQuestionThatALimitCutsIsNotScored) {
   auto local = join(session, {3, 2, 1, 5, 0});
   expect_column(local, kLabel, {2, -1});
   const auto results = merge_results(world(), session, local).results;
-  EXPECT_EQ(results.ignored, 1);
-  EXPECT_EQ(results.scored, 1);
+  EXPECT_EQ(results.counts.ignored, 1);
+  EXPECT_EQ(results.counts.scored, 1);
   EXPECT_EQ(value_of(results, "accuracy"), 1.0);
 }
 

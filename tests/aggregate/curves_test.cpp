@@ -24,7 +24,7 @@ class CurvesTest : public AggregateTest {
   metrics::Results results_of(const EvaluationSession& session,
                               const std::vector<ordered_metrics::CurveCounts>& curves) {
     metrics::Results results;
-    results.scored = 1;
+    results.counts.scored = 1;
     results.per_class.resize(2);
     add_curve_metrics(session, curves, results);
     return results;
@@ -100,7 +100,7 @@ TEST_F(CurvesTest, EachClassHasItsCurve) {
                             {.metrics = {.names = {"auroc_macro", "average_precision_weighted"}}});
   const LocalUnits local(score(session, std::vector<float>(23 * 5, 0.25F)));
   metrics::Results results;
-  results.scored = 23;
+  results.counts.scored = 23;
   results.per_class.resize(5);
   add_curve_metrics(session, count_all_curves(world(), session, local), results);
   EXPECT_DOUBLE_EQ(value_of(results, "auroc_macro").value(), 0.5);

@@ -97,7 +97,7 @@ TEST_F(DetectionsTest, AveragePrecisionIsThatOfAllRanks) {
     auto local = match(session, detections());
     digest::Sha256 digest;
     const auto results = results_of(session, local, digest);
-    EXPECT_EQ(results.count, 3);
+    EXPECT_EQ(results.units.count, 3);
     EXPECT_EQ(results.metrics.front().name, "ap") << "first, as COCO lists them";
     for (const char* name : {"ap", "ap50", "ap75", "ap_small"}) {
       EXPECT_NEAR(value_of(results, name).value(), 0.75, 1e-12) << name;
@@ -139,7 +139,7 @@ TEST_F(DetectionsTest, ManyImagesKeepTheirOrder) {
   const auto session = open(file, {.save = {tasks::SaveColumns::labels}});
   auto local = match(session, found);
   expect_on_all_ranks(column_of<std::int64_t>(local.log, 2), expected);  // correct
-  EXPECT_EQ(merge_results(world(), session, local).results.count, 150);
+  EXPECT_EQ(merge_results(world(), session, local).results.units.count, 150);
 }
 
 TEST_F(DetectionsTest, TextsOfAllRanksMakeOneList) {

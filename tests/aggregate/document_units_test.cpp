@@ -45,8 +45,8 @@ TEST_F(DocumentsTest, SumsAreOverAllWindowsOfADocument) {
     EXPECT_EQ(local.retained.num_rows(), local.log.num_rows()) << "for counting them once more";
 
     const auto results = merge_results(world(), session, local).results;
-    EXPECT_EQ(results.count, 3);
-    EXPECT_EQ(results.ignored, 1) << "there is nothing to score in the last one";
+    EXPECT_EQ(results.units.count, 3);
+    EXPECT_EQ(results.counts.ignored, 1) << "there is nothing to score in the last one";
     EXPECT_EQ(results.samples().count, 4);
     EXPECT_DOUBLE_EQ(value_of(results, "loss").value(), 0.7);
     EXPECT_DOUBLE_EQ(value_of(results, "accuracy").value(), 0.3);
@@ -92,7 +92,7 @@ TEST_F(DocumentsTest, ManyDocumentsKeepTheirOrder) {
   std::vector<std::int64_t> expected(600);
   std::iota(expected.begin(), expected.end(), 1);
   expect_on_all_ranks(column_of<std::int64_t>(local.log, kBytes), expected);
-  EXPECT_EQ(merge_results(world(), session, local).results.count, 600);
+  EXPECT_EQ(merge_results(world(), session, local).results.units.count, 600);
 }
 
 TEST_F(DocumentsTest, AWindowThatIsNotFiniteSpoilsItsDocumentAlone) {
@@ -103,7 +103,7 @@ TEST_F(DocumentsTest, AWindowThatIsNotFiniteSpoilsItsDocumentAlone) {
     losses[spoilt] = std::numeric_limits<double>::quiet_NaN();
     auto local = join(session, file, losses);
     const auto results = merge_results(world(), session, local).results;
-    EXPECT_EQ(results.without_scores, 1);
+    EXPECT_EQ(results.counts.without_scores, 1);
     EXPECT_EQ(value_of(results, "loss"), 1.25);  // of the second one alone
   }
 }
@@ -128,7 +128,7 @@ TEST_F(DocumentsTest, ALimitMayCutADocument) {
       EXPECT_EQ(column_of<std::int64_t>(local.log, kBytes).front(), is_cut ? -1 : 31);
     }
     const auto results = merge_results(world(), session, local).results;
-    EXPECT_EQ(results.count, given.units);
+    EXPECT_EQ(results.units.count, given.units);
     EXPECT_DOUBLE_EQ(value_of(results, "loss").value(), given.loss);
     const auto bits = value_of(results, "bits_per_byte");
     EXPECT_EQ(bits.has_value(), !is_cut);

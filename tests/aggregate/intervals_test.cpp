@@ -137,7 +137,7 @@ TEST_F(IntervalsTest, OfCurvesAreThoseOfWeightedPairs) {
   const LocalUnits local(score(session, scores));
   const auto curves = count_all_curves(world(), session, local);
   metrics::Results results;
-  results.scored = 16;
+  results.counts.scored = 16;
   add_curve_metrics(session, curves, results);
   add_curve_intervals(world(), session, local, curves, results);
   expect_interval(results, "auroc", replicates(16, [&](const Weights& weights) {

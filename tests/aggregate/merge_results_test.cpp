@@ -76,7 +76,7 @@ TEST_F(MergeResultsTest, OutputsThatAreNotFiniteMayCountAsWrong) {
   LocalUnits local(score(session, class_2_but({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 22})));
   const auto global = merge_results(world(), session, local);
   EXPECT_DOUBLE_EQ(value_of(global.results, "accuracy").value(), 2.0 / 23);  // 12 and 17
-  EXPECT_EQ(global.results.without_scores, 12);
+  EXPECT_EQ(global.results.counts.without_scores, 12);
   if (!world().is_root()) return;
   EXPECT_EQ(global.not_finite.count, 12);
   EXPECT_THAT(global.not_finite.first_indices, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));

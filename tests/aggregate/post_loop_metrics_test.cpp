@@ -74,7 +74,7 @@ TEST_F(PostLoopTest, RootHasSubgroupsAndCurves) {
   ASSERT_EQ(cameras.values.size(), 8U);
   std::int64_t right = 0;
   for (const auto& camera : cameras.values) {
-    EXPECT_EQ(camera.results.count, camera.value == 7 ? 2 : 3);
+    EXPECT_EQ(camera.results.units.count, camera.value == 7 ? 2 : 3);
     EXPECT_NE(camera.results.find("auroc_weighted"), nullptr);
     right += camera.results.find("accuracy")->proportion.value().part;
   }

@@ -61,7 +61,7 @@ TEST_F(QuestionsTest, AreAnsweredFromAllTheirWindows) {
     const auto session = open_questions();
     auto local = join(session, windows());
     const auto results = merge_results(world(), session, local).results;
-    EXPECT_EQ(results.count, 3);
+    EXPECT_EQ(results.units.count, 3);
     EXPECT_EQ(results.samples().count, 5);
     EXPECT_DOUBLE_EQ(value_of(results, "exact_match").value(), 2.0 / 3);
     // Of "Cats sleep" one word of two is right, and all of one is found.
@@ -89,7 +89,7 @@ TEST_F(QuestionsTest, WithoutRecordsThereAreNoTexts) {
   auto local = join(session, windows());
   EXPECT_TRUE(local.texts.value().columns().empty());
   EXPECT_EQ(local.log.num_rows(), 0);
-  EXPECT_EQ(merge_results(world(), session, local).results.count, 3);
+  EXPECT_EQ(merge_results(world(), session, local).results.units.count, 3);
 }
 
 TEST_F(QuestionsTest, AWindowThatIsNotFiniteSpoilsItsQuestionAlone) {
@@ -99,7 +99,7 @@ TEST_F(QuestionsTest, AWindowThatIsNotFiniteSpoilsItsQuestionAlone) {
     const auto session = open_questions();
     auto local = join(session, all);
     const auto results = merge_results(world(), session, local).results;
-    EXPECT_EQ(results.without_scores, 1);
+    EXPECT_EQ(results.counts.without_scores, 1);
     EXPECT_DOUBLE_EQ(value_of(results, "exact_match").value(), 1.0 / 3);
     EXPECT_DOUBLE_EQ(value_of(results, "f1").value(), (1 + 2.0 / 3) / 3);
   }

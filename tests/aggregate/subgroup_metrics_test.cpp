@@ -50,9 +50,9 @@ TEST_F(SubgroupsTest, EachValueHasTheMetricsOfItsSamplesOnAllRanks) {
     ASSERT_EQ(found.values.size(), 3U);
     EXPECT_EQ(found.values[0].value, -5);
     EXPECT_EQ(found.values[2].value, 30);
-    EXPECT_EQ(found.values[0].results.count, 2);
-    EXPECT_EQ(found.values[1].results.count, 1);
-    EXPECT_EQ(found.values[2].results.count, 3);
+    EXPECT_EQ(found.values[0].results.units.count, 2);
+    EXPECT_EQ(found.values[1].results.units.count, 1);
+    EXPECT_EQ(found.values[2].results.units.count, 3);
     EXPECT_EQ(value_of(found.values[0].results, "mse"), 0.0);
     EXPECT_EQ(value_of(found.values[1].results, "mse"), 4.0);
     EXPECT_DOUBLE_EQ(value_of(found.values[2].results, "mse").value(), 26.0 / 3);
@@ -127,8 +127,8 @@ TEST_F(SubgroupsTest, AUnitHasTheValueOfItsFirstSample) {
   const Subgroups groups{.column = 0, .values = {5, 9}};
   expect_on_all_ranks(group_codes(session, local, groups), Codes{0, 1, 0});
   const auto found = metrics_by_group(session, local, groups);
-  EXPECT_EQ(found.values.at(0).results.count, 2);
-  EXPECT_EQ(found.values.at(1).results.count, 1);
+  EXPECT_EQ(found.values.at(0).results.units.count, 2);
+  EXPECT_EQ(found.values.at(1).results.units.count, 1);
   EXPECT_EQ(value_of(found.values[0].results, "loss"), 4.5 / 8);
   EXPECT_EQ(value_of(found.values[1].results, "loss"), 1.25);
 }

@@ -50,7 +50,7 @@ volatile std::uint32_t seen;  // keeps the checksums from being optimised away
 
 int run(const std::vector<std::string>& words) {
   data::DataSet set(words.at(0));
-  const auto& inputs = set.info().inputs;
+  const auto& inputs = set.info().columns.inputs;
   const auto found = std::ranges::find(inputs, words.at(1), &data::ColumnInfo::name);
   if (found == inputs.end()) throw Error(ErrorKind::usage, "no such column");
   const data::ColumnInfo& column = *found;

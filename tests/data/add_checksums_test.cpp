@@ -39,10 +39,10 @@ TEST(AddChecksums, WritesACheckedCopyOfTheSameRows) {
     EXPECT_EQ(num_files(folder.path()), 2U);
 
     DataSet copy(folder / "b.h5");
-    EXPECT_TRUE(copy.info().columns_checked);
-    EXPECT_EQ(copy.info().inputs[0].rows_per_checksum, 64);
+    EXPECT_TRUE(copy.info().checksums.columns);
+    EXPECT_EQ(copy.info().columns.inputs[0].rows_per_checksum, 64);
     EXPECT_EQ(copy.info().class_names.size(), 5U);
-    const auto rows = rows_of(copy, copy.info().inputs[0], 0, 150);
+    const auto rows = rows_of(copy, copy.info().columns.inputs[0], 0, 150);
     const auto images = sample.images();
     EXPECT_TRUE(std::ranges::equal(rows, std::as_bytes(std::span(images))));
   }
@@ -52,7 +52,8 @@ TEST(AddChecksums, LargeRowsGetSmallBlocks) {
   const raw::TemporaryFolder folder;
   SampleFile{.num_samples = 9, .height = 300, .width = 400}.write(folder / "a.h5");
   add_checksums(folder / "a.h5", folder / "b.h5");
-  EXPECT_EQ(DataSet(folder / "b.h5").info().inputs[0].rows_per_checksum, 2);  // 352 KiB each
+  EXPECT_EQ(DataSet(folder / "b.h5").info().columns.inputs[0].rows_per_checksum,
+            2);  // 352 KiB each
 }
 
 TEST(AddChecksums, KeepsTheTablesThatAreThere) {
@@ -61,9 +62,9 @@ TEST(AddChecksums, KeepsTheTablesThatAreThere) {
   raw::edit(folder / "a.h5", [](hid_t file) { raw::remove(file, "/checksums/targets/label"); });
   add_checksums(folder / "a.h5", folder / "b.h5");
   const DataSet copy(folder / "b.h5");
-  EXPECT_EQ(copy.info().inputs[0].rows_per_checksum, 3);
-  EXPECT_EQ(copy.info().targets[0].rows_per_checksum, 64);
-  EXPECT_TRUE(copy.info().columns_checked);
+  EXPECT_EQ(copy.info().columns.inputs[0].rows_per_checksum, 3);
+  EXPECT_EQ(copy.info().columns.targets[0].rows_per_checksum, 64);
+  EXPECT_TRUE(copy.info().checksums.columns);
 }
 
 TEST(AddChecksums, AnUnwritableSourceCanBeCopied) {
@@ -71,7 +72,7 @@ TEST(AddChecksums, AnUnwritableSourceCanBeCopied) {
   SampleFile().write(folder / "a.h5");
   fs::permissions(folder / "a.h5", fs::perms::owner_read, fs::perm_options::replace);
   add_checksums(folder / "a.h5", folder / "b.h5");
-  EXPECT_TRUE(DataSet(folder / "b.h5").info().columns_checked);
+  EXPECT_TRUE(DataSet(folder / "b.h5").info().checksums.columns);
 }
 
 TEST(AddChecksums, RefusesAndLeavesNothing) {

@@ -75,7 +75,7 @@ TEST(Verify, ReadsAlsoWhatHasNoChecksums) {
   DataSet data_set(folder / "a.h5");
   EXPECT_EQ(verify(data_set),
             "verified: all 11 rows read, labels in range, there are no checksums to compare with");
-  const auto row_bytes = data_set.info().inputs.front().row_bytes();
+  const auto row_bytes = data_set.info().columns.inputs.front().row_bytes();
   EXPECT_GE(data_set.bytes_read(), 11 * row_bytes);
 }
 

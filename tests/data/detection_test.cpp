@@ -43,14 +43,14 @@ TEST_F(Detection, SamplesAreUnits) {
   EXPECT_EQ(info.num_samples, 3);
   EXPECT_EQ(info.num_units, 0);
   EXPECT_EQ(info.num_classes, 3);
-  EXPECT_TRUE(info.targets.empty());
-  EXPECT_FALSE(info.lengths);
+  EXPECT_TRUE(info.columns.targets.empty());
+  EXPECT_FALSE(info.columns.lengths);
   EXPECT_EQ(info.tables.size(), 8U);
   EXPECT_EQ(info.table("/images/placement").row_shape, Shape{4});
   EXPECT_EQ(info.table("/objects/offsets").num_rows, 4);
   EXPECT_EQ(info.table("/objects/box").num_rows, 3);
   EXPECT_EQ(info.table("/objects/label").range->most, 2);
-  EXPECT_FALSE(info.columns_checked);
+  EXPECT_FALSE(info.checksums.columns);
 }
 
 TEST_F(Detection, ObjectsOfImagesAreRead) {
@@ -93,14 +93,14 @@ TEST_F(Detection, ThereMayBeNoObjectAtAll) {
   for (const std::int64_t rows_per_block : {0, 2}) {
     file.rows_per_block = rows_per_block;
     DataSet data_set = open(file);
-    EXPECT_EQ(data_set.info().columns_checked, rows_per_block > 0);
+    EXPECT_EQ(data_set.info().checksums.columns, rows_per_block > 0);
     EXPECT_THAT(read_objects(data_set, 0, 3).offsets, ElementsAre(0, 0, 0, 0));
     EXPECT_THAT(describe(data_set), Contains(HasSubstr("objects: 0, in 0 of 3 images")));
     EXPECT_THAT(verify(data_set), HasSubstr("all 3 rows read, objects in range"));
     EXPECT_EQ(data_set.identity().size(), 64U);
     const auto copy = folder_ / ("checked " + std::to_string(rows_per_block));
     add_checksums(data_set.info().path, copy);
-    EXPECT_TRUE(DataSet(copy).info().columns_checked);
+    EXPECT_TRUE(DataSet(copy).info().checksums.columns);
   }
 }
 

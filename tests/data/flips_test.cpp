@@ -54,10 +54,11 @@ std::string fingerprint(const fs::path& path) {
                      info.ignore_index ? format("{}", *info.ignore_index) : "none",
                      fmt::join(info.class_names, ","), info.no_answer));
   std::vector<ColumnInfo> columns;
-  for (const auto* list : {&info.inputs, &info.targets, &info.groups, &info.tables}) {
+  for (const auto* list :
+       {&info.columns.inputs, &info.columns.targets, &info.columns.groups, &info.tables}) {
     columns.insert(columns.end(), list->begin(), list->end());
   }
-  if (info.lengths) columns.push_back(*info.lengths);
+  if (info.columns.lengths) columns.push_back(*info.columns.lengths);
   for (const ColumnInfo& column : columns) {
     hash.update(text_of(column));
     hash.update(rows_of(data_set, column, 0, column.num_rows));

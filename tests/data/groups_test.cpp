@@ -28,7 +28,9 @@ class Groups : public testing::Test {
     });
     return DataSet(path);
   }
-  static const ColumnInfo& site(const DataSet& data_set) { return data_set.info().groups[1]; }
+  static const ColumnInfo& site(const DataSet& data_set) {
+    return data_set.info().columns.groups[1];
+  }
 
   raw::TemporaryFolder folder_;
   int next_ = 0;
@@ -97,13 +99,13 @@ TEST_F(Groups, DamageIsFound) {
   });
   DataSet data_set(folder_ / "a.h5");
   expect_error(ErrorKind::dataset, {"/groups/camera rows 4..7"},
-               [&] { group_values(data_set, data_set.info().groups[0], 5, 1); });
+               [&] { group_values(data_set, data_set.info().columns.groups[0], 5, 1); });
 }
 
 TEST_F(Groups, OtherColumnsAndRowsAreDefectsOfTheCaller) {
   DataSet data_set = with_sites({1, 2, 3});
   expect_error(ErrorKind::internal, {"/targets/label is no group"},
-               [&] { group_values(data_set, data_set.info().targets[0], 0, 3); });
+               [&] { group_values(data_set, data_set.info().columns.targets[0], 0, 3); });
   expect_error(ErrorKind::internal, {"rows 2 + 2 of /groups/site"},
                [&] { group_values(data_set, site(data_set), 2, 2); });
 }

@@ -32,7 +32,7 @@ TEST(Integrity, AFlippedBitIsRefusedWithTheRowsOfItsBlock) {
   SampleFile{.rows_per_block = 4}.write(folder / "a.h5");
   flip(folder / "a.h5", offset_of(folder / "a.h5", "/inputs/image") + 5 * 36, 0x10);
   DataSet data_set(folder / "a.h5");
-  const ColumnInfo& image = data_set.info().inputs[0];
+  const ColumnInfo& image = data_set.info().columns.inputs[0];
   EXPECT_NO_THROW(rows_of(data_set, image, 0, 4));
   EXPECT_NO_THROW(rows_of(data_set, image, 8, 2));
   for (const std::int64_t row : {4, 5, 6, 7}) {  // the whole block is not trusted
@@ -49,7 +49,7 @@ TEST(Integrity, TheShortLastBlockIsNamedByItsRows) {
   flip(folder / "a.h5", offset_of(folder / "a.h5", "/targets/label") + 9 * 8, 1);
   DataSet data_set(folder / "a.h5");
   expect_error(ErrorKind::dataset, {"/targets/label rows 8..9"},
-               [&] { rows_of(data_set, data_set.info().targets[0], 0, 10); });
+               [&] { rows_of(data_set, data_set.info().columns.targets[0], 0, 10); });
 }
 
 // Every byte of every column and of every table, one bit each: no read may succeed with other
@@ -62,8 +62,8 @@ TEST(Integrity, NoFlippedByteIsEverAcceptedAsData) {
   const auto read_all = [&] {
     DataSet data_set(path);
     std::vector<std::vector<std::byte>> columns;
-    for (const auto* list :
-         {&data_set.info().inputs, &data_set.info().targets, &data_set.info().groups}) {
+    for (const auto* list : {&data_set.info().columns.inputs, &data_set.info().columns.targets,
+                             &data_set.info().columns.groups}) {
       for (const ColumnInfo& column : *list) {
         columns.push_back(rows_of(data_set, column, 0, sample.num_samples));
       }

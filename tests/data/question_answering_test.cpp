@@ -58,17 +58,17 @@ TEST_F(Questions, AreDescribedByTheirColumnsAndTables) {
   EXPECT_EQ(info.num_units, 3);
   EXPECT_EQ(info.num_classes, 0);
   EXPECT_TRUE(info.no_answer);
-  EXPECT_FALSE(info.columns_checked);
+  EXPECT_FALSE(info.checksums.columns);
   std::vector<std::string> names;
-  for (const ColumnInfo& column : info.targets) names.push_back(column.name);
+  for (const ColumnInfo& column : info.columns.targets) names.push_back(column.name);
   EXPECT_THAT(names, ElementsAre("context_begin", "context_end", "token_begin", "unit"));
-  ASSERT_EQ(info.inputs.size(), 3U);
-  EXPECT_EQ(info.inputs[0].padding, 0);
-  EXPECT_EQ(info.inputs[1].name, "input_ids");
-  EXPECT_EQ(info.inputs[1].padding, 7);
-  EXPECT_EQ(info.inputs[2].padding, 0);
-  ASSERT_TRUE(info.lengths);
-  EXPECT_EQ(info.lengths->num_rows, 5);
+  ASSERT_EQ(info.columns.inputs.size(), 3U);
+  EXPECT_EQ(info.columns.inputs[0].padding, 0);
+  EXPECT_EQ(info.columns.inputs[1].name, "input_ids");
+  EXPECT_EQ(info.columns.inputs[1].padding, 7);
+  EXPECT_EQ(info.columns.inputs[2].padding, 0);
+  ASSERT_TRUE(info.columns.lengths);
+  EXPECT_EQ(info.columns.lengths->num_rows, 5);
   EXPECT_EQ(info.tables.size(), 12U);
   EXPECT_EQ(info.table("/units/id/offsets").num_rows, 4);
   EXPECT_EQ(info.table("/paragraphs/tokens/values").row_shape, Shape{2});
@@ -87,11 +87,11 @@ TEST_F(Questions, KnowTheRangesOfTheirPlaces) {
     EXPECT_EQ(column.range->least, least) << column.path;
     EXPECT_EQ(column.range->most, most) << column.path;
   };
-  expect_range(*info.lengths, 1, 12);
-  expect_range(info.targets[0], 0, 12);
-  expect_range(info.targets[1], 0, 12);
-  expect_range(info.targets[2], 0, 11);  // tokens of all paragraphs
-  expect_range(info.targets[3], 0, 2);
+  expect_range(*info.columns.lengths, 1, 12);
+  expect_range(info.columns.targets[0], 0, 12);
+  expect_range(info.columns.targets[1], 0, 12);
+  expect_range(info.columns.targets[2], 0, 11);  // tokens of all paragraphs
+  expect_range(info.columns.targets[3], 0, 2);
   expect_range(info.table("/units/paragraph"), 0, 2);
   expect_range(info.table("/units/first_answer"), 0, 3);
   EXPECT_FALSE(info.table("/answers/text/offsets").range);
@@ -109,7 +109,7 @@ TEST_F(Questions, HaveTexts) {
   for (const std::int64_t rows_per_block : {0, 1, 2, 64}) {
     const QuestionFile file{.rows_per_block = rows_per_block};
     DataSet data_set = open(file);
-    EXPECT_EQ(data_set.info().columns_checked, rows_per_block > 0);
+    EXPECT_EQ(data_set.info().checksums.columns, rows_per_block > 0);
     const auto read = [&](std::string_view path, std::int64_t first, std::int64_t count) {
       return texts_of(read_ragged(data_set, path, first, count));
     };
@@ -181,9 +181,9 @@ TEST_F(Questions, CountForTheIdentity) {
 
 TEST_F(Questions, CountForTheIdentityWithoutChecksumsToo) {
   const DataSet good = open({});
-  auto columns = good.info().targets;
+  auto columns = good.info().columns.targets;
   columns.insert(columns.end(), good.info().tables.begin(), good.info().tables.end());
-  columns.push_back(*good.info().lengths);
+  columns.push_back(*good.info().columns.lengths);
   ASSERT_EQ(columns.size(), 17U);
   for (const ColumnInfo& column : columns) {
     const auto path = open({}).info().path;
@@ -211,10 +211,11 @@ TEST_F(Questions, AreStagedRowByRow) {
     const std::int64_t row_bytes = 12 * (4 + 1 + 1) + 4 + 8 + 3 * 4;
     EXPECT_EQ(data_set.staged_bytes({2, 2}), 2 * row_bytes);
     EXPECT_EQ(data_set.stage({2, 2}, folder_.path()), 2 * row_bytes);
-    EXPECT_EQ(column_of<std::int32_t>(data_set, data_set.info().inputs[1]), file.input_ids());
-    EXPECT_THAT(column_of<std::int32_t>(data_set, *data_set.info().lengths),
+    EXPECT_EQ(column_of<std::int32_t>(data_set, data_set.info().columns.inputs[1]),
+              file.input_ids());
+    EXPECT_THAT(column_of<std::int32_t>(data_set, *data_set.info().columns.lengths),
                 ElementsAre(9, 9, 8, 11, 5));
-    EXPECT_THAT(column_of<std::int64_t>(data_set, data_set.info().targets[3]),
+    EXPECT_THAT(column_of<std::int64_t>(data_set, data_set.info().columns.targets[3]),
                 ElementsAre(0, 0, 0, 1, 2));
     EXPECT_EQ(texts_of(read_ragged(data_set, "/units/id", 0, 3)), file.ids);
     EXPECT_EQ(texts_of(read_ragged(data_set, "/paragraphs/text", 0, 3)), file.contexts);
@@ -232,7 +233,7 @@ TEST_F(Questions, GetChecksums) {
     const auto copy_path = folder_ / (std::string(name) + " checked");
     add_checksums(folder_ / name, copy_path);
     DataSet copy(copy_path);
-    EXPECT_TRUE(copy.info().columns_checked);
+    EXPECT_TRUE(copy.info().checksums.columns);
     EXPECT_THAT(verify(copy), HasSubstr("blocks match their checksums"));
     EXPECT_EQ(texts_of(read_ragged(copy, "/answers/text", 0, std::ssize(file.answers))),
               file.answers);

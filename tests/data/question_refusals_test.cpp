@@ -31,7 +31,7 @@ TEST(QuestionRefusals, NameEachDatasetThatIsMissing) {
   QuestionFile().write(folder / "good.h5");
   const DataSet good(folder / "good.h5");
   std::vector<std::string> needed{"/lengths"};
-  for (const auto* columns : {&good.info().targets, &good.info().tables}) {
+  for (const auto* columns : {&good.info().columns.targets, &good.info().tables}) {
     for (const ColumnInfo& column : *columns) needed.push_back(column.path);
   }
   ASSERT_EQ(needed.size(), 17U);
@@ -191,8 +191,8 @@ std::ostream& operator<<(std::ostream& out, const WrongValue& wrong) { return ou
 class QuestionValues : public testing::TestWithParam<WrongValue> {};
 
 const ColumnInfo& column_of(const DataSetInfo& info, const std::string& path) {
-  if (path == "/lengths") return *info.lengths;
-  const auto& columns = path.starts_with("/targets") ? info.targets : info.tables;
+  if (path == "/lengths") return *info.columns.lengths;
+  const auto& columns = path.starts_with("/targets") ? info.columns.targets : info.tables;
   return *std::ranges::find(columns, path, &ColumnInfo::path);
 }
 

@@ -31,9 +31,9 @@ TEST_P(ReadRows, AnyRangeOfAnyColumnIsWhatWasWritten) {
   sample.write(folder / "a.h5");
   DataSet data_set(folder / "a.h5");
   const std::pair<ColumnInfo, std::vector<std::byte>> columns[] = {
-      {data_set.info().inputs[0], bytes_of(sample.images())},
-      {data_set.info().targets[0], bytes_of(sample.labels())},
-      {data_set.info().groups[0], bytes_of(sample.cameras())}};
+      {data_set.info().columns.inputs[0], bytes_of(sample.images())},
+      {data_set.info().columns.targets[0], bytes_of(sample.labels())},
+      {data_set.info().columns.groups[0], bytes_of(sample.cameras())}};
 
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
@@ -58,7 +58,7 @@ TEST(ReadColumn, GivesRowsOfItsWidth) {
   const SampleFile sample{.num_samples = 9};
   sample.write(folder / "a.h5");
   DataSet data_set(folder / "a.h5");
-  const ColumnInfo& label = data_set.info().targets[0];
+  const ColumnInfo& label = data_set.info().columns.targets[0];
   const auto labels = sample.labels();
   EXPECT_EQ(read_column<std::int64_t>(data_set, label, 2, 5),
             std::vector(labels.begin() + 2, labels.begin() + 7));
@@ -73,7 +73,7 @@ TEST(ReadLargeRows, BlocksAreReadInPiecesAndWhole) {
   const SampleFile sample{.num_samples = 13, .height = 128, .width = 128, .rows_per_block = 3};
   sample.write(folder / "a.h5");
   DataSet data_set(folder / "a.h5");
-  const ColumnInfo& image = data_set.info().inputs[0];
+  const ColumnInfo& image = data_set.info().columns.inputs[0];
   const auto written = bytes_of(sample.images());
   const auto rows = rows_of(data_set, image, 1, 11);
   EXPECT_TRUE(std::ranges::equal(
@@ -86,7 +86,7 @@ TEST(ReadEdges, ConsecutiveRangesReadABlockOnce) {
   const SampleFile sample{.num_samples = 100, .rows_per_block = 64};
   sample.write(folder / "a.h5");
   DataSet data_set(folder / "a.h5");
-  const ColumnInfo& image = data_set.info().inputs[0];
+  const ColumnInfo& image = data_set.info().columns.inputs[0];
   for (std::int64_t first = 0; first < 100; first += 10) rows_of(data_set, image, first, 10);
   EXPECT_EQ(data_set.bytes_read(), 100 * image.row_bytes());
 }
@@ -110,7 +110,7 @@ class LabelRange : public testing::Test {
 TEST_F(LabelRange, OutsideIsRefusedWithIndexAndValue) {
   with_label(817, 1000, std::nullopt);
   DataSet data_set(folder_ / "val.h5");
-  const ColumnInfo& label = data_set.info().targets[0];
+  const ColumnInfo& label = data_set.info().columns.targets[0];
   EXPECT_NO_THROW(rows_of(data_set, label, 0, 817));
   EXPECT_NO_THROW(rows_of(data_set, label, 818, 100));
   const std::string path = (folder_ / "val.h5").string();
@@ -128,20 +128,20 @@ TEST_F(LabelRange, NegativeIsOutside) {
   with_label(0, -1, std::nullopt);
   DataSet data_set(folder_ / "val.h5");
   expect_error(ErrorKind::dataset, {"/targets/label[0] = -1, expected 0..4"},
-               [&] { rows_of(data_set, data_set.info().targets[0], 0, 1); });
+               [&] { rows_of(data_set, data_set.info().columns.targets[0], 0, 1); });
 }
 
 TEST_F(LabelRange, IgnoreIndexIsAllowedAndNamed) {
   with_label(3, -100, -100);
   DataSet data_set(folder_ / "val.h5");
-  EXPECT_NO_THROW(rows_of(data_set, data_set.info().targets[0], 0, 1000));
+  EXPECT_NO_THROW(rows_of(data_set, data_set.info().columns.targets[0], 0, 1000));
 }
 
 TEST_F(LabelRange, OtherValuesBesideIgnoreIndexAreNot) {
   with_label(3, -99, -100);
   DataSet data_set(folder_ / "val.h5");
   expect_error(ErrorKind::dataset, {"[3] = -99, expected 0..4 or ignore_index -100"},
-               [&] { rows_of(data_set, data_set.info().targets[0], 0, 1000); });
+               [&] { rows_of(data_set, data_set.info().columns.targets[0], 0, 1000); });
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ namespace {
 std::vector<std::vector<std::byte>> all_columns_of(DataSet& data_set, std::int64_t first,
                                                    std::int64_t count) {
   const DataSetInfo& info = data_set.info();
-  return {rows_of(data_set, info.inputs[0], first, count),
-          rows_of(data_set, info.targets[0], first, count),
-          rows_of(data_set, info.groups[0], first, count)};
+  return {rows_of(data_set, info.columns.inputs[0], first, count),
+          rows_of(data_set, info.columns.targets[0], first, count),
+          rows_of(data_set, info.columns.groups[0], first, count)};
 }
 
 // Rows per checksum block, storage.
@@ -50,7 +50,7 @@ TEST_P(Staged, RowsComeFromTheCopy) {
   const auto [rows_per_block, storage] = GetParam();
   if (storage != SampleStorage::contiguous || rows_per_block == 1000) return;
   expect_error(ErrorKind::dataset, {"a.h5' changed while it was read: 512 bytes"},
-               [&] { rows_of(data_set, data_set.info().inputs[0], 110, 20); });
+               [&] { rows_of(data_set, data_set.info().columns.inputs[0], 110, 20); });
 }
 
 TEST_P(Staged, ThreadsReadFromTheCopy) {

@@ -147,7 +147,7 @@ TEST_F(Structure, AnAddedColumnLeavesTheOthersAsTheyWere) {
     const std::vector<std::int32_t> codes(10, 1);
     raw::dataset(file, "/groups/site", H5T_STD_I32LE, {10}, codes.data());
   });
-  EXPECT_EQ(more.info().groups.size(), 2U);
+  EXPECT_EQ(more.info().columns.groups.size(), 2U);
   EXPECT_EQ(more.info().integrity(), "unchecked");
 }
 
@@ -178,7 +178,7 @@ TEST_F(Structure, DamageIsNotBlessedByACheckedCopy) {
   add_checksums(folder_ / "changed.h5", folder_ / "copy.h5");
   const DataSet copy(folder_ / "copy.h5");
   EXPECT_EQ(copy.info().integrity(), "checked");
-  EXPECT_EQ(copy.info().inputs[0].image->mean, (std::vector<double>{0.5, 0.25, 1}));
+  EXPECT_EQ(copy.info().columns.inputs[0].image->mean, (std::vector<double>{0.5, 0.25, 1}));
 }
 
 }  // namespace

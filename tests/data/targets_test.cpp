@@ -34,28 +34,28 @@ TEST_F(Targets, EachTaskHasItsTypeAndShape) {
   const DataSet binary = open(binary_file({0, 1, 1}));
   EXPECT_EQ(binary.info().task, "binary");
   EXPECT_EQ(binary.info().num_classes, 2);
-  EXPECT_EQ(binary.info().targets[0].dtype, DType::i64);
-  EXPECT_EQ(binary.info().targets[0].row_shape, Shape{});
+  EXPECT_EQ(binary.info().columns.targets[0].dtype, DType::i64);
+  EXPECT_EQ(binary.info().columns.targets[0].row_shape, Shape{});
 
   const DataSet multilabel = open(multilabel_file(3, {0, 1, 1, 0, 0, 0}));
   EXPECT_EQ(multilabel.info().task, "multilabel");
   EXPECT_EQ(multilabel.info().num_samples, 2);
   EXPECT_EQ(multilabel.info().num_classes, 3);
-  EXPECT_EQ(multilabel.info().targets[0].dtype, DType::u8);
-  EXPECT_EQ(multilabel.info().targets[0].row_shape, Shape{3});
+  EXPECT_EQ(multilabel.info().columns.targets[0].dtype, DType::u8);
+  EXPECT_EQ(multilabel.info().columns.targets[0].row_shape, Shape{3});
 
   const DataSet regression = open(regression_file(2, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(regression.info().task, "regression");
   EXPECT_EQ(regression.info().num_samples, 3);
   EXPECT_EQ(regression.info().num_classes, 2);
-  EXPECT_EQ(regression.info().targets[0].dtype, DType::f32);
-  EXPECT_EQ(regression.info().targets[0].row_shape, Shape{2});
+  EXPECT_EQ(regression.info().columns.targets[0].dtype, DType::f32);
+  EXPECT_EQ(regression.info().columns.targets[0].row_shape, Shape{2});
 }
 
 TEST_F(Targets, MayBeMasks) {
   DataSet masks = open(mask_file({0, 1, 255, 2}));
-  EXPECT_EQ(masks.info().targets[0].dtype, DType::i16);
-  EXPECT_EQ(masks.info().targets[0].row_shape, (Shape{1, 2}));
+  EXPECT_EQ(masks.info().columns.targets[0].dtype, DType::i16);
+  EXPECT_EQ(masks.info().columns.targets[0].row_shape, (Shape{1, 2}));
   verify(masks);
   for (const std::int16_t bad : std::vector<std::int16_t>{-1, 3, 254, 256}) {
     DataSet wrong = open(mask_file({0, 1, 255, bad}));
@@ -83,7 +83,7 @@ TEST_F(Targets, CanBeLeftOut) {
   EXPECT_EQ(left_out.info().task, "predict");
   EXPECT_EQ(left_out.info().num_samples, 3);
   EXPECT_EQ(left_out.info().num_classes, 0);
-  EXPECT_TRUE(left_out.info().targets.empty());
+  EXPECT_TRUE(left_out.info().columns.targets.empty());
   EXPECT_FALSE(left_out.info().ignore_index);
   EXPECT_EQ(left_out.identity().size(), 64U);  // it has no checksums: the file is opened again
   EXPECT_EQ(verify(left_out).find("label"), std::string::npos);
@@ -93,21 +93,21 @@ TEST_F(Targets, NeedNotBeThere) {
   TargetFile file = binary_file({0, 1, 1});
   file.task = "predict";
   EXPECT_EQ(open(file).info().num_samples, 3);
-  EXPECT_TRUE(open(file).info().targets.empty());
+  EXPECT_TRUE(open(file).info().columns.targets.empty());
 }
 
 TEST_F(Targets, OneOutputMayBeAColumnOrNot) {
   TargetFile file = regression_file(1, {1, 2, 3});
-  EXPECT_EQ(open(file).info().targets[0].row_shape, Shape{1});
+  EXPECT_EQ(open(file).info().columns.targets[0].row_shape, Shape{1});
   file.dims = {3};
-  EXPECT_EQ(open(file).info().targets[0].row_shape, Shape{});
+  EXPECT_EQ(open(file).info().columns.targets[0].row_shape, Shape{});
 }
 
 TEST_F(Targets, OneOutputMayBeAMap) {
   TargetFile file = regression_file(1, {1, 2, NAN, 4, -5.5F, 6});
   file.dims = {1, 2, 3};
   DataSet map = open(file);
-  EXPECT_EQ(map.info().targets[0].row_shape, (Shape{2, 3}));
+  EXPECT_EQ(map.info().columns.targets[0].row_shape, (Shape{2, 3}));
   EXPECT_NE(verify(map).find("targets finite or NaN"), std::string::npos);
   file.rows = bytes_of<float>({1, 2, 3, 4, INFINITY, 6});
   DataSet infinite = open(file);
@@ -140,14 +140,14 @@ TEST_F(Targets, BatchesHoldThemAndArePadded) {
 
 TEST_F(Targets, BinaryLabelsAreZeroOrOne) {
   DataSet data_set = open(binary_file({0, 1, 2, 0}));
-  const ColumnInfo& label = data_set.info().targets[0];
+  const ColumnInfo& label = data_set.info().columns.targets[0];
   EXPECT_NO_THROW(rows_of(data_set, label, 0, 2));
   expect_error(ErrorKind::dataset, {"/targets/label[2] = 2, expected 0..1 (read)"},
                [&] { rows_of(data_set, label, 1, 3); });
   TargetFile file = binary_file({0, 1, 255, 0});
   file.ignore_index = 255;
   DataSet ignoring = open(file);
-  EXPECT_NO_THROW(rows_of(ignoring, ignoring.info().targets[0], 0, 4));
+  EXPECT_NO_THROW(rows_of(ignoring, ignoring.info().columns.targets[0], 0, 4));
 }
 
 // Every byte there is, with and without one that is ignored.
@@ -158,7 +158,7 @@ TEST_F(Targets, FlagsAreZeroOneOrIgnored) {
     TargetFile file = multilabel_file(1, flags);
     file.ignore_index = ignored;
     DataSet data_set = open(file);
-    const ColumnInfo& label = data_set.info().targets[0];
+    const ColumnInfo& label = data_set.info().columns.targets[0];
     for (std::int64_t row = 0; row < 256; ++row) {
       if (row <= 1 || row == ignored) {
         EXPECT_NO_THROW(rows_of(data_set, label, row, 1)) << row;
@@ -175,7 +175,7 @@ TEST_F(Targets, FlagsAreZeroOneOrIgnored) {
 
 TEST_F(Targets, AFlagIsNamedByRowAndLabel) {
   DataSet data_set = open(multilabel_file(3, {0, 1, 1, 1, 0, 0, 0, 9, 1}));
-  const ColumnInfo& label = data_set.info().targets[0];
+  const ColumnInfo& label = data_set.info().columns.targets[0];
   EXPECT_NO_THROW(rows_of(data_set, label, 0, 2));
   expect_error(ErrorKind::dataset, {"/targets/label[2, 1] = 9, expected 0..1 (read)", "inspect"},
                [&] { rows_of(data_set, label, 1, 2); });
@@ -188,7 +188,7 @@ TEST_F(Targets, ValuesMustBeFinite) {
   const std::vector<float> finite{0.0F, -0.0F, Limits::max(), Limits::lowest(),
                                   Limits::denorm_min()};
   DataSet good = open(regression_file(1, finite));
-  const auto rows = rows_of(good, good.info().targets[0], 0, 5);
+  const auto rows = rows_of(good, good.info().columns.targets[0], 0, 5);
   EXPECT_EQ(rows, bytes_of(finite));
 
   const std::pair<float, const char*> bad[] = {{Limits::infinity(), "inf"},
@@ -198,7 +198,7 @@ TEST_F(Targets, ValuesMustBeFinite) {
                                                {std::bit_cast<float>(0xffffffffU), "nan"}};
   for (const auto& [value, text] : bad) {
     DataSet data_set = open(regression_file(2, {1, 2, 3, 4, 5, value}));
-    const ColumnInfo& label = data_set.info().targets[0];
+    const ColumnInfo& label = data_set.info().columns.targets[0];
     EXPECT_NO_THROW(rows_of(data_set, label, 0, 2));
     expect_error(ErrorKind::dataset,
                  {"/targets/label[2, 1] = ", text, ", expected finite numbers (read)"},
@@ -211,7 +211,7 @@ TEST_F(Targets, AValueWithoutAColumnIsNamedByItsRow) {
   file.dims = {3};
   DataSet data_set = open(file);
   expect_error(ErrorKind::dataset, {"/targets/label[1] = nan, expected finite numbers"},
-               [&] { rows_of(data_set, data_set.info().targets[0], 0, 3); });
+               [&] { rows_of(data_set, data_set.info().columns.targets[0], 0, 3); });
 }
 
 TEST_F(Targets, CountForTheIdentity) {
@@ -234,8 +234,8 @@ TEST_F(Targets, GetChecksums) {
     file.write(folder_ / file.task);
     add_checksums(folder_ / file.task, folder_ / (file.task + " checked"));
     DataSet copy(folder_ / (file.task + " checked"));
-    EXPECT_TRUE(copy.info().columns_checked);
-    EXPECT_EQ(rows_of(copy, copy.info().targets[0], 0, copy.info().num_samples), file.rows);
+    EXPECT_TRUE(copy.info().checksums.columns);
+    EXPECT_EQ(rows_of(copy, copy.info().columns.targets[0], 0, copy.info().num_samples), file.rows);
   }
 }
 

@@ -43,7 +43,7 @@ TEST(TokenRefusals, NameEachDatasetThatIsMissing) {
     good.write(folder / "good.h5");
     const DataSetInfo info = DataSet(folder / "good.h5").info();
     std::vector<std::string> needed{"/lengths"};
-    for (const auto* columns : {&info.targets, &info.tables}) {
+    for (const auto* columns : {&info.columns.targets, &info.tables}) {
       for (const ColumnInfo& column : *columns) needed.push_back(column.path);
     }
     for (const std::string& path : needed) {

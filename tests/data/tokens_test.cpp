@@ -51,11 +51,11 @@ TEST_F(Tokens, DocumentsAreUnits) {
   EXPECT_EQ(info.num_units, 3);
   EXPECT_EQ(info.num_classes, 10);
   EXPECT_EQ(info.ignore_index, -100);
-  EXPECT_THAT(names_of(info.targets), ElementsAre("label", "unit"));
-  EXPECT_EQ(info.targets[0].row_shape, Shape{6});
-  EXPECT_EQ(info.targets[0].padding, -100);
-  EXPECT_EQ(info.targets[1].range->most, 2);
-  EXPECT_EQ(info.lengths->range->most, 6);
+  EXPECT_THAT(names_of(info.columns.targets), ElementsAre("label", "unit"));
+  EXPECT_EQ(info.columns.targets[0].row_shape, Shape{6});
+  EXPECT_EQ(info.columns.targets[0].padding, -100);
+  EXPECT_EQ(info.columns.targets[1].range->most, 2);
+  EXPECT_EQ(info.columns.lengths->range->most, 6);
   EXPECT_EQ(info.tables.size(), 4U);
   EXPECT_EQ(info.table("/units/bytes").range->least, 0);
 }
@@ -65,7 +65,7 @@ TEST_F(Tokens, QuestionsAreUnits) {
   const DataSetInfo& info = data_set.info();
   EXPECT_EQ(info.num_samples, 5);
   EXPECT_EQ(info.num_units, 2);
-  EXPECT_THAT(names_of(info.targets), ElementsAre("label", "choice", "unit"));
+  EXPECT_THAT(names_of(info.columns.targets), ElementsAre("label", "choice", "unit"));
   EXPECT_EQ(info.tables.size(), 8U);
   EXPECT_EQ(info.table("/units/first_choice").range->most, 5);
   EXPECT_EQ(info.table("/choices/text/offsets").num_rows, 6);
@@ -76,7 +76,7 @@ TEST_F(Tokens, LabelsAreOfEitherType) {
     TokenFile file = document_file();
     file.label_type = type;
     DataSet data_set = open(file);
-    const ColumnInfo& label = data_set.info().targets[0];
+    const ColumnInfo& label = data_set.info().columns.targets[0];
     const auto bytes = rows_of(data_set, label, 0, 4);
     std::vector<std::int64_t> labels;
     for (std::size_t at = 0; at < bytes.size(); at += to_size(size_bytes(label.dtype))) {
@@ -95,8 +95,8 @@ TEST_F(Tokens, RowsOfOneLengthNeedNoLengths) {
   TokenFile file = document_file();
   file.is_padded = false;
   const DataSet data_set = open(file);
-  EXPECT_FALSE(data_set.info().lengths);
-  EXPECT_FALSE(data_set.info().targets[0].padding);
+  EXPECT_FALSE(data_set.info().columns.lengths);
+  EXPECT_FALSE(data_set.info().columns.targets[0].padding);
 }
 
 TEST_F(Tokens, LabelsAreCutWithTheInputs) {
@@ -124,7 +124,7 @@ TEST_F(Tokens, ChoicesOfQuestionsAreRead) {
     TokenFile file = choice_file();
     file.rows_per_block = rows_per_block;
     DataSet data_set = open(file);
-    EXPECT_EQ(data_set.info().columns_checked, rows_per_block > 0);
+    EXPECT_EQ(data_set.info().checksums.columns, rows_per_block > 0);
     const Choices all = read_choices(data_set, 0, 2);
     EXPECT_THAT(all.first_choice, ElementsAre(0, 3, 5));
     EXPECT_THAT(all.gold, ElementsAre(2, 0));
@@ -209,10 +209,10 @@ TEST_F(Tokens, GetChecksums) {
     add_checksums(info.path, path);
     {
       DataSet copy(path);
-      EXPECT_TRUE(copy.info().columns_checked);
+      EXPECT_TRUE(copy.info().checksums.columns);
       EXPECT_THAT(verify(copy), HasSubstr("blocks match their checksums"));
     }
-    spoil(path, info.targets[0]);
+    spoil(path, info.columns.targets[0]);
     DataSet damaged(path);
     expect_error(ErrorKind::dataset, {"/targets/label rows 0..", "damaged"},
                  [&] { verify(damaged); });
@@ -224,7 +224,7 @@ TEST_F(Tokens, AreStagedRowByRow) {
   DataSet data_set = open(file);
   const std::int64_t row_bytes = 6 * (4 + 1 + 8) + 4 + 4 + 8;
   EXPECT_EQ(data_set.stage({2, 3}, folder_.path()), 3 * row_bytes);
-  EXPECT_EQ(rows_of(data_set, data_set.info().targets[0], 0, 5), [&](const auto& labels) {
+  EXPECT_EQ(rows_of(data_set, data_set.info().columns.targets[0], 0, 5), [&](const auto& labels) {
     const auto bytes = std::as_bytes(std::span(labels));
     return std::vector(bytes.begin(), bytes.end());
   }(file.labels()));

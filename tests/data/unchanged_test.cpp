@@ -45,10 +45,10 @@ class Rewritten : public testing::Test {
 
 TEST_F(Rewritten, WithoutChecksumsItIsFoundAtTheEnd) {
   DataSet data_set(path_);
-  const auto before = rows_of(data_set, data_set.info().inputs[0], 0, 10);
+  const auto before = rows_of(data_set, data_set.info().columns.inputs[0], 0, 10);
   EXPECT_NO_THROW(data_set.require_unchanged());
   change_a_pixel(path_);
-  EXPECT_NE(rows_of(data_set, data_set.info().inputs[0], 0, 10), before);
+  EXPECT_NE(rows_of(data_set, data_set.info().columns.inputs[0], 0, 10), before);
   refused(data_set, "data set '");
 }
 
@@ -58,11 +58,11 @@ TEST_F(Rewritten, ItIsWhatIsWrongWithRowsThatCannotBeRead) {
   DataSet data_set(folder_ / "b.h5");
   change_a_pixel(folder_ / "b.h5");
   expect_error(ErrorKind::dataset, {"b.h5' changed while it was read"},
-               [&] { rows_of(data_set, data_set.info().inputs[0], 0, 10); });
+               [&] { rows_of(data_set, data_set.info().columns.inputs[0], 0, 10); });
   // Opened after that it is damaged.
   DataSet damaged(folder_ / "b.h5");
   expect_error(ErrorKind::dataset, {"rows 0..3 have the CRC-32C"},
-               [&] { rows_of(damaged, damaged.info().inputs[0], 0, 10); });
+               [&] { rows_of(damaged, damaged.info().columns.inputs[0], 0, 10); });
 }
 
 TEST_F(Rewritten, AlsoWhereRowsWereCopiedBefore) {
@@ -86,10 +86,10 @@ TEST_F(Rewritten, TheFileOfAnotherInputCounts) {
 
 TEST_F(Rewritten, AnotherFileUnderItsNameIsNoChange) {
   DataSet data_set(path_);
-  const auto before = rows_of(data_set, data_set.info().inputs[0], 0, 10);
+  const auto before = rows_of(data_set, data_set.info().columns.inputs[0], 0, 10);
   SampleFile{.num_samples = 9}.write(folder_ / "b.h5");
   std::filesystem::rename(folder_ / "b.h5", path_);
-  EXPECT_EQ(rows_of(data_set, data_set.info().inputs[0], 0, 10), before);
+  EXPECT_EQ(rows_of(data_set, data_set.info().columns.inputs[0], 0, 10), before);
   EXPECT_NO_THROW(data_set.require_unchanged());
 }
 

@@ -33,7 +33,7 @@ data::DataSetInfo image_set() {
   info.path = "val.h5";
   info.num_samples = 10;
   info.num_classes = 7;
-  info.inputs = {image_column()};
+  info.columns.inputs = {image_column()};
   return info;
 }
 
@@ -82,7 +82,7 @@ data::Batch batch_of(std::vector<std::uint8_t>& pixels) {
 
 TEST(InputMapping, WithoutACardInputsGoInOrder) {
   auto info = image_set();
-  info.inputs.push_back(column_of("/inputs/mask", DType::i64, {9}));
+  info.columns.inputs.push_back(column_of("/inputs/mask", DType::i64, {9}));
   const auto made = map_inputs(info, CardOnly(std::nullopt), kBatch, device::Device{});
   ASSERT_EQ(made.bindings.size(), 2u);
   EXPECT_NE(made.bindings[0].normalise, nullptr);
@@ -92,7 +92,8 @@ TEST(InputMapping, WithoutACardInputsGoInOrder) {
 
 TEST(InputMapping, WithoutACardTheModelsOwnNamesDecide) {
   auto info = image_set();
-  info.inputs = {column_of("/inputs/a", DType::f32, {2}), column_of("/inputs/b", DType::f32, {3})};
+  info.columns.inputs = {column_of("/inputs/a", DType::f32, {2}),
+                         column_of("/inputs/b", DType::f32, {3})};
   std::vector<std::string> notes;
   const auto sources = [&](std::vector<std::string> arguments,
                            std::optional<model::ModelCard> card = std::nullopt) {
@@ -122,7 +123,8 @@ TEST(InputMapping, WithoutACardTheModelsOwnNamesDecide) {
 
 TEST(InputMapping, FollowTheCardsNames) {
   auto info = image_set();
-  info.inputs = {column_of("/inputs/a", DType::f32, {2}), column_of("/inputs/b", DType::f32, {3})};
+  info.columns.inputs = {column_of("/inputs/a", DType::f32, {2}),
+                         column_of("/inputs/b", DType::f32, {3})};
   model::ModelCard card;
   card.inputs = {{"b", DType::f32, {-1, 3}, ""}, {"a", DType::f32, {-1, 2}, ""}};
   const auto made = map_inputs(info, CardOnly(card), kBatch, device::Device{});
@@ -132,7 +134,7 @@ TEST(InputMapping, FollowTheCardsNames) {
 
 TEST(InputMapping, IntegersAndFractionsAreNotMixed) {
   auto info = image_set();
-  info.inputs = {column_of("/inputs/a", DType::f32, {2})};
+  info.columns.inputs = {column_of("/inputs/a", DType::f32, {2})};
   model::ModelCard card;
   card.inputs = {{"a", DType::i64, {-1, 2}, ""}};
   EXPECT_THAT(message(info, card), HasSubstr("holds float32"));

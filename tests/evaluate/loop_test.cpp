@@ -106,7 +106,7 @@ Outcome evaluate(const plan::BatchGrid& grid,
 }
 
 plan::CoverageEvidence evidence_of(const metrics::Results& results) {
-  return {results.count, results.index_sum, results.index_mix};
+  return {results.units.count, results.units.index_sum, results.units.index_mix};
 }
 
 TEST(Loop, SeesEverySampleOnceAndNoPadding) {

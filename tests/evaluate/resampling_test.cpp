@@ -60,11 +60,12 @@ TEST(CountGroups, EveryRowCountsInItsGroup) {
   exact::State merged(task->resample_layout());
   for (std::size_t group = 0; group < 3; ++group) {
     const auto results = task->finalize_resampled(states[group]);
-    EXPECT_EQ(results.count, (kSamples + 2 - std::int64_t(group)) / 3);
-    EXPECT_EQ(results.per_class[group].support, results.count) << "label = index % 3";
+    EXPECT_EQ(results.units.count, (kSamples + 2 - std::int64_t(group)) / 3);
+    EXPECT_EQ(results.per_class[group].support, results.units.count) << "label = index % 3";
     merged.merge(states[group]);
   }
-  EXPECT_EQ(task->finalize_resampled(states[3]).count, 0) << "a group that this rank does not see";
+  EXPECT_EQ(task->finalize_resampled(states[3]).units.count, 0)
+      << "a group that this rank does not see";
   const auto whole = count_groups({*task, log, 0}, 1, std::vector<std::int32_t>(kSamples));
   EXPECT_TRUE(std::ranges::equal(merged.bytes(), whole[0].bytes()));
 }
@@ -85,7 +86,7 @@ TEST(CountReplicates, WeighSamplesByTheirIndexAlone) {
       if (row_of(i).is_right()) right += weight;
     }
     const auto results = task->finalize_resampled(replicates[r]);
-    EXPECT_EQ(results.count, count);
+    EXPECT_EQ(results.units.count, count);
     EXPECT_EQ(results.find("accuracy")->proportion->part, right);
   }
 }

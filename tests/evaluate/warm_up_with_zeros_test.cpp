@@ -26,8 +26,8 @@ data::DataSetInfo small_set() {
   data::DataSetInfo info;
   info.num_samples = 10;
   info.num_classes = 7;
-  info.inputs = {column_of("x", DType::f32, {5})};
-  info.targets = {column_of("label", DType::i64, {})};
+  info.columns.inputs = {column_of("x", DType::f32, {5})};
+  info.columns.targets = {column_of("label", DType::i64, {})};
   return info;
 }
 

@@ -58,7 +58,7 @@ TEST_F(InspectCommandTest, OfADataSetItSaysTheStructureAndTheIdentity) {
 TEST_F(InspectCommandTest, OnlyVerifyReadsEveryRow) {
   data::SampleFile{.rows_per_block = 4}.write(at("a.h5"));
   EXPECT_THAT(printed({at("a.h5"), "--verify"}), HasSubstr("9 blocks match their checksums\n"));
-  const data::ColumnInfo image = data::DataSet(at("a.h5")).info().inputs[0];
+  const data::ColumnInfo image = data::DataSet(at("a.h5")).info().columns.inputs[0];
   data::spoil(at("a.h5"), image);
   EXPECT_THAT(printed({at("a.h5")}), HasSubstr("3 of 3 columns have checksums"));
   expect_error(ErrorKind::dataset, {"a.h5", "/inputs/image"}, [&] {

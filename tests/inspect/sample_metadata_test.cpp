@@ -47,14 +47,14 @@ std::vector<std::string> facts(SampleMetadata& known, std::int64_t index) {
 
 Marks kept(SampleMetadata& known, std::int32_t value, const std::vector<std::int64_t>& units,
            Marks keep) {
-  known.keep_group(known.info().groups.at(0), value, units, keep);
+  known.keep_group(known.info().columns.groups.at(0), value, units, keep);
   return keep;
 }
 
 TEST_F(SampleMetadataTest, WithoutUnitsASampleHasItsGroups) {
   auto known = open(data::SampleFile{});
   EXPECT_THAT(facts(known, 4), ElementsAre("camera 1"));
-  EXPECT_THAT(known.values_of(known.info().groups[0]), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(known.values_of(known.info().columns.groups[0]), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(kept(known, 1, {0, 3, 5, 6, 9}, Marks(5, 1)), (Marks{0, 1, 1, 0, 0}));
   EXPECT_EQ(kept(known, 1, {3, 4}, {0, 1}), (Marks{0, 1})) << "what is cleared stays so";
   EXPECT_THAT(kept(known, 1, {}, {}), IsEmpty());

@@ -63,9 +63,9 @@ TEST(DenseRegressionPass, MetricsAreThoseOfThePixelsThatAreScored) {
   }
   const Results maps = score_maps(values);
   const Results plain = score_values(flat);
-  EXPECT_EQ(maps.count, 20);
-  EXPECT_EQ(maps.not_finite, 0);
-  EXPECT_EQ(maps.scored, 19);
+  EXPECT_EQ(maps.units.count, 20);
+  EXPECT_EQ(maps.counts.not_finite, 0);
+  EXPECT_EQ(maps.counts.scored, 19);
   ASSERT_EQ(maps.metrics.size(), plain.metrics.size());
   for (std::size_t m = 0; m < maps.metrics.size(); ++m) {
     EXPECT_EQ(maps.metrics[m].name, plain.metrics[m].name);
@@ -131,7 +131,7 @@ TEST(DenseRegressionPass, WithoutPixelsNothingIsDefined) {
   for (const Results* results : {&none, &ignored}) {
     for (const MetricValue& metric : results->metrics) EXPECT_FALSE(metric.value) << metric.name;
   }
-  EXPECT_EQ(ignored.scored, 0);
+  EXPECT_EQ(ignored.counts.scored, 0);
 }
 
 TEST(DenseRegressionPass, KeptSumsCountAsTheImages) {
@@ -156,7 +156,7 @@ TEST(DenseRegressionPass, KeptSumsCountAsTheImages) {
   const std::vector<std::uint8_t> weights{1, 3, 1, 1};
   PrecomputedUpdates(metrics, rows).count(weights, again);
   const Results one = metrics.finalize(expected), other = metrics.finalize(again);
-  EXPECT_EQ(other.not_finite, 1);
+  EXPECT_EQ(other.counts.not_finite, 1);
   EXPECT_EQ(other.per_class.at(0).support, 5 * kPixels);
   ASSERT_EQ(one.metrics.size(), other.metrics.size());
   for (std::size_t m = 0; m < one.metrics.size(); ++m) {

@@ -51,7 +51,7 @@ TEST(Binary, ByHand) {
   EXPECT_EQ(results.per_class[0].predicted, 4);
   EXPECT_EQ(results.per_class[0].correct, 3);
   EXPECT_EQ(results.per_class[1].value("recall"), 2.0 / 3);
-  EXPECT_EQ(results.labels_scored, 7);
+  EXPECT_EQ(results.counts.labels_scored, 7);
 }
 
 TEST(Binary, TheThresholdIsAFloat32) {
@@ -83,9 +83,9 @@ TEST(Binary, SamplesWithoutScoresAreWrong) {
   samples.scores[0] = samples.scores[6] = std::numeric_limits<float>::quiet_NaN();
   const Results results = score(binary(), samples);
 
-  EXPECT_EQ(results.not_finite, 2);
-  EXPECT_EQ(results.labels_scored, 7);
-  EXPECT_EQ(results.labels_with_scores, 5);
+  EXPECT_EQ(results.counts.not_finite, 2);
+  EXPECT_EQ(results.counts.labels_scored, 7);
+  EXPECT_EQ(results.counts.labels_with_scores, 5);
   EXPECT_DOUBLE_EQ(value(results, "accuracy"), 3.0 / 7);
   EXPECT_DOUBLE_EQ(value(results, "recall"), 1.0 / 3);
   EXPECT_DOUBLE_EQ(value(results, "specificity"), 2.0 / 4);
@@ -173,8 +173,8 @@ const LabelSamples kThree{3, {1, 1, -1, -1, -1, -1, -1, 1, -1}, {}, {1, 0, 0, 1,
 TEST(Multilabel, ByHand) {
   const Results results = score(multilabel(3), kThree);
 
-  EXPECT_EQ(results.scored, 3);
-  EXPECT_EQ(results.labels_scored, 8);
+  EXPECT_EQ(results.counts.scored, 3);
+  EXPECT_EQ(results.counts.labels_scored, 8);
   EXPECT_DOUBLE_EQ(value(results, "accuracy"), 6.0 / 8);
   EXPECT_DOUBLE_EQ(value(results, "hamming"), 2.0 / 8);
   EXPECT_DOUBLE_EQ(value(results, "exact_match"), 1.0 / 3);
@@ -196,8 +196,8 @@ TEST(Multilabel, ASampleWithoutScoredLabelsIsIgnored) {
   LabelSamples samples = kThree;
   samples.targets = {1, 0, 0, 255, 255, 255, 0, 255, 0};
   const Results results = score(multilabel(3), samples);
-  EXPECT_EQ(results.ignored, 1);
-  EXPECT_EQ(results.scored, 2);
+  EXPECT_EQ(results.counts.ignored, 1);
+  EXPECT_EQ(results.counts.scored, 2);
   EXPECT_DOUBLE_EQ(value(results, "exact_match"), 1.0 / 2);
 }
 
@@ -205,8 +205,8 @@ TEST(Multilabel, SamplesWithoutScoresAreWrong) {
   LabelSamples samples = kThree;
   samples.scores[2] = std::numeric_limits<float>::infinity();
   const Results results = score(multilabel(3), samples);
-  EXPECT_EQ(results.without_scores, 1);
-  EXPECT_EQ(results.labels_with_scores, 5);
+  EXPECT_EQ(results.counts.without_scores, 1);
+  EXPECT_EQ(results.counts.labels_with_scores, 5);
   EXPECT_DOUBLE_EQ(value(results, "accuracy"), 4.0 / 8);
   EXPECT_DOUBLE_EQ(value(results, "exact_match"), 1.0 / 3);
   EXPECT_EQ(results.per_class[0].support, 2);

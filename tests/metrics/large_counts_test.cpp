@@ -58,7 +58,7 @@ TEST(LargeCounts, TwoToTheFortyCopiesHaveTheSameMetrics) {
 
   const Results many = metrics.finalize(state);
 
-  EXPECT_EQ(many.count, std::int64_t{101} << 40);
+  EXPECT_EQ(many.units.count, std::int64_t{101} << 40);
   ASSERT_EQ(many.metrics.size(), few.metrics.size());
   for (std::size_t i = 0; i < few.metrics.size(); ++i) {
     ASSERT_TRUE(few.metrics[i].value) << few.metrics[i].name;

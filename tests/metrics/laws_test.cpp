@@ -157,9 +157,9 @@ TEST_P(Laws, WithoutUsableSamplesItIsUndefined) {
   for (const std::int64_t count : {std::int64_t{0}, samples_.size()}) {
     const Results results = metrics_.finalize(part(0, count, 16));
 
-    EXPECT_EQ(results.count, count);
-    EXPECT_EQ(results.ignored + results.without_scores, count);
-    EXPECT_EQ(results.finite(), 0);
+    EXPECT_EQ(results.units.count, count);
+    EXPECT_EQ(results.counts.ignored + results.counts.without_scores, count);
+    EXPECT_EQ(results.counts.finite(), 0);
     for (const MetricValue& metric : results.metrics) {
       EXPECT_EQ(metric.value, std::nullopt) << metric.name;
     }

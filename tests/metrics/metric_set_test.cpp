@@ -80,9 +80,9 @@ TEST(MetricSet, IgnoredSamplesAreCoveredButNotScored) {
   const Results results =
       score({.num_classes = 3, .ignore_index = 1}, predicted(3, {0, 1, 1, 2}, {0, 1, 2, 2}));
 
-  EXPECT_EQ(results.count, 4);
-  EXPECT_EQ(results.scored, 3);
-  EXPECT_EQ(results.ignored, 1);
+  EXPECT_EQ(results.units.count, 4);
+  EXPECT_EQ(results.counts.scored, 3);
+  EXPECT_EQ(results.counts.ignored, 1);
   EXPECT_DOUBLE_EQ(values(results).at("accuracy"), 2.0 / 3);
   EXPECT_EQ(results.per_class[1].support, 0);
   EXPECT_EQ(results.per_class[1].predicted, 1);
@@ -98,16 +98,16 @@ TEST(MetricSet, CoverageIsOfGlobalIndices) {
     sum += static_cast<std::uint64_t>(first) + i;
     mix += index_hash(static_cast<std::uint64_t>(first) + i);
   }
-  EXPECT_EQ(results.count, 3);
-  EXPECT_EQ(results.index_sum, sum);
-  EXPECT_EQ(results.index_mix, mix);
+  EXPECT_EQ(results.units.count, 3);
+  EXPECT_EQ(results.units.index_sum, sum);
+  EXPECT_EQ(results.units.index_mix, mix);
 }
 
 TEST(MetricSet, CountsTiesOfTheTrueClass) {
   Samples samples{3, {1, 1, 0, 1, 0, 0, 0, 0, 0}, {1, 1, 2}};
-  EXPECT_EQ(score({.num_classes = 3}, samples).tied, 3);
+  EXPECT_EQ(score({.num_classes = 3}, samples).counts.tied, 3);
   samples.labels = {2, 0, 2};
-  EXPECT_EQ(score({.num_classes = 3}, samples).tied, 1);
+  EXPECT_EQ(score({.num_classes = 3}, samples).counts.tied, 1);
 }
 
 TEST(MetricSet, ConstantScoresHitOnlyTheFirstFiveOfTop5) {
@@ -132,7 +132,7 @@ TEST(MetricSet, LossIsTheExactMeanOfTheLosses) {
 
   const Results results = score({.num_classes = 6, .ignore_index = 2}, samples);
 
-  EXPECT_EQ(results.scored, scored);
+  EXPECT_EQ(results.counts.scored, scored);
   EXPECT_EQ(values(results).at("loss"), static_cast<double>(sum / scored));
 }
 
@@ -154,9 +154,9 @@ TEST(MetricSet, SamplesWithoutScoresAreWrong) {
   samples.scores[4] = std::numeric_limits<float>::quiet_NaN();
   const Results results = score({.num_classes = 3}, samples);
 
-  EXPECT_EQ(results.scored, 4);
-  EXPECT_EQ(results.not_finite, 1);
-  EXPECT_EQ(results.without_scores, 1);
+  EXPECT_EQ(results.counts.scored, 4);
+  EXPECT_EQ(results.counts.not_finite, 1);
+  EXPECT_EQ(results.counts.without_scores, 1);
   const auto found = values(results);
   EXPECT_DOUBLE_EQ(found.at("accuracy"), 2.0 / 4);
   EXPECT_DOUBLE_EQ(found.at("recall_macro"), (0.5 + 0 + 1) / 3);

@@ -38,7 +38,7 @@ TEST(MultipleChoiceMetrics, IgnoreQuestionsThatAreCut) {
   MultipleChoiceRecord cut = kAllRight;
   cut.ignored = true;
   const Results results = score({kRight, kWrong, cut});
-  EXPECT_EQ(results.ignored, 1);
+  EXPECT_EQ(results.counts.ignored, 1);
   EXPECT_EQ(results.find("accuracy")->proportion->whole, 2);
   EXPECT_THAT(results.find("accuracy")->value, Optional(0.5));
 }
@@ -47,7 +47,7 @@ TEST(MultipleChoiceMetrics, CountQuestionsWithoutFiniteScoresAsWrong) {
   MultipleChoiceRecord spoilt = kWrong;
   spoilt.finite = false;
   const Results results = score({kAllRight, spoilt});
-  EXPECT_EQ(results.without_scores, 1);
+  EXPECT_EQ(results.counts.without_scores, 1);
   EXPECT_THAT(results.find("accuracy_bytes")->value, Optional(0.5));
 }
 

@@ -109,9 +109,9 @@ TEST(Regression, HoldsTheLargestAndTheSmallestValues) {
 TEST(Regression, LeavesOutRowsThatAreNotFinite) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Results results = score({2, {1, 2, nan, 9, 3, 6}, {1, 1, 0, 0, 2, 2}});
-  EXPECT_EQ(results.count, 3);
-  EXPECT_EQ(results.not_finite, 1);
-  EXPECT_EQ(results.finite(), 2);
+  EXPECT_EQ(results.units.count, 3);
+  EXPECT_EQ(results.counts.not_finite, 1);
+  EXPECT_EQ(results.counts.finite(), 2);
   EXPECT_EQ(results.per_class.at(1).support, 2);
   EXPECT_EQ(results.per_class.at(1).value("mae"), 2.5);
   EXPECT_EQ(metric(results, "mae"), 1.5);

@@ -30,9 +30,9 @@ using nlohmann::json;
 json number(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
 
 json as_json(const metrics::Results& results) {
-  json out{{"count", results.count},         {"scored", results.scored},
-           {"ignored", results.ignored},     {"labels_scored", results.labels_scored},
-           {"confusion", results.confusion}, {"metrics", json::object()},
+  json out{{"count", results.units.count},      {"scored", results.counts.scored},
+           {"ignored", results.counts.ignored}, {"labels_scored", results.counts.labels_scored},
+           {"confusion", results.confusion},    {"metrics", json::object()},
            {"per_class", json::array()}};
   for (const auto& shares : results.confusion_shares) out[shares.name] = shares.values;
   for (const auto& metric : results.metrics) out["metrics"][metric.name] = number(metric.value);

@@ -65,11 +65,11 @@ json classes_json(const metrics::Results& results) {
 }
 
 json as_json(const metrics::Results& results) {
-  json out{{"count", results.count},
-           {"scored", results.scored},
-           {"ignored", results.ignored},
-           {"tied", results.tied},
-           {"without_scores", results.without_scores},
+  json out{{"count", results.units.count},
+           {"scored", results.counts.scored},
+           {"ignored", results.counts.ignored},
+           {"tied", results.counts.tied},
+           {"without_scores", results.counts.without_scores},
            {"metrics", json::object()},
            {"intervals", json::object()},
            {"tie_bounds", json::object()},

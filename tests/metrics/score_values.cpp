@@ -32,8 +32,8 @@ std::vector<float> read_floats(const char* path) {
 json number(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
 
 json as_json(const metrics::Results& results) {
-  json out{{"count", results.count},
-           {"finite", results.finite()},
+  json out{{"count", results.units.count},
+           {"finite", results.counts.finite()},
            {"metrics", json::object()},
            {"per_output", json::array()}};
   for (const auto& metric : results.metrics) out["metrics"][metric.name] = number(metric.value);

@@ -37,7 +37,7 @@ TEST(Table, ReadsLikeThis) {
 
 TEST(Table, LeavesOutWhatIsNotThere) {
   RunReport report = small_report();
-  report.metrics.results.ignored = report.metrics.results.tied = 0;
+  report.metrics.results.counts.ignored = report.metrics.results.counts.tied = 0;
   report.digests.predictions.reset();
   report.timing.steady_samples_per_s.reset();
   report.inputs.data_integrity = "checked";
@@ -61,7 +61,7 @@ TEST(Table, ShowsIntervalsGroupsAndWhatWasNotFinite) {
   RunReport report = small_report();
   report.metrics.results.metrics[0].interval = metrics::Interval{0.4526, 0.93681, "wilson"};
   report.metrics.results.metrics[1].interval = metrics::Interval{0.05, 0.25, "bootstrap"};
-  report.metrics.results.not_finite = 3;
+  report.metrics.results.counts.not_finite = 3;
   GroupMetrics::Value worst{7, {}};
   worst.results.metrics = {{"accuracy", 0.25}};
   report.metrics.groups = {{"site", {worst}}};
@@ -93,13 +93,13 @@ TEST(Table, SaysWhatTheGpusTook) {
   EXPECT_THAT(to_table(report, "out"), HasSubstr("Energy    1,234 J, 123.4400 J per sample\n"));
   report.timing.ranks[0].energy_j = 100'000;
   EXPECT_THAT(to_table(report, "out"), HasSubstr("100,234 J, 10023.4000 J per sample\n"));
-  report.metrics.results.count = 0;
+  report.metrics.results.units.count = 0;
   EXPECT_THAT(to_table(report, "out"), HasSubstr("Energy    100,234 J\n"));
 }
 
 TEST(Table, SaysLoudlyWhenSamplesWereLost) {
   RunReport report = small_report();
-  report.metrics.results.count = 9;
+  report.metrics.results.units.count = 9;
   EXPECT_THAT(to_table(report, "out"), HasSubstr("NOT exactly once"));
 }
 

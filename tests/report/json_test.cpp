@@ -119,7 +119,7 @@ TEST(ReportJson, HoldsIntervalsTiesAndBins) {
   results.per_class[0].values[1].interval = metrics::Interval{0.25, 1.0, "wilson"};
   results.tie_bounds = {{"accuracy", 0.8, 0.7}};
   results.reliability = {{0.0, 0.5, 0, 0, std::nullopt}, {0.5, 1.0, 9, 7, 0.75}};
-  results.not_finite = 2;
+  results.counts.not_finite = 2;
   report.metrics.not_finite_indices = {3, 8};
 
   const Json json = json_of(report);
@@ -161,7 +161,7 @@ TEST(ReportJson, HoldsSubgroupsAndWhereTheyAreWorst) {
   RunReport report = small_report();
   const auto of_group = [](std::int32_t value, double accuracy, double loss) {
     GroupMetrics::Value made{value, {}};
-    made.results.count = made.results.scored = 5;
+    made.results.units.count = made.results.counts.scored = 5;
     made.results.metrics = {{"accuracy", accuracy}, {"loss", loss}};
     return made;
   };
@@ -228,9 +228,9 @@ TEST(ReportJson, EvidenceThatDiffersInOneMetricIsNotExactlyOnce) {
   for (int metric = 0; metric < 3; ++metric) {
     RunReport report = small_report();
     EXPECT_TRUE(exactly_once(report));
-    if (metric == 0) report.metrics.results.count += 1;
-    if (metric == 1) report.metrics.results.index_sum += 1;
-    if (metric == 2) report.metrics.results.index_mix ^= 1;
+    if (metric == 0) report.metrics.results.units.count += 1;
+    if (metric == 1) report.metrics.results.units.index_sum += 1;
+    if (metric == 2) report.metrics.results.units.index_mix ^= 1;
     EXPECT_FALSE(exactly_once(report));
     EXPECT_EQ(json_of(report)["samples"]["exactly_once"], false);
   }

@@ -33,12 +33,12 @@ inline RunReport small_report() {
   report.metrics.task = "multiclass";
   report.metrics.definitions = "torchmetrics";
   auto& results = report.metrics.results;
-  results.count = 10;
-  results.index_sum = 45;
-  results.index_mix = 0xfedcba9876543210u;
-  results.scored = 9;
-  results.ignored = 1;
-  results.tied = 2;
+  results.units.count = 10;
+  results.units.index_sum = 45;
+  results.units.index_mix = 0xfedcba9876543210u;
+  results.counts.scored = 9;
+  results.counts.ignored = 1;
+  results.counts.tied = 2;
   results.num_classes = 3;
   results.metrics = {{"accuracy", 7.0 / 9.0, metrics::Proportion{7, 9}},
                      {"loss", 0.1},

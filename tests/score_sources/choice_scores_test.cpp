@@ -47,7 +47,7 @@ TEST_F(ChoiceScoresTest, LikelihoodsAreScoredAsThoseOfAModel) {
   std::string first_digest;
   for (const std::int64_t batch_size : {1, 256}) {
     const auto scored = score(path, batch_size);
-    EXPECT_EQ(scored.results().count, 2);
+    EXPECT_EQ(scored.results().units.count, 2);
     EXPECT_EQ(value_of(scored, "accuracy"), 0.5);
     EXPECT_EQ(value_of(scored, "accuracy_norm"), 1.0);
     expect_integers(scored, "prediction", "0,0,");
@@ -63,8 +63,8 @@ TEST_F(ChoiceScoresTest, TheLastQuestionMayBeAPartAndIsNotScoredThen) {
   rows.label[1] = -1;
   rows.likelihoods[1] = {-3};
   const auto scored = score(save(rows));
-  EXPECT_EQ(scored.results().ignored, 1);
-  EXPECT_EQ(scored.results().scored, 1);
+  EXPECT_EQ(scored.results().counts.ignored, 1);
+  EXPECT_EQ(scored.results().counts.scored, 1);
   EXPECT_EQ(value_of(scored, "accuracy"), 0.0);
   expect_integers(scored, "label", "1,-1,");
 }
@@ -78,14 +78,14 @@ TEST_F(ChoiceScoresTest, NothingIsChosenWhereOneIsNotFinite) {
   config_.scoring.on_nan = "wrong";
   const auto scored = score(path);
   expect_integers(scored, "prediction", "-1,0,");
-  EXPECT_EQ(scored.results().without_scores, 1);
+  EXPECT_EQ(scored.results().counts.without_scores, 1);
   EXPECT_EQ(value_of(scored, "accuracy"), 0.5);
 }
 
 TEST_F(ChoiceScoresTest, ALimitIsOfQuestions) {
   config_.scoring.limit = 1;
   const auto scored = score(save({}));
-  EXPECT_EQ(scored.results().count, 1);
+  EXPECT_EQ(scored.results().units.count, 1);
   EXPECT_EQ(value_of(scored, "accuracy"), 0.0);
 }
 

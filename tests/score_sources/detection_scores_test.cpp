@@ -45,7 +45,7 @@ TEST_F(DetectionScoresTest, EachRankMatchesThoseOfItsImages) {
   std::string first_digest;
   for (const std::int64_t batch_size : {1, 2, 3}) {
     const auto scored = score(path, batch_size);
-    EXPECT_EQ(scored.results().count, 3);
+    EXPECT_EQ(scored.results().units.count, 3);
     if (!world().is_root()) continue;
     EXPECT_NEAR(value_of(scored, "ap").value(), 0.75, 1e-12);
     EXPECT_NEAR(value_of(scored, "ap50").value(), 0.75, 1e-12);
@@ -78,7 +78,7 @@ TEST_F(DetectionScoresTest, ADetectionThatIsThereTwiceIsRightOnce) {
 
 TEST_F(DetectionScoresTest, WithoutDetectionsNothingIsFound) {
   const auto scored = score(save("r.json", {}));
-  EXPECT_EQ(scored.results().count, 3);
+  EXPECT_EQ(scored.results().units.count, 3);
   EXPECT_EQ(results_of(scored), "");
   if (!world().is_root()) return;
   EXPECT_EQ(value_of(scored, "ap"), 0.0);
@@ -88,7 +88,7 @@ TEST_F(DetectionScoresTest, WithoutDetectionsNothingIsFound) {
 TEST_F(DetectionScoresTest, DetectionsBehindALimitAreLeftOut) {
   config_.scoring.limit = 1;
   const auto scored = score(save("r.json", {kLast, kFirst, kWrong}));
-  EXPECT_EQ(scored.results().count, 1);
+  EXPECT_EQ(scored.results().units.count, 1);
   const auto written = results_of(scored);
   if (!world().is_root()) return;
   EXPECT_NEAR(value_of(scored, "ap").value(), 1, 1e-12);

@@ -41,8 +41,8 @@ TEST_F(DocumentScoresTest, SumsAreScoredAsThoseOfAModel) {
   std::string first_digest;
   for (const std::int64_t batch_size : {1, 256}) {
     const auto scored = score(path, batch_size);
-    EXPECT_EQ(scored.results().count, 3);
-    EXPECT_EQ(scored.results().ignored, 1) << "there is nothing to score in the last one";
+    EXPECT_EQ(scored.results().units.count, 3);
+    EXPECT_EQ(scored.results().counts.ignored, 1) << "there is nothing to score in the last one";
     EXPECT_DOUBLE_EQ(value_of(scored, "loss").value(), 0.7);
     EXPECT_DOUBLE_EQ(value_of(scored, "accuracy").value(), 0.3);
     EXPECT_DOUBLE_EQ(value_of(scored, "bits_per_byte").value(), 0.2 / std::numbers::ln2);
@@ -57,7 +57,7 @@ TEST_F(DocumentScoresTest, SumsAreScoredAsThoseOfAModel) {
 TEST_F(DocumentScoresTest, ALimitIsOfDocuments) {
   config_.scoring.limit = 1;
   const auto scored = score(save({}));
-  EXPECT_EQ(scored.results().count, 1);
+  EXPECT_EQ(scored.results().units.count, 1);
   EXPECT_DOUBLE_EQ(value_of(scored, "loss").value(), 4.5 / 8);
 }
 
@@ -85,7 +85,7 @@ TEST_F(DocumentScoresTest, ALossThatIsNotFiniteSpoilsItsDocumentAlone) {
               testing::HasSubstr("NaN or Inf"));
   config_.scoring.on_nan = "wrong";
   const auto scored = score(path);
-  EXPECT_EQ(scored.results().without_scores, 1);
+  EXPECT_EQ(scored.results().counts.without_scores, 1);
   EXPECT_EQ(value_of(scored, "loss"), 1.25);
   if (!world().is_root()) return;
   EXPECT_THAT(scored.global.not_finite.first_indices, ElementsAre(0));

@@ -57,8 +57,8 @@ TEST_F(OpenSavedPredictionsTest, AllRanksKnowTheFileByItsDigest) {
   EXPECT_EQ(opened.model.model.digest,
             digest::sha256_hex(read_file(path, ErrorKind::internal, "test file")));
   ASSERT_NE(opened.set, nullptr);
-  ASSERT_EQ(opened.set->info().inputs.size(), 1U);
-  EXPECT_EQ(opened.set->info().inputs[0].path, "/logits");
+  ASSERT_EQ(opened.set->info().columns.inputs.size(), 1U);
+  EXPECT_EQ(opened.set->info().columns.inputs[0].path, "/logits");
   EXPECT_EQ(opened.outputs, metrics::OutputKind::logits);
   EXPECT_TRUE(opened.source->runs_predictor()) << "one that passes the column on";
   EXPECT_FALSE(opened.source->scores_units());

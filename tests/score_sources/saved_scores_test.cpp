@@ -51,7 +51,7 @@ TEST_F(SavedScoresTest, ARowIsOfTheSampleOfItsNumber) {
   for (const std::int64_t batch_size : {4, 256}) {
     const auto scored = score(path, batch_size);
     EXPECT_DOUBLE_EQ(value_of(scored, "accuracy").value(), 21.0 / kSamples);
-    EXPECT_EQ(scored.results().count, kSamples);
+    EXPECT_EQ(scored.results().units.count, kSamples);
     EXPECT_EQ(scored.results().per_class.at(4).predicted, 5) << "4, 9, 14, 19, and 3 wrongly";
     EXPECT_EQ(scored.ids, std::nullopt) << "scores have no ids";
     if (first_digest.empty()) first_digest = scored.global.state_digest;
@@ -64,7 +64,7 @@ TEST_F(SavedScoresTest, ALimitLeavesTheFirstRows) {
   scores[place(3, 4)] = 2;
   config_.scoring.limit = 8;
   const auto scored = score(save("p.h5", "logits", scores), 2);
-  EXPECT_EQ(scored.results().count, 8);
+  EXPECT_EQ(scored.results().units.count, 8);
   EXPECT_DOUBLE_EQ(value_of(scored, "accuracy").value(), 7.0 / 8);
 }
 
@@ -109,7 +109,7 @@ TEST_F(SavedScoresTest, RowsThatAreNotFiniteEndAllRanksAlike) {
   config_.scoring.on_nan = "wrong";
   const auto scored = score(path);
   EXPECT_DOUBLE_EQ(value_of(scored, "accuracy").value(), 21.0 / kSamples);
-  EXPECT_EQ(scored.results().without_scores, 2);
+  EXPECT_EQ(scored.results().counts.without_scores, 2);
   if (!world().is_root()) return;
   EXPECT_EQ(scored.global.not_finite.count, 2);
   EXPECT_THAT(scored.global.not_finite.first_indices, ElementsAre(2, 21));

@@ -51,7 +51,7 @@ TEST_F(TextScoresTest, AnswersAreMatchedById) {
   for (const auto& path : {json, saved}) {
     for (const std::int64_t batch_size : {1, 2}) {
       const auto scored = score(path, batch_size);
-      EXPECT_EQ(scored.results().count, 3);
+      EXPECT_EQ(scored.results().units.count, 3);
       EXPECT_DOUBLE_EQ(value_of(scored, "exact_match").value(), 2.0 / 3);
       EXPECT_DOUBLE_EQ(value_of(scored, "f1").value(), (1 + 1 + 2.0 / 3) / 3);
       EXPECT_DOUBLE_EQ(value_of(scored, "no_answer_exact_match").value(), 1);
@@ -94,7 +94,7 @@ TEST_F(TextScoresTest, TextsThatNobodyAskedForDoNotCount) {
 
 TEST_F(TextScoresTest, WithoutAnyTextAllQuestionsAreWrong) {
   const auto scored = score(text_file("p.json", "{}"));
-  EXPECT_EQ(scored.results().count, 3);
+  EXPECT_EQ(scored.results().units.count, 3);
   EXPECT_EQ(value_of(scored, "exact_match"), 0.0);
   if (!world().is_root()) return;
   EXPECT_THAT(scored.ids->first_missing, ElementsAre("56be", "56bf", "Ω-3"));
@@ -125,7 +125,7 @@ TEST_F(TextScoresTest, TextsBehindALimitAreNoForeignOnes) {
   }
   config_.scoring.limit = 2;
   const auto scored = score(text_file("p.json", text + "}"));
-  EXPECT_EQ(scored.results().count, 2);
+  EXPECT_EQ(scored.results().units.count, 2);
   EXPECT_EQ(value_of(scored, "exact_match"), 1.0);
   if (!world().is_root()) return;
   EXPECT_THAT(scored.ids->first_foreign, ElementsAre("other"));

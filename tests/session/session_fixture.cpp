@@ -57,7 +57,7 @@ EvaluationSession SessionFixture::open_written(const fs::path& path, tasks::Task
   options.metrics.num_classes = info.num_classes;
   options.metrics.ignore_index = info.ignore_index;
   options.targets.clear();
-  for (const auto& target : info.targets) options.targets.push_back(target.name);
+  for (const auto& target : info.columns.targets) options.targets.push_back(target.name);
   session.scoring.task_name = info.task;
   session.scoring.outputs = options.outputs;
   session.scoring.task = tasks::make_task(options);

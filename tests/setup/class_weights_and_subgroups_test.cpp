@@ -93,7 +93,7 @@ TEST_F(ClassWeightsTest, TheirDigestIsThatOfTheNumbers) {
   data::DataSetInfo info;
   info.task = "multiclass";
   info.num_classes = 3;
-  info.targets.emplace_back().name = "label";
+  info.columns.targets.emplace_back().name = "label";
   config_.results.save = {"none"};
   config_.scoring.class_weights = path_;
   const auto digest_of = [&](const std::string& text) {
@@ -202,7 +202,7 @@ TEST_F(SubgroupsTest, DamageThatOneRankFindsEndsAll) {
   struct File : data::SampleFile {
     void write(const std::filesystem::path& path) const {
       data::SampleFile::write(path);
-      const data::ColumnInfo camera = data::DataSet(path).info().groups.at(0);
+      const data::ColumnInfo camera = data::DataSet(path).info().columns.groups.at(0);
       data::spoil(path, camera);
     }
   };

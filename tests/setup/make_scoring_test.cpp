@@ -21,7 +21,7 @@ data::DataSetInfo info_of(std::string task, std::int64_t num_classes = 3) {
   info.task = std::move(task);
   info.num_samples = 7;
   info.num_classes = num_classes;
-  if (!is_task(info.task, TaskKind::detection)) info.targets.emplace_back().name = "label";
+  if (!is_task(info.task, TaskKind::detection)) info.columns.targets.emplace_back().name = "label";
   return info;
 }
 

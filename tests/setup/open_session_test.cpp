@@ -129,11 +129,11 @@ TEST_F(OpenSessionTest, RanksSeeTheSameData) {
 TEST_F(OpenSessionTest, ATaskThatOnlyPredictsNeedsNoTargets) {
   config_.files.data = data_;
   const auto scored = open_data(world(), config_);
-  EXPECT_EQ(scored.set->info().targets.size(), 1U);
+  EXPECT_EQ(scored.set->info().columns.targets.size(), 1U);
   EXPECT_EQ(scored.file.path, data_);
   EXPECT_EQ(scored.file.bytes, static_cast<std::int64_t>(fs::file_size(data_)));
   config_.scoring.task = "predict";
-  EXPECT_THAT(open_data(world(), config_).set->info().targets, testing::IsEmpty());
+  EXPECT_THAT(open_data(world(), config_).set->info().columns.targets, testing::IsEmpty());
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class StagingTest : public SessionFixture {
     return session.plan.grid->samples_of(session.plan.slice);
   }
   static std::vector<std::byte> own_rows(const EvaluationSession& session) {
-    return data::rows_of(*session.data.set, session.data.set->info().inputs.at(0),
+    return data::rows_of(*session.data.set, session.data.set->info().columns.inputs.at(0),
                          own(session).first, own(session).count);
   }
 

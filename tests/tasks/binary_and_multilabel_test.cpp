@@ -123,8 +123,8 @@ TEST(Binary, RecordsLabels) {
               ElementsAre(FloatEq(logistic(2)), FloatEq(logistic(1)), FloatEq(logistic(0.5f))));
   EXPECT_NEAR(scored.column<float>("loss")[1], std::log1p(std::exp(1.0)), 1e-6);
   EXPECT_THAT(scored.column<float>("loss")[2], IsNan());
-  EXPECT_EQ(scored.results.count, 3);
-  EXPECT_EQ(scored.results.ignored, 1);
+  EXPECT_EQ(scored.results.units.count, 3);
+  EXPECT_EQ(scored.results.counts.ignored, 1);
   EXPECT_EQ(scored.results.find("accuracy")->value, 0.5);
 }
 
@@ -168,7 +168,7 @@ TEST(Multilabel, RecordsLabels) {
   EXPECT_NEAR(loss[1], (std::log1p(std::exp(-3.0)) + std::log1p(std::exp(-4.0))) / 2, 1e-7)
       << "of the labels that are scored";
   EXPECT_THAT(loss[2], IsNan());
-  EXPECT_EQ(scored.results.ignored, 1);
+  EXPECT_EQ(scored.results.counts.ignored, 1);
   EXPECT_EQ(scored.results.find("exact_match")->value, 0.5);
 }
 
@@ -179,7 +179,7 @@ TEST(Labelwise, ListsSamplesWithNanOrInf) {
   EXPECT_THAT(of_one.collected.not_finite, ElementsAre(41));
   EXPECT_THAT(of_one.column<std::int64_t>("prediction"), ElementsAre(1, -1, 1));
   EXPECT_THAT(of_one.column<float>("confidence")[1], IsNan());
-  EXPECT_EQ(of_one.results.without_scores, 1);
+  EXPECT_EQ(of_one.results.counts.without_scores, 1);
 
   auto three = three_labels();
   three.scores[4] = kNaN;
@@ -203,9 +203,9 @@ TEST(Labelwise, RecountsRetainedSamples) {
   exact::State again(task->resample_layout());
   task->resample_rows(retained).count(std::vector<std::uint8_t>{0, 2, 1}, again);
   const metrics::Results results = task->finalize_resampled(again);
-  EXPECT_EQ(results.count, 3);
-  EXPECT_EQ(results.ignored, 1);
-  EXPECT_EQ(results.labels_scored, 4);
+  EXPECT_EQ(results.units.count, 3);
+  EXPECT_EQ(results.counts.ignored, 1);
+  EXPECT_EQ(results.counts.labels_scored, 4);
   EXPECT_EQ(results.find("accuracy")->value, 1.0);
 
   std::vector<float> scores(9);
@@ -284,7 +284,7 @@ TEST(Labelwise, AnEmptyBatchIsNothing) {
   batch.label_shape = {1, 3};
   const Scored scored = batch.score(multilabel());
   EXPECT_EQ(scored.collected.records.num_rows, 0);
-  EXPECT_EQ(scored.results.count, 0);
+  EXPECT_EQ(scored.results.units.count, 0);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(Detection, KeepsThoseThatCount) {
   EXPECT_THAT(values_of<float>(collected.retained.columns[kRetainedScores]),
               ElementsAre(0.5f, 0.25f, 0.75f, 0.125f));
   EXPECT_THAT(collected.not_finite, IsEmpty());
-  EXPECT_EQ(task->finalize(state).scored, 3);
+  EXPECT_EQ(task->finalize(state).counts.scored, 3);
   EXPECT_EQ(task->sample_columns().size(), 3U);
 }
 
@@ -84,7 +84,7 @@ TEST(Detection, KeepsNothingOfAnImageWithoutFiniteDetections) {
       collected_of(*task, {batch.boxes_view, batch.scores_view, batch.labels_view}, state);
   EXPECT_THAT(collected.retained.lengths[kRetainedScores], ElementsAre(2, 0, 1));
   EXPECT_THAT(collected.not_finite, ElementsAre(41));
-  EXPECT_EQ(task->finalize(state).not_finite, 1);
+  EXPECT_EQ(task->finalize(state).counts.not_finite, 1);
 }
 
 TEST(Detection, FindsOutputsByTheirNames) {

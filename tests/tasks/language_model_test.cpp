@@ -70,7 +70,7 @@ CollectedBatch score(const Task& task, const ScoredBatch& batch) {
   counts.finish();
   CollectedBatch collected;
   scorer->collect(collected);
-  EXPECT_EQ(task.finalize(state).count, 0) << "units are counted later";
+  EXPECT_EQ(task.finalize(state).units.count, 0) << "units are counted later";
   return collected;
 }
 

@@ -66,7 +66,7 @@ void check_counts(Batch& batch) {
   const auto once = task->finalize_resampled(again);
   EXPECT_EQ(*once.find("mae")->value, 1.5);
   EXPECT_EQ(once.per_class.at(0).support, 2);
-  EXPECT_EQ(once.not_finite, 1);
+  EXPECT_EQ(once.counts.not_finite, 1);
 }
 
 TEST(MapRegression, CountsAndRecordsPixels) {

@@ -124,11 +124,11 @@ TEST(Multiclass, ScoresTheSameRows) {
   Batch batch;
   const Scored scored = score(options(), batch.view());
 
-  EXPECT_EQ(scored.results.count, 3);
-  EXPECT_EQ(scored.results.scored, 2);
-  EXPECT_EQ(scored.results.ignored, 1);
-  EXPECT_EQ(scored.results.tied, 1);
-  EXPECT_EQ(scored.results.index_sum, 40u + 41u + 42u);
+  EXPECT_EQ(scored.results.units.count, 3);
+  EXPECT_EQ(scored.results.counts.scored, 2);
+  EXPECT_EQ(scored.results.counts.ignored, 1);
+  EXPECT_EQ(scored.results.counts.tied, 1);
+  EXPECT_EQ(scored.results.units.index_sum, 40u + 41u + 42u);
   EXPECT_EQ(scored.results.metrics.at(0).value, 0.0);
   EXPECT_EQ(scored.results.metrics.at(1).value, 1.0) << "accuracy_top5";
 }
@@ -175,7 +175,7 @@ TEST(Multiclass, AnEmptyBatchIsNothing) {
   view.num_samples = 0;
   const Scored scored = score(options(), view);
   EXPECT_EQ(scored.records.num_rows, 0);
-  EXPECT_EQ(scored.results.count, 0);
+  EXPECT_EQ(scored.results.units.count, 0);
 }
 
 TEST(Multiclass, FindsItsLabelsAmongOtherTargets) {
@@ -183,7 +183,7 @@ TEST(Multiclass, FindsItsLabelsAmongOtherTargets) {
   batch.targets.insert(batch.targets.begin(), contiguous_view(nullptr, DType::f32, {4}));
   TaskOptions with = options();
   with.targets = {"age", "label"};
-  EXPECT_EQ(score(with, batch.view()).results.count, 3);
+  EXPECT_EQ(score(with, batch.view()).results.units.count, 3);
 
   with.targets = {"age"};
   EXPECT_EQ(kind_of([&] { make_task(with); }, "targets [age], expected 'label'"),
@@ -197,7 +197,7 @@ TEST(Multiclass, ListsSamplesWithNanOrInf) {
       options({SaveColumns::labels, SaveColumns::topk, SaveColumns::probabilities}), batch.view());
 
   EXPECT_THAT(scored.collected.not_finite, ElementsAre(41));
-  EXPECT_EQ(scored.results.not_finite, 1);
+  EXPECT_EQ(scored.results.counts.not_finite, 1);
   EXPECT_THAT(scored.column<std::int64_t>("prediction"), ElementsAre(5, -1, 0));
   EXPECT_THAT(scored.column<std::int32_t>("label_rank"), ElementsAre(2, -1, -1));
   EXPECT_EQ(scored.column<std::int64_t>("topk")[5], -1);
@@ -217,8 +217,8 @@ TEST(Multiclass, RecountsRetainedSamples) {
   const std::vector<std::uint8_t> weights{0, 2, 1};
   task->resample_rows(retained).count(weights, twice);
   const metrics::Results results = task->finalize_resampled(twice);
-  EXPECT_EQ(results.count, 3);
-  EXPECT_EQ(results.scored, 2);
+  EXPECT_EQ(results.units.count, 3);
+  EXPECT_EQ(results.counts.scored, 2);
   EXPECT_TRUE(results.confusion.empty());
   EXPECT_NEAR(results.find("loss")->value.value(), std::log(3 + 3 * std::exp(-7.0)), 1e-12);
 

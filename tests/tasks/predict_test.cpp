@@ -60,16 +60,16 @@ TEST(Predict, RecordsEveryOutputAndCountsEverySample) {
   EXPECT_THAT(values_of<float>(collected.records.columns[2]), ElementsAre(1, 2, 3, -kInf));
   EXPECT_THAT(collected.not_finite, ElementsAre(41));
   const auto results = task->finalize(state);
-  EXPECT_EQ(results.count, 2);
-  EXPECT_EQ(results.index_sum, 81U);
-  EXPECT_EQ(results.not_finite, 1);
-  EXPECT_EQ(results.scored, 0);
+  EXPECT_EQ(results.units.count, 2);
+  EXPECT_EQ(results.units.index_sum, 81U);
+  EXPECT_EQ(results.counts.not_finite, 1);
+  EXPECT_EQ(results.counts.scored, 0);
   EXPECT_TRUE(results.metrics.empty());
 
   exact::State again(task->resample_layout());
   task->resample_rows(collected.retained).count({}, again);
-  EXPECT_EQ(task->finalize_resampled(again).count, 2);
-  EXPECT_EQ(task->finalize_resampled(again).not_finite, 1);
+  EXPECT_EQ(task->finalize_resampled(again).units.count, 2);
+  EXPECT_EQ(task->finalize_resampled(again).counts.not_finite, 1);
 }
 
 TEST(Predict, SavesNothingWhereThatIsAsked) {

@@ -91,7 +91,7 @@ CollectedBatch score(const Task& task, const ScoredBatch& batch) {
   counts.finish();
   CollectedBatch collected;
   scorer->collect(collected);
-  EXPECT_EQ(task.finalize(state).count, 0) << "questions are counted later";
+  EXPECT_EQ(task.finalize(state).units.count, 0) << "questions are counted later";
   return collected;
 }
 
@@ -246,7 +246,7 @@ TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   predictions::RecordBatch retained;
   for (const auto& row : rows) answers.retain(row, retained);
   const metrics::Results results = task->finalize(state);
-  EXPECT_EQ(results.count, 2);
+  EXPECT_EQ(results.units.count, 2);
   EXPECT_EQ(results.samples().count, 2);
   EXPECT_EQ(results.find("no_answer_f1")->value, 0.0);
   ASSERT_EQ(retained.num_rows, 2);

@@ -88,8 +88,8 @@ TEST(Regression, ScoresTheFiniteRows) {
   Batch batch;
   const Scored scored = score(*make_task(options(2)), batch.view());
   EXPECT_THAT(scored.collected.not_finite, ElementsAre(41));
-  EXPECT_EQ(scored.results.count, 3);
-  EXPECT_EQ(scored.results.without_scores, 1);
+  EXPECT_EQ(scored.results.units.count, 3);
+  EXPECT_EQ(scored.results.counts.without_scores, 1);
   EXPECT_EQ(scored.results.find("mse")->value, 1.5);
   EXPECT_EQ(scored.results.per_class.at(1).value("mae"), 1.5);
   EXPECT_EQ(scored.results.per_class.at(1).support, 2);
@@ -118,8 +118,8 @@ TEST(Regression, RecountsRetainedSamples) {
   const std::vector<std::uint8_t> weights{3, 1, 1};
   task->resample_rows(retained).count(weights, again);
   const metrics::Results results = task->finalize_resampled(again);
-  EXPECT_EQ(results.count, 5);
-  EXPECT_EQ(results.finite(), 4);
+  EXPECT_EQ(results.units.count, 5);
+  EXPECT_EQ(results.counts.finite(), 4);
   EXPECT_EQ(results.find("mse")->value, (3 * 4.0 + 2.0) / 8);
 }
 

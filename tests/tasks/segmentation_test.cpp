@@ -57,15 +57,15 @@ TEST(Segmentation, CountsAndRecordsPixels) {
               ElementsAre(0, 1, 0, 1, 255, 1));
   EXPECT_THAT(collected.not_finite, ElementsAre(41));
   const auto results = task->finalize(state);
-  EXPECT_EQ(results.scored, 4);
+  EXPECT_EQ(results.counts.scored, 4);
   EXPECT_DOUBLE_EQ(*results.find("accuracy")->value, 2.0 / 5);
 
   exact::State again(task->resample_layout());
   task->resample_rows(collected.retained).count({}, again);
   const auto once = task->finalize_resampled(again);
-  EXPECT_EQ(once.scored, 2);
+  EXPECT_EQ(once.counts.scored, 2);
   EXPECT_DOUBLE_EQ(*once.find("accuracy")->value, 2.0 / 5);
-  EXPECT_EQ(once.not_finite, 1);
+  EXPECT_EQ(once.counts.not_finite, 1);
 }
 
 template <class T>

@@ -39,7 +39,7 @@ class CoordinatorFixture : public WatchFixture {
                        std::optional<metrics::Interval> interval = {}) {
     EXPECT_EQ(step(), WatchStep::evaluate);
     report::RunReport report;
-    report.metrics.results.count = 7;
+    report.metrics.results.units.count = 7;
     report.metrics.results.metrics = {{"accuracy", accuracy}, {"loss", loss}};
     report.metrics.results.metrics[0].interval = std::move(interval);
     report.digests.state = "the state's digest";

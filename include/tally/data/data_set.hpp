@@ -53,6 +53,20 @@ struct ColumnInfo {
   std::int64_t row_bytes() const { return size_bytes(dtype) * num_elements(row_shape); }
 };
 
+// Datasets with a row for each sample.
+struct ColumnsOfSamples {
+  // Each in order of name, but of the targets the label is first.
+  std::vector<ColumnInfo> inputs, targets, groups;
+  std::optional<ColumnInfo> lengths;  // int32 [N]: of each sample's sequences, without padding
+};
+
+// What of a file is covered by checksums.
+struct ChecksumCoverage {
+  bool columns = false;  // every column and table has a checksum table
+  // What these do not cover (attributes, names, shapes) has a digest, which was found right.
+  bool structure = false;
+};
+
 struct DataSetInfo {
   std::filesystem::path path;
   std::int64_t file_bytes = 0;
@@ -64,18 +78,14 @@ struct DataSetInfo {
   // multilabel: of a label of a sample; regression: never there.
   std::optional<std::int64_t> ignore_index;
   std::vector<std::string> class_names;  // empty or num_classes
-  // Each in order of name, but of the targets the label is first.
-  std::vector<ColumnInfo> inputs, targets, groups;
-  std::optional<ColumnInfo> lengths;  // int32 [N]: of each sample's sequences, without padding
+  ColumnsOfSamples columns;
   // What is scored, where that is no sample: a question or a document, of whose windows each is a
   // sample, or a question whose choices are samples. 0: every sample is a unit.
   std::int64_t num_units = 0;
   // What else is known of units, or of samples (detection).
   std::vector<ColumnInfo> tables;
-  bool no_answer = false;        // question answering: a question may have no answer
-  bool columns_checked = false;  // every one of these has a checksum table
-  // What these do not cover (attributes, names, shapes) has a digest, which was found right.
-  bool structure_checked = false;
+  bool no_answer = false;  // question answering: a question may have no answer
+  ChecksumCoverage checksums;
 
   // "checked" where both hold, "columns checked" where the first does, else "unchecked".
   std::string_view integrity() const;

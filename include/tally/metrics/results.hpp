@@ -68,19 +68,8 @@ struct IndexEvidence {
   std::uint64_t index_mix = 0;
 };
 
-struct Results {
-  // Coverage as the metric pass saw it: ignored units are counted too. What is counted below are
-  // units, which are samples for most tasks.
-  std::int64_t count = 0;
-  std::uint64_t index_sum = 0;
-  std::uint64_t index_mix = 0;
-  std::optional<IndexEvidence> seen_samples;  // where several samples make a unit
-
-  // The evidence of samples.
-  IndexEvidence samples() const {
-    return seen_samples ? *seen_samples : IndexEvidence{count, index_sum, index_mix};
-  }
-
+// How many units, which are samples for most tasks, were and were not scored.
+struct UnitCounts {
   std::int64_t scored = 0;
   std::int64_t ignored = 0;
   std::int64_t tied = 0;  // scored samples whose true class shares its value with another class
@@ -90,6 +79,16 @@ struct Results {
   // that have finite scores.
   std::int64_t labels_scored = 0;
   std::int64_t labels_with_scores = 0;
+
+  // Samples that are scored and have scores: what losses are means of.
+  std::int64_t finite() const { return scored - without_scores; }
+};
+
+struct Results {
+  // Coverage as the metric pass saw it: ignored units are counted too.
+  IndexEvidence units;
+  std::optional<IndexEvidence> seen_samples;  // where several samples make a unit
+  UnitCounts counts;
   std::vector<MetricValue> metrics;
   std::vector<ClassMetrics> per_class;
   std::vector<TieBounds> tie_bounds;
@@ -100,8 +99,8 @@ struct Results {
   std::vector<ConfusionShares> confusion_shares;  // those asked for
   std::int64_t num_classes = 0;
 
-  // Samples that are scored and have scores: what losses are means of.
-  std::int64_t finite() const { return scored - without_scores; }
+  // The evidence of samples.
+  const IndexEvidence& samples() const { return seen_samples ? *seen_samples : units; }
   // Null if there is no such metric.
   const MetricValue* find(std::string_view name) const;
 };

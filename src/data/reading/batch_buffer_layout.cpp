@@ -29,14 +29,14 @@ std::int64_t placed(const DataSetInfo& info, const ColumnInfo& column, std::int6
 
 BatchBufferLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size) {
   BatchBufferLayout layout;
-  for (const ColumnInfo& column : info.inputs) {
+  for (const ColumnInfo& column : info.columns.inputs) {
     layout.bytes = placed(info, column, batch_size, layout.bytes, layout.inputs);
   }
-  for (const ColumnInfo& column : info.targets) {
+  for (const ColumnInfo& column : info.columns.targets) {
     layout.bytes = placed(info, column, batch_size, layout.bytes, layout.targets);
   }
-  if (info.lengths) {
-    layout.bytes = placed(info, *info.lengths, batch_size, layout.bytes, layout.lengths);
+  if (info.columns.lengths) {
+    layout.bytes = placed(info, *info.columns.lengths, batch_size, layout.bytes, layout.lengths);
   }
   return layout;
 }

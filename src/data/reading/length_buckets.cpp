@@ -80,7 +80,7 @@ void LengthBuckets::fill(Batch& batch, std::span<std::byte> slot) const {
   const auto rows = std::span(by_length_).subspan(to_size(num_taken_), to_size(count));
   const std::int64_t longest = lengths_of(*block_)[to_size(rows.back())];
   const std::int64_t rounded = (longest + kLengthMultiple - 1) / kLengthMultiple * kLengthMultiple;
-  const std::int64_t length = std::min(rounded, info_.lengths->range->most);
+  const std::int64_t length = std::min(rounded, info_.columns.lengths->range->most);
 
   batch.index = block_->index * batches_per_block_ + num_taken_ / batch_size_;
   batch.samples = {block_->samples.first, count};

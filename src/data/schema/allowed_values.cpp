@@ -23,8 +23,8 @@ using hdf5::Element;
 // Of the inputs that are filled up, if there are any.
 std::optional<std::int64_t> places_of_row(const DataSetInfo& info) {
   const auto padded = std::ranges::find_if(
-      info.inputs, [](const ColumnInfo& input) { return input.padding.has_value(); });
-  if (padded == info.inputs.end()) return std::nullopt;
+      info.columns.inputs, [](const ColumnInfo& input) { return input.padding.has_value(); });
+  if (padded == info.columns.inputs.end()) return std::nullopt;
   return padded->row_shape.front();
 }
 
@@ -103,7 +103,7 @@ std::int64_t most_of_a_unit(const DataSetInfo& info) {
 
 // From 0 to the last place there is.
 void set(DataSetInfo& info, std::string_view path, std::int64_t most) {
-  for (auto* columns : {&info.targets, &info.tables}) {
+  for (auto* columns : {&info.columns.targets, &info.tables}) {
     for (ColumnInfo& column : *columns) {
       if (column.path == path) column.range = {0, most};
     }
@@ -112,10 +112,11 @@ void set(DataSetInfo& info, std::string_view path, std::int64_t most) {
 
 void set_question_ranges(DataSetInfo& info) {
   const auto rows = [&](std::string_view table) { return info.table(table).num_rows; };
-  const std::int64_t tokens_of_row = info.lengths ? info.lengths->range->most : 0;
+  const std::int64_t tokens_of_row = info.columns.lengths ? info.columns.lengths->range->most : 0;
   set(info, "/targets/context_begin", tokens_of_row);
   set(info, "/targets/context_end", tokens_of_row);
-  for (ColumnInfo& column : info.targets) column.is_in_sequence = column.name == "context_end";
+  for (ColumnInfo& column : info.columns.targets)
+    column.is_in_sequence = column.name == "context_end";
   set(info, "/targets/token_begin", rows("/paragraphs/tokens/values"));
   set(info, "/units/paragraph", rows("/paragraphs/text/offsets") - 2);
   set(info, "/units/first_answer", rows("/answers/text/offsets") - 1);

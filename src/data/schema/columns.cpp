@@ -95,7 +95,7 @@ ColumnInfo open_column(const hdf5::Reader& file, const std::string& path, DataSe
   if (stored.num_rows() != info.num_samples) {
     throw_dataset_error(file.path(), path,
                         format("has {} rows, but {} has {}", stored.num_rows(),
-                               info.inputs.front().path, info.num_samples));
+                               info.columns.inputs.front().path, info.num_samples));
   }
   return info_of(file, stored);
 }
@@ -122,7 +122,7 @@ void read_padding(const hdf5::Reader& file, ColumnInfo& input, const DataSetInfo
     throw_dataset_error(file.path(), input.path,
                         "has the attribute 'padding', but its rows are no sequences");
   }
-  for (const ColumnInfo& other : info.inputs) {
+  for (const ColumnInfo& other : info.columns.inputs) {
     if (!other.padding || other.row_shape.front() == input.row_shape.front()) continue;
     throw_dataset_error(file.path(), input.path,
                         format("has sequences of {}, {} has sequences of {}",
@@ -139,7 +139,7 @@ void read_inputs(const hdf5::Reader& file, DataSetInfo& info) {
     ColumnInfo column = open_column(file, path, info, kInputs);
     if (is_image(file, column)) column.image = read_image_attributes(file, column);
     if (file.has_attribute(path, "padding")) read_padding(file, column, info);
-    info.inputs.push_back(std::move(column));
+    info.columns.inputs.push_back(std::move(column));
   }
 }
 
@@ -154,8 +154,9 @@ void read_label(const hdf5::Reader& file, DataSetInfo& info) {
   }
   check_label_shape(file, file.dataset(path).info(), info);
   ColumnInfo label = open_column(file, path, info, label_elements(rules.label));
-  if (rules.label == LabelShape::sequence && info.lengths) label.padding = info.ignore_index;
-  info.targets.push_back(std::move(label));
+  if (rules.label == LabelShape::sequence && info.columns.lengths)
+    label.padding = info.ignore_index;
+  info.columns.targets.push_back(std::move(label));
 }
 
 void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
@@ -165,7 +166,7 @@ void read_targets(const hdf5::Reader& file, DataSetInfo& info) {
     const std::string path = format("/targets/{}", rule.name);
     require(file, path, info);
     check_one_value_per_row(file, file.dataset(path).info());
-    info.targets.push_back(open_column(file, path, info, {&rule.element, 1}));
+    info.columns.targets.push_back(open_column(file, path, info, {&rule.element, 1}));
   }
 }
 
@@ -208,25 +209,25 @@ void read_tables(const hdf5::Reader& file, DataSetInfo& info) {
 void read_lengths(const hdf5::Reader& file, DataSetInfo& info) {
   const TaskRules& rules = rules_of(info);
   const auto padded = std::ranges::find_if(
-      info.inputs, [](const ColumnInfo& input) { return input.padding.has_value(); });
-  const bool is_padded = padded != info.inputs.end();
+      info.columns.inputs, [](const ColumnInfo& input) { return input.padding.has_value(); });
+  const bool is_padded = padded != info.columns.inputs.end();
   if (rules.needs_lengths || (rules.label == LabelShape::sequence && is_padded)) {
     require(file, "/lengths", info);
   }
   if (!file.exists("/lengths")) return;
   check_one_value_per_row(file, file.dataset("/lengths").info());
-  info.lengths = open_column(file, "/lengths", info, kInt32);
+  info.columns.lengths = open_column(file, "/lengths", info, kInt32);
   if (!is_padded) {
     throw_dataset_error(file.path(), "/lengths",
                         "is there, but no input has the attribute 'padding'");
   }
-  info.lengths->range = {1, padded->row_shape.front()};
+  info.columns.lengths->range = {1, padded->row_shape.front()};
 }
 
 void read_groups(const hdf5::Reader& file, DataSetInfo& info) {
   for (const std::string& path : columns_in(file, "/groups")) {
     check_one_value_per_row(file, file.dataset(path).info());
-    info.groups.push_back(open_column(file, path, info, kInt32));
+    info.columns.groups.push_back(open_column(file, path, info, kInt32));
   }
 }
 
@@ -239,7 +240,7 @@ void read_columns(const hdf5::Reader& file, DataSetInfo& info) {
   read_targets(file, info);
   read_groups(file, info);
   set_ranges(info);
-  info.columns_checked = std::ranges::all_of(
+  info.checksums.columns = std::ranges::all_of(
       all_columns(info), [](const ColumnInfo* column) { return column->rows_per_checksum > 0; });
 }
 
@@ -255,10 +256,10 @@ ColumnInfo column_of(const hdf5::DatasetInfo& stored) {
 
 std::vector<const ColumnInfo*> sample_columns(const DataSetInfo& info) {
   std::vector<const ColumnInfo*> columns;
-  for (const auto* list : {&info.inputs, &info.targets, &info.groups}) {
+  for (const auto* list : {&info.columns.inputs, &info.columns.targets, &info.columns.groups}) {
     for (const ColumnInfo& column : *list) columns.push_back(&column);
   }
-  if (info.lengths) columns.push_back(&*info.lengths);
+  if (info.columns.lengths) columns.push_back(&*info.columns.lengths);
   return columns;
 }
 

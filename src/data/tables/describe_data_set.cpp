@@ -104,14 +104,15 @@ std::string integrity_line(const DataSetInfo& info) {
   const std::string columns = format("{} of {} columns have checksums (--verify compares them)",
                                      num_checked(info), all_columns(info).size());
   return format("integrity: {}, {}; attributes, names and shapes {}", info.integrity(), columns,
-                info.structure_checked ? "match theirs"
-                                       : "have none (--add-checksums OUT writes a copy that has)");
+                info.checksums.structure
+                    ? "match theirs"
+                    : "have none (--add-checksums OUT writes a copy that has)");
 }
 
 std::string_view checked_targets(const DataSetInfo& info) {
   if (info.has_maps()) return "targets finite or NaN";
   if (rules_of(info).label == LabelShape::values) return "targets finite";
-  if (!info.targets.empty()) return "labels in range";
+  if (!info.columns.targets.empty()) return "labels in range";
   return info.tables.empty() ? "no targets" : "objects in range";
 }
 

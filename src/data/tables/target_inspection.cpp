@@ -31,7 +31,7 @@ struct BadValues {
 template <class T, class Judged = T, class Use>
 BadValues for_each_allowed(DataSet& data_set, const Use& use) {
   const DataSetInfo& info = data_set.info();
-  const ColumnInfo& column = info.targets.front();
+  const ColumnInfo& column = info.columns.targets.front();
   const std::int64_t in_row = num_elements(column.row_shape);
   BadValues bad;
   for_each_piece(data_set, column, 1, [&](std::int64_t first, std::span<const std::byte> bytes) {
@@ -96,7 +96,7 @@ Lines report_classes(DataSet& data_set) {
     if (last == counts.of.end() || last->first != label) last = counts.of.try_emplace(label).first;
     ++last->second;
   };
-  with_label_type(info.targets.front().dtype, [&](auto value) {
+  with_label_type(info.columns.targets.front().dtype, [&](auto value) {
     counts.bad = for_each_allowed<decltype(value), std::int64_t>(data_set, count);
   });
   return count_lines(info, counts, rules_of(info).label == LabelShape::mask ? " pixels" : "");
@@ -153,7 +153,7 @@ Lines report_values(DataSet& data_set) {
 // Which tokens occur says little; how many are scored says what metrics are made of.
 Lines report_sequences(DataSet& data_set) {
   const DataSetInfo& info = data_set.info();
-  const ColumnInfo& label = info.targets.front();
+  const ColumnInfo& label = info.columns.targets.front();
   std::int64_t scored = 0;
   BadValues bad;
   with_label_type(label.dtype, [&](auto type) {

@@ -56,7 +56,7 @@ double expected_distance(const Results& results, bool squared) {
   Wide predictions_up_to = 0;
   Wide first[2] = {0, 0};   // sums of class * count, of labels and predictions
   Wide second[2] = {0, 0};  // of class^2 * count
-  const Wide all = results.finite();
+  const Wide all = results.counts.finite();
   for (const ClassMetrics& values : results.per_class) {
     const Wide c = values.index;
     const Wide labels = values.support;
@@ -77,10 +77,10 @@ double expected_distance(const Results& results, bool squared) {
 // With weights |i - j| or (i - j)^2: 1 - observed / expected. None where samples have no
 // prediction, for they are at no distance.
 std::optional<double> weighted_kappa(double observed, bool squared, const Results& results) {
-  if (results.without_scores > 0) return std::nullopt;
+  if (results.counts.without_scores > 0) return std::nullopt;
   const double expected = expected_distance(results, squared);
   if (expected == 0) return std::nullopt;
-  return 1.0 - static_cast<double>(results.scored) * observed / expected;
+  return 1.0 - static_cast<double>(results.counts.scored) * observed / expected;
 }
 
 class Agreement : public Family {
@@ -100,11 +100,12 @@ class Agreement : public Family {
 
   void finalize(const exact::State& state, Results& results) const override {
     const auto& classes = results.per_class;
-    results.metrics.push_back(
-        {"cohen_kappa", kappa(margins_of(classes, results.scored, results.without_scores))});
+    results.metrics.push_back({"cohen_kappa", kappa(margins_of(classes, results.counts.scored,
+                                                               results.counts.without_scores))});
     append_weighted("cohen_kappa_linear", distance_, false, state, results);
     append_weighted("cohen_kappa_quadratic", square_, true, state, results);
-    results.metrics.push_back({"mcc", matthews(classes, results.scored, results.without_scores)});
+    results.metrics.push_back(
+        {"mcc", matthews(classes, results.counts.scored, results.counts.without_scores)});
   }
 
  private:

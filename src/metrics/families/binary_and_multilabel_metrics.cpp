@@ -23,8 +23,8 @@ class BinaryMetrics : public Family {
   void finalize(const exact::State& state, Results& results) const override {
     const LabelCount positive = spans_.read(state, results).front();
     const LabelCount negative{positive.scored, positive.scored - positive.support,
-                              results.labels_with_scores - positive.predicted, positive.rejected,
-                              positive.correct};
+                              results.counts.labels_with_scores - positive.predicted,
+                              positive.rejected, positive.correct};
     results.per_class = {class_metrics_of(0, negative, metrics_),
                          class_metrics_of(1, positive, metrics_)};
 
@@ -130,11 +130,14 @@ class MultilabelMetrics : public Family {
 
   // torchmetrics: of the labels' tables added up, as if they were one binary label.
   static void append_mcc(const LabelCount& all, Results& results) {
-    const std::vector<ClassMetrics> summed{
-        {0, all.scored - all.support, results.labels_with_scores - all.predicted, all.rejected, {}},
-        {1, all.support, all.predicted, all.correct, {}}};
+    const std::vector<ClassMetrics> summed{{0,
+                                            all.scored - all.support,
+                                            results.counts.labels_with_scores - all.predicted,
+                                            all.rejected,
+                                            {}},
+                                           {1, all.support, all.predicted, all.correct, {}}};
     results.metrics.push_back(
-        {"mcc", matthews(summed, all.scored, all.scored - results.labels_with_scores)});
+        {"mcc", matthews(summed, all.scored, all.scored - results.counts.labels_with_scores)});
   }
 
   MetricOptions options_;

@@ -63,8 +63,8 @@ class Calibration : public Family {
 
   static void append_errors(const std::vector<Gap>& gaps, Results& results) {
     std::optional<double> mean, square, most;
-    if (results.finite() > 0) {
-      const auto all = static_cast<double>(results.finite());
+    if (results.counts.finite() > 0) {
+      const auto all = static_cast<double>(results.counts.finite());
       double sum = 0;
       double squares = 0;
       double largest = 0;

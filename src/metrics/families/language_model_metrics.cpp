@@ -103,7 +103,7 @@ class MultipleChoiceMetrics : public Family {
 
   void finalize(const exact::State& state, Results& results) const override {
     const auto add = [&](std::string name, const char* counter) {
-      const Proportion share{state.of(state.layout().find(counter))[0], results.scored};
+      const Proportion share{state.of(state.layout().find(counter))[0], results.counts.scored};
       MetricValue metric{.name = std::move(name), .value = share.value()};
       if (share.whole > 0) metric.proportion = share;
       results.metrics.push_back(std::move(metric));

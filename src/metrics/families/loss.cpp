@@ -42,7 +42,7 @@ class Losses : public Family {
   std::optional<double> mean(const exact::State& state, const exact::StateSpan& sum,
                              const Results& results) const {
     const std::int64_t count =
-        over_ == MeanOver::samples ? results.finite() : results.labels_with_scores;
+        over_ == MeanOver::samples ? results.counts.finite() : results.counts.labels_with_scores;
     if (count == 0) return std::nullopt;
     return exact::mean(state.of(sum), kSumKind, count);
   }

@@ -89,9 +89,9 @@ std::vector<LabelCount> LabelSpans::read(const exact::State& state, Results& res
   for (std::size_t i = 0; i < to_size(scored_.length); ++i) {
     counts.push_back({state.of(scored_)[i], state.of(support_)[i], state.of(predicted_)[i],
                       state.of(correct_)[i], state.of(rejected_)[i]});
-    results.labels_scored += counts.back().scored;
+    results.counts.labels_scored += counts.back().scored;
   }
-  results.labels_with_scores = state.of(with_scores_)[0];
+  results.counts.labels_with_scores = state.of(with_scores_)[0];
   return counts;
 }
 

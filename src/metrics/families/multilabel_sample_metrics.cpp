@@ -14,7 +14,7 @@ class ExactMatch : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const Proportion share{state.of(all_right_)[0], results.scored};
+    const Proportion share{state.of(all_right_)[0], results.counts.scored};
     results.metrics.push_back({"exact_match", share.value(), share});
   }
 
@@ -34,7 +34,7 @@ class LabelRankings : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const Proportion coverage{state.of(coverage_)[0], results.finite()};
+    const Proportion coverage{state.of(coverage_)[0], results.counts.finite()};
     results.metrics.push_back({"coverage_error", coverage.value()});
     append("ranking_loss", loss_, state, results);
     append("label_ranking_average_precision", precision_, state, results);
@@ -44,7 +44,8 @@ class LabelRankings : public Family {
   static void append(const char* name, const exact::StateSpan& sum, const exact::State& state,
                      Results& results) {
     MetricValue mean{name, std::nullopt};
-    if (results.finite() > 0) mean.value = exact::mean(state.of(sum), kSumKind, results.finite());
+    if (results.counts.finite() > 0)
+      mean.value = exact::mean(state.of(sum), kSumKind, results.counts.finite());
     results.metrics.push_back(mean);
   }
 

@@ -29,7 +29,7 @@ class ClassCounts : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const auto counts = counts_of(state, results.scored);
+    const auto counts = counts_of(state, results.counts.scored);
     start_classes(counts, results);
     append_balanced_accuracy(counts, results);
     append("precision", counts, ratios_of(counts, precision), results);

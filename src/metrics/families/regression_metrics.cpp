@@ -208,7 +208,7 @@ class Regression : public Family {
     std::vector<std::vector<Value>> values(metrics_.size());
     RegressionSums all;
     for (std::int64_t output = 0; output < num_outputs_; ++output) {
-      const std::int64_t count = pixels_ ? state.of(*pixels_)[0] : results.finite();
+      const std::int64_t count = pixels_ ? state.of(*pixels_)[0] : results.counts.finite();
       const RegressionSums sums = sums_of(output, count, state);
       all.add(sums);
       ClassMetrics made{.index = output, .support = sums.count, .values = {}};

@@ -53,14 +53,14 @@ class Coverage : public Family {
 
   void finalize(const exact::State& state, Results& results) const override {
     const IndexEvidence seen = spans_->seen(state);
-    results.count = seen.count;
-    results.index_sum = seen.index_sum;
-    results.index_mix = seen.index_mix;
-    results.ignored = state.of(spans_->ignored)[0];
-    results.scored = is_scored_ ? results.count - results.ignored : 0;
-    results.tied = state.of(spans_->tied)[0];
-    results.not_finite = state.of(spans_->not_finite)[0];
-    results.without_scores = is_scored_ ? state.of(spans_->without_scores)[0] : 0;
+    results.units.count = seen.count;
+    results.units.index_sum = seen.index_sum;
+    results.units.index_mix = seen.index_mix;
+    results.counts.ignored = state.of(spans_->ignored)[0];
+    results.counts.scored = is_scored_ ? results.units.count - results.counts.ignored : 0;
+    results.counts.tied = state.of(spans_->tied)[0];
+    results.counts.not_finite = state.of(spans_->not_finite)[0];
+    results.counts.without_scores = is_scored_ ? state.of(spans_->without_scores)[0] : 0;
   }
 
  private:

@@ -46,10 +46,11 @@ class TopK : public Family {
     const auto hits = state.of(hits_);
     for (std::size_t i = 0; i < tops_.size(); ++i) {
       const std::string name = name_of(tops_[i], has_accuracy_ && i == 0);
-      const Proportion by_rank{hits[3 * i], results.scored};
+      const Proportion by_rank{hits[3 * i], results.counts.scored};
       results.metrics.push_back({name, by_rank.value(), by_rank});
-      results.tie_bounds.push_back({name, Proportion{hits[3 * i + 1], results.scored}.value(),
-                                    Proportion{hits[3 * i + 2], results.scored}.value()});
+      results.tie_bounds.push_back({name,
+                                    Proportion{hits[3 * i + 1], results.counts.scored}.value(),
+                                    Proportion{hits[3 * i + 2], results.counts.scored}.value()});
     }
   }
 

@@ -22,10 +22,10 @@ TEST(Schema, IsReadAsWritten) {
   EXPECT_FALSE(info.ignore_index);
   EXPECT_EQ(info.class_names,
             (std::vector<std::string>{"class0", "class1", "class2", "class3", "class4"}));
-  EXPECT_TRUE(info.columns_checked);
+  EXPECT_TRUE(info.checksums.columns);
 
-  ASSERT_EQ(info.inputs.size(), 1U);
-  const ColumnInfo& image = info.inputs[0];
+  ASSERT_EQ(info.columns.inputs.size(), 1U);
+  const ColumnInfo& image = info.columns.inputs[0];
   EXPECT_EQ(image.path, "/inputs/image");
   EXPECT_EQ(image.name, "image");
   EXPECT_EQ(image.dtype, DType::u8);
@@ -39,12 +39,12 @@ TEST(Schema, IsReadAsWritten) {
   EXPECT_EQ(image.image->mean, (std::vector<double>{0.5, 0.25, 0.125}));
   EXPECT_EQ(image.image->std, (std::vector<double>{1.0, 2.0, 4.0}));
 
-  ASSERT_EQ(info.targets.size(), 1U);
-  EXPECT_EQ(info.targets[0].path, "/targets/label");
-  EXPECT_EQ(info.targets[0].dtype, DType::i64);
-  EXPECT_FALSE(info.targets[0].image);
-  ASSERT_EQ(info.groups.size(), 1U);
-  EXPECT_EQ(info.groups[0].name, "camera");
+  ASSERT_EQ(info.columns.targets.size(), 1U);
+  EXPECT_EQ(info.columns.targets[0].path, "/targets/label");
+  EXPECT_EQ(info.columns.targets[0].dtype, DType::i64);
+  EXPECT_FALSE(info.columns.targets[0].image);
+  ASSERT_EQ(info.columns.groups.size(), 1U);
+  EXPECT_EQ(info.columns.groups[0].name, "camera");
 }
 
 TEST(Schema, SeveralInputsComeInOrderOfName) {
@@ -57,7 +57,7 @@ TEST(Schema, SeveralInputsComeInOrderOfName) {
     raw::dataset(file, "/inputs/age", H5T_STD_I64LE, {10}, ids.data());
   });
   const DataSet data_set(folder / "a.h5");
-  const auto& inputs = data_set.info().inputs;
+  const auto& inputs = data_set.info().columns.inputs;
   ASSERT_EQ(inputs.size(), 3U);
   EXPECT_EQ(inputs[0].name, "age");
   EXPECT_EQ(inputs[0].row_shape, Shape{});
@@ -66,7 +66,7 @@ TEST(Schema, SeveralInputsComeInOrderOfName) {
   EXPECT_EQ(inputs[2].name, "zoom");
   EXPECT_EQ(inputs[2].row_shape, (Shape{2, 4}));
   EXPECT_FALSE(inputs[2].image);
-  EXPECT_FALSE(data_set.info().columns_checked);
+  EXPECT_FALSE(data_set.info().checksums.columns);
 }
 
 TEST(Schema, InputsMayHaveAnyTypeThatTensorsHave) {
@@ -81,7 +81,7 @@ TEST(Schema, InputsMayHaveAnyTypeThatTensorsHave) {
       const std::vector<std::uint64_t> zeros(10);
       raw::dataset(file, "/inputs/x", stored, {10}, zeros.data());
     });
-    EXPECT_EQ(DataSet(folder / "a.h5").info().inputs.at(1).dtype, dtype);
+    EXPECT_EQ(DataSet(folder / "a.h5").info().columns.inputs.at(1).dtype, dtype);
   }
 }
 
@@ -90,9 +90,9 @@ TEST(Schema, IntegrityIsUncheckedWhenOneColumnHasNoTable) {
   SampleFile{.rows_per_block = 4}.write(folder / "a.h5");
   raw::edit(folder / "a.h5", [](hid_t file) { raw::remove(file, "/checksums/groups/camera"); });
   const DataSet data_set(folder / "a.h5");
-  EXPECT_FALSE(data_set.info().columns_checked);
-  EXPECT_EQ(data_set.info().inputs[0].rows_per_checksum, 4);
-  EXPECT_EQ(data_set.info().groups[0].rows_per_checksum, 0);
+  EXPECT_FALSE(data_set.info().checksums.columns);
+  EXPECT_EQ(data_set.info().columns.inputs[0].rows_per_checksum, 4);
+  EXPECT_EQ(data_set.info().columns.groups[0].rows_per_checksum, 0);
 }
 
 TEST(Schema, WhatItDoesNotNameIsIgnored) {
@@ -117,7 +117,7 @@ TEST(Schema, ADataSetMayBeMoved) {
   sample.write(folder / "a.h5");
   DataSet first(folder / "a.h5");
   DataSet second = std::move(first);
-  const auto rows = rows_of(second, second.info().targets[0], 3, 1);
+  const auto rows = rows_of(second, second.info().columns.targets[0], 3, 1);
   EXPECT_EQ(std::to_integer<int>(rows[0]), 3);
 }
 

@@ -42,7 +42,7 @@ TEST(LanguageModelMetrics, AreOfTheTokensOfAllDocuments) {
   EXPECT_THAT(metric(results, "word_perplexity"), Optional(std::exp(2.0)));
   EXPECT_THAT(metric(results, "accuracy"), Optional(0.25));
   EXPECT_THAT(metric(results, "accuracy_top5"), Optional(11.0 / 16));
-  EXPECT_EQ(results.scored, 2);
+  EXPECT_EQ(results.counts.scored, 2);
   EXPECT_TRUE(results.per_class.empty()) << "tokens are no classes";
 }
 
@@ -57,7 +57,7 @@ TEST(LanguageModelMetrics, LeaveOutDocumentsWithoutFiniteScoresButInAccuracy) {
   spoilt.finite = false;
   spoilt.loss = std::numeric_limits<double>::quiet_NaN();
   const Results results = score({kShort, spoilt});
-  EXPECT_EQ(results.without_scores, 1);
+  EXPECT_EQ(results.counts.without_scores, 1);
   EXPECT_THAT(metric(results, "loss"), Optional(1.5));
   EXPECT_THAT(metric(results, "byte_perplexity"), Optional(std::exp(0.6)));
   EXPECT_THAT(metric(results, "word_perplexity"), Optional(std::exp(3.0)));
@@ -79,8 +79,8 @@ TEST(LanguageModelMetrics, IgnoreDocumentsWithoutTokens) {
   empty.tokens = empty.right = empty.in_top5 = 0;
   empty.loss = 0;
   const Results results = score({kShort, empty});
-  EXPECT_EQ(results.ignored, 1);
-  EXPECT_EQ(results.scored, 1);
+  EXPECT_EQ(results.counts.ignored, 1);
+  EXPECT_EQ(results.counts.scored, 1);
   EXPECT_THAT(metric(results, "byte_perplexity"), Optional(std::exp(0.6)));
   EXPECT_THAT(metric(results, "word_perplexity"), Optional(std::exp(3.0)));
 }

@@ -51,8 +51,8 @@ TEST(QuestionAnsweringMetrics, AreMeansOverQuestionsOfEachKind) {
   EXPECT_EQ(metric(results, "has_answer_f1"), 0.375);
   EXPECT_EQ(metric(results, "no_answer_exact_match"), 0.5);
   EXPECT_EQ(metric(results, "no_answer_f1"), 0.5);
-  EXPECT_EQ(results.count, 6);
-  EXPECT_EQ(results.scored, 6);
+  EXPECT_EQ(results.units.count, 6);
+  EXPECT_EQ(results.counts.scored, 6);
   EXPECT_TRUE(results.per_class.empty());
 }
 
@@ -135,9 +135,9 @@ TEST(QuestionAnsweringMetrics, CountQuestionsWithoutFiniteScores) {
   QuestionAnsweringRecord spoilt = kWrong;
   spoilt.finite = false;
   const Results results = score({kExact, spoilt});
-  EXPECT_EQ(results.count, 2);
-  EXPECT_EQ(results.not_finite, 1);
-  EXPECT_EQ(results.without_scores, 1);
+  EXPECT_EQ(results.units.count, 2);
+  EXPECT_EQ(results.counts.not_finite, 1);
+  EXPECT_EQ(results.counts.without_scores, 1);
   EXPECT_EQ(metric(results, "exact_match"), 0.5);
   EXPECT_EQ(metric(results, "f1"), 0.5);
 }
@@ -158,10 +158,10 @@ TEST(QuestionAnsweringMetrics, SamplesHaveEvidenceOfTheirOwn) {
   metrics.update(windows, state);
   metrics.update(std::vector<QuestionAnsweringRecord>{kExact, kHalf}, state);
   const Results results = metrics.finalize(state);
-  EXPECT_EQ(results.count, 2);
-  EXPECT_EQ(results.index_sum, 4U + 5U);
-  EXPECT_EQ(results.index_mix, index_hash(4) + index_hash(5));
-  EXPECT_EQ(results.not_finite, 0) << "windows are no questions";
+  EXPECT_EQ(results.units.count, 2);
+  EXPECT_EQ(results.units.index_sum, 4U + 5U);
+  EXPECT_EQ(results.units.index_mix, index_hash(4) + index_hash(5));
+  EXPECT_EQ(results.counts.not_finite, 0) << "windows are no questions";
   ASSERT_TRUE(results.seen_samples);
   EXPECT_EQ(results.samples().count, 3);
   EXPECT_EQ(results.samples().index_sum, 33U);
@@ -173,7 +173,7 @@ TEST(QuestionAnsweringMetrics, WhereSamplesAreUnitsTheyAreTheEvidence) {
   exact::State state(metrics.layout());
   const Results results = metrics.finalize(state);
   EXPECT_FALSE(results.seen_samples);
-  EXPECT_EQ(results.samples().count, results.count);
+  EXPECT_EQ(results.samples().count, results.units.count);
 }
 
 }  // namespace

@@ -100,9 +100,9 @@ TEST(SegmentationPass, KeptCountsGiveTheSameMetrics) {
   exact::State once(metrics.layout());
   metrics.update(std::span(&row, 1), once);
   const Results results = metrics.finalize(once);
-  EXPECT_EQ(results.count, 1);
-  EXPECT_EQ(results.index_sum, 9U);
-  EXPECT_EQ(results.without_scores, 1);
+  EXPECT_EQ(results.units.count, 1);
+  EXPECT_EQ(results.units.index_sum, 9U);
+  EXPECT_EQ(results.counts.without_scores, 1);
   EXPECT_DOUBLE_EQ(*results.find("accuracy")->value, 1.0 / 3);
   EXPECT_FALSE(results.find("accuracy")->interval);
   EXPECT_DOUBLE_EQ(*results.find("mean_iou")->value, (0.0 + 0.5) / 2);
@@ -116,7 +116,7 @@ TEST(SegmentationPass, KeptCountsGiveTheSameMetrics) {
   const std::vector<std::uint8_t> weights{2};
   PrecomputedUpdates(again, kept).count(weights, twice);
   const Results doubled = again.finalize(twice);
-  EXPECT_EQ(doubled.count, 2);
+  EXPECT_EQ(doubled.units.count, 2);
   EXPECT_EQ(doubled.per_class[1].support, 4);
   EXPECT_EQ(doubled.find("mean_iou")->value, results.find("mean_iou")->value);
 }
