@@ -37,8 +37,7 @@ void check_coverage(const EvaluationSession& session, const metrics::Results& fo
   check_coverage(found.samples(), plan::expected_evidence({0, session.plan.grid->num_samples()}),
                  "samples");
   if (!found.seen_samples) return;
-  check_coverage({found.units.count, found.units.index_sum, found.units.index_mix},
-                 plan::expected_evidence({0, session.scoring.num_units}), "units");
+  check_coverage(found.units, plan::expected_evidence({0, session.scoring.num_units}), "units");
 }
 
 // Collective. Of all ranks, on rank 0: ranks have their samples in the order of the indices.

@@ -130,14 +130,11 @@ class MultilabelMetrics : public Family {
 
   // torchmetrics: of the labels' tables added up, as if they were one binary label.
   static void append_mcc(const LabelCount& all, Results& results) {
-    const std::vector<ClassMetrics> summed{{0,
-                                            all.scored - all.support,
-                                            results.counts.labels_with_scores - all.predicted,
-                                            all.rejected,
-                                            {}},
-                                           {1, all.support, all.predicted, all.correct, {}}};
-    results.metrics.push_back(
-        {"mcc", matthews(summed, all.scored, all.scored - results.counts.labels_with_scores)});
+    const std::int64_t finite = results.counts.labels_with_scores;
+    const std::vector<ClassMetrics> summed{
+        {0, all.scored - all.support, finite - all.predicted, all.rejected, {}},
+        {1, all.support, all.predicted, all.correct, {}}};
+    results.metrics.push_back({"mcc", matthews(summed, all.scored, all.scored - finite)});
   }
 
   MetricOptions options_;

@@ -52,10 +52,7 @@ class Coverage : public Family {
   }
 
   void finalize(const exact::State& state, Results& results) const override {
-    const IndexEvidence seen = spans_->seen(state);
-    results.units.count = seen.count;
-    results.units.index_sum = seen.index_sum;
-    results.units.index_mix = seen.index_mix;
+    results.units = spans_->seen(state);
     results.counts.ignored = state.of(spans_->ignored)[0];
     results.counts.scored = is_scored_ ? results.units.count - results.counts.ignored : 0;
     results.counts.tied = state.of(spans_->tied)[0];
