@@ -84,6 +84,7 @@ inline const std::vector<std::string> kBetween{
     "x = torch.conv2d(x, self.w1, self.b1) + x",
     "x = torch.cat([x, x], 1)[:, 8:24]",
     "x = torch.cat([x, x], -3)[:, 8:24]",
+    "x = torch.cat([x, x.contiguous()], -3)[:, 8:24]",
     "x = torch.gelu(x, approximate=\"tanh\")",
     "x = torch.elu(x, 0.5, 1.5, 2.0)",
     "x = torch.selu(x)",

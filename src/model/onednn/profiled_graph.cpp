@@ -26,13 +26,13 @@ Profile profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs) {
   auto plain = graph.copy();
   torch::jit::RemoveTensorMutation(plain, [](const auto* node) { return is_a(node, kWriters); });
   torch::jit::RemoveListMutation(plain);
-  drop_copies_before_convolutions(*plain);
+  const int num_dropped_copies = drop_copies_before_convolutions(*plain);
   const auto record = torch::jit::ProfilingRecord::instrumentGraph(plain);
   auto scores = run_code(torch::jit::Code(record->profiled_graph_, "forward"), std::move(inputs));
   auto profiled = record->graph()->copy();
   torch::jit::ProfilingRecord::removeProfileCounter(profiled->block());
   torch::jit::RemoveProfileNodesAndSpecializeTypes(profiled);
-  return {std::move(profiled), std::move(scores)};
+  return {std::move(profiled), std::move(scores), num_dropped_copies};
 }
 
 std::optional<std::vector<std::int64_t>> sizes_of(const torch::jit::Value* value) {

@@ -17,11 +17,12 @@ namespace tally::model {
 struct Profile {
   std::shared_ptr<torch::jit::Graph> graph;  // a copy with types that hold for inputs of one shape
   c10::IValue scores;                        // of these inputs
+  int num_dropped_copies = 0;                // that the graph lacks (copies_for_layout.hpp)
 };
 
-// Runs the graph once, without the copies that only convolutions read (copies_for_layout.hpp), so
-// that types and strides hold for a graph that has none of them. `inputs`: all of the graph's,
-// self among them. Throws what running it throws.
+// Runs the graph once, without the copies that convolutions would undo, so that types and strides
+// hold for a graph without them. `inputs`: all of the graph's, self among them. Throws what running
+// it throws.
 Profile profile_shapes(torch::jit::Graph& graph, torch::jit::Stack inputs);
 
 // Of a tensor in a profiled graph; none where the run did not show them.

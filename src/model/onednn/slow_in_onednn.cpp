@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <c10/core/MemoryFormat.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 #include "onednn/onednn_arithmetic.hpp"
@@ -46,6 +47,12 @@ bool are_in_one_memory_order(const Value* left, const Value* right) {
   }
   std::ranges::sort(strides);
   return std::ranges::is_sorted(strides, {}, &std::pair<std::int64_t, std::int64_t>::second);
+}
+
+// As LibTorch asks it of each part of a concatenation, whose result is contiguous if one is not.
+bool is_channels_last(const Value* value) {
+  const auto sizes = sizes_of(value), strides = strides_of(value);
+  return sizes && strides && c10::is_channels_last_strides_2d(*sizes, *strides);
 }
 
 // Of matrices.
@@ -103,9 +110,10 @@ bool is_slow_product(const Node* product) {
 bool is_slow_concatenation(const Node* concatenation) {
   if (!is_a(concatenation, {"aten::cat"})) return false;
   const auto parts = concatenation->input(0)->node()->inputs();
-  return !std::ranges::all_of(parts, is_dense) || std::ranges::all_of(parts, [&](const auto* part) {
-    return are_in_one_memory_order(parts.front(), part);
-  });
+  const auto num_channels_last = std::ranges::count_if(parts, is_channels_last);
+  const bool is_mixed =
+      num_channels_last > 0 && static_cast<std::size_t>(num_channels_last) < parts.size();
+  return !is_mixed || !std::ranges::all_of(parts, is_dense);
 }
 
 bool is_slow_softmax(const Node* softmax) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that oneDNN computes by its reference code, one number at a time. All functions are for
-// nodes of a profiled graph (profiled_graph.hpp).
+// Operators that oneDNN computes more slowly than LibTorch does, most of them by its reference
+// code, one number at a time. All functions are for nodes of a profiled graph (profiled_graph.hpp).
 #pragma once
 
 #include <torch/csrc/jit/ir/ir.h>
@@ -22,11 +22,11 @@ bool is_slow_arithmetic(const torch::jit::Node* arithmetic);
 // and of results of convolutions, which oneDNN lays out so (EfficientFormerV2's attention).
 bool is_slow_product(const torch::jit::Node* product);
 
-// Concatenations of tensors that lie in one memory order, which oneDNN copies a few numbers at a
-// time (8 channels of 16 bits: 1.6 GB/s beside 7.7 of LibTorch, 32 channels: 9 beside 50), and of
-// slices, which it copies first (MambaOut in bf16 53 images a second, and 64 where LibTorch
-// concatenates). Where one part is channels-last and another contiguous, LibTorch's result would be
-// contiguous, for the next layer to copy back. True where sizes are not known.
+// Concatenations of tensors in one memory order, which oneDNN copies a few numbers at a time (8
+// channels of 16 bits: 1.6 GB/s beside 7.7 of LibTorch, 32 channels: 9 beside 50), and of slices,
+// which it copies first (MambaOut in bf16 53 images a second, and 64 where LibTorch concatenates).
+// Where some parts are channels-last and others contiguous, LibTorch's result would be contiguous,
+// for the next layer to copy back. Where strides are not known, they count as contiguous.
 bool is_slow_concatenation(const torch::jit::Node* concatenation);
 
 // A softmax over rows that are not contiguous. oneDNN Graph takes a softmax only together with
