@@ -130,8 +130,9 @@ std::string sample_lines(const RunReport& report) {
   std::string text = format("Samples   {} of {} evaluated, {}\n", grouped(results.samples().count),
                             grouped(report.coverage.total_samples), evidence);
   if (results.seen_samples) text += format("Units     {} scored\n", grouped(results.counts.scored));
-  if (results.counts.ignored > 0)
+  if (results.counts.ignored > 0) {
     text += format("          {} ignored\n", grouped(results.counts.ignored));
+  }
   if (results.counts.tied > 0) {
     text += format("          {} with a tie between the true class and another\n",
                    grouped(results.counts.tied));

@@ -7,7 +7,7 @@
 
 namespace tally::data {
 
-// Fills inputs, targets, groups, lengths, tables, what is counted by them, and columns_checked;
+// Fills inputs, targets, groups, lengths, tables, what is counted by them, and checksums.columns;
 // the root is read already.
 void read_columns(const hdf5::Reader& file, DataSetInfo& info);
 

@@ -16,10 +16,10 @@ using torch::jit::Value;
 // What is measured in decision 38.
 constexpr std::int64_t kLeast = 4;
 constexpr double kLeastBytes = 1 << 20;  // that layers of a piece read and write
-constexpr double kWeightsOf16Bits = 4;   // their share, beside that of float32
+constexpr double kTimesWeightsOf16BitsCount = 4;
 
 struct Bytes {
-  double weights = 0;      // that layers read, by their share
+  double weights = 0;      // that layers read, as often as they count
   double activations = 0;  // that they read and write
 };
 
@@ -38,8 +38,8 @@ void add(const Node* layer, Bytes& bytes) {
       bytes.activations += bytes_of(input);
     } else if (constant->isTensor() && constant->toTensor().defined()) {
       const auto& weights = constant->toTensor();
-      const double share = weights.element_size() == 2 ? kWeightsOf16Bits : 1;
-      bytes.weights += share * static_cast<double>(weights.nbytes());
+      const double times = weights.element_size() == 2 ? kTimesWeightsOf16BitsCount : 1;
+      bytes.weights += times * static_cast<double>(weights.nbytes());
     }
   }
   for (const Value* output : layer->outputs()) bytes.activations += bytes_of(output);

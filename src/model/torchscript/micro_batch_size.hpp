@@ -13,8 +13,8 @@ namespace tally::model {
 // layers (convolutions and products of matrices) whose sizes are known.
 //
 // Few samples keep what one layer hands to the next in the caches; but each piece reads all weights
-// anew. So it is the number of samples whose activations outweigh the weights, and at least as many
-// as make a layer's work worth its call.
+// anew. So it is the number of samples whose activations outweigh the weights, of which those of 16
+// bits count four times, and at least as many as make a layer's work worth its call.
 std::optional<std::int64_t> piece_size(torch::jit::Graph& profiled, std::int64_t num_samples);
 
 }  // namespace tally::model
