@@ -22,9 +22,9 @@ bool is_slow_arithmetic(const torch::jit::Node* arithmetic);
 // and of results of convolutions, which oneDNN lays out so (EfficientFormerV2's attention).
 bool is_slow_product(const torch::jit::Node* product);
 
-// Concatenations of tensors in one memory order, which oneDNN copies a few numbers at a time (8
-// channels of 16 bits: 1.6 GB/s beside 7.7 of LibTorch, 32 channels: 9 beside 50), and of slices,
-// which it copies first (MambaOut in bf16 53 images a second, and 64 where LibTorch concatenates).
+// Concatenations of tensors in one memory order, which oneDNN copies a few numbers at a time
+// (GhostNet in bf16 713 images a second, and 827 where LibTorch concatenates), and of slices, which
+// it copies first (MambaOut in bf16 53 and 64).
 // Where some parts are channels-last and others contiguous, LibTorch's result would be contiguous,
 // for the next layer to copy back. Where strides are not known, they count as contiguous.
 bool is_slow_concatenation(const torch::jit::Node* concatenation);
