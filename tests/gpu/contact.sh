@@ -12,6 +12,7 @@
 #   PART            machine   what it has, and its ceilings        2 minutes
 #                   correct   kernels, graphs, NCCL, end to end    9 minutes
 #                   rates     images per second, beside PyTorch    9 minutes
+#                   families  networks that nothing was tuned for  9 minutes
 #                   packages  models compiled for this GPU (.pt2)  9 minutes
 #                   inspect   compute-sanitizer and ncu            9 minutes
 #                   default: all, one after another
@@ -35,12 +36,12 @@ while (($# > 0)); do
     --only) only=${2:?--only needs a regular expression}; shift ;;
     --images) images=${2:?--images needs a number}; shift ;;
     --help) show_help; exit 0 ;;
-    machine | correct | rates | packages | inspect) parts+=("$1") ;;
+    machine | correct | rates | families | packages | inspect) parts+=("$1") ;;
     *) die 2 "unknown argument '$1'. See tests/gpu/contact.sh --help." ;;
   esac
   shift
 done
-if ((${#parts[@]} == 0)); then parts=(machine correct rates packages inspect); fi
+if ((${#parts[@]} == 0)); then parts=(machine correct rates families packages inspect); fi
 build=$(realpath -m "$build")
 results=$(realpath -m "$results")
 figures=$results/figures.jsonl

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tally beside PyTorch on one GPU: image networks and GPT-2 with random weights over random HDF5 files in the page cache.
 
-Rates are images, or rows of TOKENS tokens, per second without the first batch. With --packages of models that are compiled for this GPU.
+Rates are images, or rows of TOKENS tokens, per second without the first batch. Packages are models that are compiled for this GPU; families
+are networks of timm that nothing was tuned for.
 """
 
 import argparse
@@ -40,6 +41,10 @@ PACKAGES = {
     "vit_b_16-bf16.pt2": [*COMPILED, "bf16"],
 }
 
+# Of timm, from families whose networks have little in common on a GPU.
+FAMILIES = ("mobilenetv3_large_100", "efficientnet_b0", "resnext50_32x4d", "densenet121", "convnext_tiny",
+            "swin_tiny_patch4_window7_224")  # fmt: skip
+
 
 def write_data(path: Path, num_samples: int, side: int = 224) -> None:
     random = np.random.default_rng(0)
@@ -74,7 +79,7 @@ def make(path: Path, tool: str, *words: object) -> None:
 
 
 def export(name: str, words_of_form: list[str], folder: Path) -> None:
-    words = ["--model", name.split("-")[0].removesuffix(".pt"), "--input-shape", "3,224,224"]
+    words = ["--model", name.removesuffix(".pt").split("-")[0], "--input-shape", "3,224,224"]
     words += ["--mean", ",".join(map(str, MEAN)), "--std", ",".join(map(str, STD)), *words_of_form]
     make(folder / name, "export_model.py", *words)
 
@@ -223,20 +228,37 @@ def of_packages(rates: Rates) -> None:
     rates.tally("ResNet-18 of 32 x 32 fp32, package", "resnet18-32-fp32.pt2", 64, data="small.h5")
 
 
+def of_families(rates: Rates) -> None:
+    import timm
+    import torch
+    from torch_rates import resident_rate
+
+    for name in FAMILIES:
+        rates.tally(f"{name} bf16", f"timm:{name}.pt", 256, "--precision", "bf16", "--limit", 16384)
+        network = timm.create_model(name).eval().to("cuda", torch.bfloat16, memory_format=torch.channels_last)
+        for title, forward in (("PyTorch", network), ("torch.compile (default)", torch.compile(network))):
+            rates.record(f"{title}, {name} bf16, resident batch of 256",
+                         lambda forward=forward: resident_rate(forward, 256, torch.bfloat16))  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tally", required=True)
     parser.add_argument("--figures", type=Path, required=True, help="JSON lines are added to this file")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / f"tally-rates-{os.getuid()}")
-    parser.add_argument("--packages", action="store_true")
+    parser.add_argument("--what", choices=("networks", "packages", "families"), default="networks")
     parser.add_argument("--images", type=int, default=32768, help="of 224 x 224 in the data set")
     parser.add_argument("--only", default="", help="a regular expression: figures with such names")
     options = parser.parse_args()
-    prepare(options.folder, PACKAGES if options.packages else SCRIPTS, options.images)
+    families = {f"timm:{name}.pt": [] for name in FAMILIES}
+    models = {"networks": SCRIPTS, "packages": PACKAGES, "families": families}
+    prepare(options.folder, models[options.what], options.images)
     figures = Figures(options.figures, options.only)
     rates = Rates(options.tally, options.folder, figures)
-    if options.packages:
+    if options.what == "packages":
         of_packages(rates)
+    elif options.what == "families":
+        of_families(rates)
     else:
         of_tally(rates)
         of_pytorch(rates, figures, options.folder)
