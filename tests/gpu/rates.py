@@ -73,7 +73,8 @@ def make(path: Path, tool: str, *words: object) -> None:
     if path.exists():
         return
     command = [sys.executable, ROOT / "data_tools" / tool, *words, "--output", path]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    threads = {"OMP_NUM_THREADS": "2"}  # several run side by side, and threads without a core of their own spin
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, env=os.environ | threads)
     if done.returncode != 0:
         print(f"{path.name} cannot be made:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
 
