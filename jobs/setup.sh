@@ -11,7 +11,8 @@
 #   --preset NAME   build this preset of CMakePresets.json: release (default), debug, asan
 #   --no-build      install only
 #   --no-install    install nothing: fail if something is missing
-#   --cuda WHICH    auto (default): for GPUs where there is nvcc; none: for CPUs alone;
+#   --cuda WHICH    auto (default): for GPUs where there is nvcc; none: for CPUs alone, and a new
+#                   environment without Triton and four of NVIDIA's libraries (1.2 GB);
 #                   13: for GPUs, with a compiler where there is no nvcc (Python packages, 270 MB);
 #                   12: for GPUs with drivers that are too old for CUDA 13, by a site's nvcc of CUDA 12
 #                   and PyTorch's wheels for it, in an environment of their own
@@ -94,10 +95,10 @@ main() {
   choose_cuda "$cuda"
   python=$(environment_dir)/bin/python
   ensure_packages "$policy" "${groups[@]}"
-  if [[ -n $wants_build && $policy == install ]] && ! environment_is_ready; then
+  if [[ -n $wants_build && $policy == install ]] && ! environment_is_ready "$cuda"; then
     begin_early_build "$preset"
   fi
-  ensure_environment "$policy"
+  ensure_environment "$policy" "$cuda"
   end_early_build wait
   if [[ $cuda == 13 ]]; then ensure_cuda_compiler "$policy" "$preset"; fi
   if [[ -n $wants_build ]]; then

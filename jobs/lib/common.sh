@@ -39,12 +39,28 @@ lock() {
   fi
 }
 
-# quietly WHAT COMMAND…: runs a command whose output matters only when it fails.
+progress_every=10 # seconds
+
+# report_progress WHAT LOG: the last line of LOG now and then, until it is ended.
+report_progress() {
+  local nap=''
+  trap '[[ -z $nap ]] || kill "$nap" 2>/dev/null; exit 0' TERM
+  while sleep "$progress_every" & nap=$!; wait "$nap" && kill -0 "$$" 2>/dev/null; do
+    say "$1: $((SECONDS - began)) s; $(tail -c 2000 "$2" | tr '\r' '\n' | tail -n 1 | cut -c -100)"
+  done
+}
+
+# quietly WHAT COMMAND…: runs a command whose output matters only when it fails; that it still runs is said.
 quietly() {
-  local what=$1 log
+  local what=$1 log began=$SECONDS reporter code=0
   shift
   log=$(mktemp --suffix=.tally-setup.log)
-  if ! "$@" >"$log" 2>&1 </dev/null; then
+  report_progress "$what" "$log" 3>&- </dev/null & # 3: what setup.sh --print is read from
+  reporter=$!
+  "$@" >"$log" 2>&1 </dev/null || code=$?
+  kill "$reporter" 2>/dev/null || true
+  wait "$reporter" 2>/dev/null || true
+  if ((code != 0)); then
     tail -n 25 "$log" >&2
     die 5 "$what failed; the end of its output stands above, all of it in '$log'."
   fi

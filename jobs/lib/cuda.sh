@@ -14,6 +14,14 @@ choose_cuda() {
   export PIP_EXTRA_INDEX_URL="${PIP_EXTRA_INDEX_URL:+$PIP_EXTRA_INDEX_URL }https://download.pytorch.org/whl/cu126"
 }
 
+# is_for_gpus WHICH: whether what is set up is meant for GPUs: by --cuda, and for auto where there is a compiler or a GPU.
+is_for_gpus() {
+  case $1 in
+    none) return 1 ;;
+    auto) [[ -n ${CUDACXX:-} ]] || command -v nvcc >/dev/null || nvidia-smi >/dev/null 2>&1 ;;
+  esac
+}
+
 # The version of CUDA that the driver comes with: 13.0. Empty without a driver.
 driver_cuda() { { nvidia-smi 2>/dev/null || true; } | sed -n 's/.*CUDA Version: \([0-9.]*\).*/\1/p'; }
 

@@ -6,6 +6,7 @@
 # is written last; tally-made says that set-up made the folder. tally-requirements.sha256 and tally-made lacking: somebody
 # else's environment, which is completed with pip but never deleted. The first lacking alone: an interrupted set-up, done
 # afresh.
+# tally-without-gpu: packages that nothing loads where there is no GPU were removed after the installation.
 
 declare -A requirements=(
   [requirements]=$tally_root/data_tools/requirements.txt
@@ -13,6 +14,10 @@ declare -A requirements=(
   [tests]=$tally_root/tests/requirements.txt
 )
 wanted_packages=(requirements)
+
+# What comes with PyTorch's wheel and no library that it loads on a CPU is linked with: Triton, and libraries that PyTorch
+# opens on first use on a GPU.
+gpu_packages=(triton nvidia-cuda-nvrtc nvidia-cusolver nvidia-nvtx cuda-bindings cuda-pathfinder)
 
 # A Python that can make virtual environments.
 base_python() {
@@ -39,25 +44,34 @@ missing_sets() {
 
 environment_runs() { "$1/bin/python" -I -c '' 2>/dev/null; }
 
+# environment_is_ready [CUDA]
 environment_is_ready() {
   local dir
   dir=$(environment_dir)
-  [[ -z $(missing_sets "$dir") ]] && environment_runs "$dir"
+  [[ -z $(missing_sets "$dir") && ! (${1:-auto} == 13 && -e $dir/tally-without-gpu) ]] && environment_runs "$dir"
 }
 
-# ensure_environment POLICY: makes or completes the environment. POLICY: install or check.
+# ensure_environment POLICY CUDA: makes or completes the environment. POLICY: install or check; CUDA: as --cuda.
 ensure_environment() {
-  local dir
+  local dir lacks
   dir=$(environment_dir)
-  if environment_is_ready; then return 0; fi
+  if environment_is_ready "$2"; then return 0; fi
+  lacks=$(missing_sets "$dir" | paste -sd ' ')
   [[ $1 == install ]] ||
-    die 5 "the Python environment '$dir' lacks packages of: $(missing_sets "$dir" | paste -sd ' ') (data_tools/requirements*.txt, tests/requirements.txt), and --no-install was given."
+    die 5 "the Python environment '$dir' lacks packages of: ${lacks:-GPUs} (data_tools/requirements*.txt, tests/requirements.txt), and --no-install was given."
   mkdir -p "$(dirname "$dir")" || die 5 "cannot make '$dir'. Set TALLY_ENV to a folder you may write."
   lock "$dir.lock"
-  if environment_is_ready; then return 0; fi # another set-up made it while we waited
+  if environment_is_ready "$2"; then return 0; fi # another set-up made it while we waited
   clear_broken_environment "$dir"
-  if [[ ! -x $dir/bin/python ]]; then make_environment "$dir"; fi
+  if [[ ! -x $dir/bin/python ]]; then
+    make_environment "$dir"
+    if ! is_for_gpus "$2"; then touch "$dir/tally-without-gpu"; fi
+  fi
   fill_environment "$dir"
+  if [[ $2 == 13 ]]; then rm -f "$dir/tally-without-gpu"; fi # pip has installed them again
+  if [[ -e $dir/tally-without-gpu ]]; then
+    quietly "pip uninstall" "$dir/bin/python" -I -m pip uninstall --yes --disable-pip-version-check "${gpu_packages[@]}"
+  fi
 }
 
 clear_broken_environment() {
@@ -71,7 +85,7 @@ clear_broken_environment() {
 
 make_environment() {
   local dir=$1
-  say "making the Python environment '$dir' (about 5 GB)"
+  say "making the Python environment '$dir' (4 to 5 GB)"
   mkdir -p "$dir"
   touch "$dir/tally-made"
   quietly "python3 -m venv" "$(base_python)" -m venv "$dir"
@@ -90,7 +104,7 @@ fill_environment() {
   if [[ -t 2 ]]; then # somebody watches: show pip's progress bars
     "${pip[@]}" >&2 || die 5 "pip install failed; its message stands above."
   else
-    quietly "pip install" "${pip[@]}"
+    quietly "pip install" "${pip[@]}" --progress-bar off
   fi
   for set in "${sets[@]}"; do
     requirements_hash "$set" >"$dir/tally-$set.sha256" ||

@@ -7,20 +7,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$project/tests/scripts/setup_copy.sh"
 
-# A wheel named torch, without anything in it.
-write_torch_wheel() {
-  (
-    cd "$scratch"
-    mkdir -p torch torch-1.dist-info
-    touch torch/__init__.py
-    printf 'Metadata-Version: 2.1\nName: torch\nVersion: 1\n' >torch-1.dist-info/METADATA
-    printf 'Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n' >torch-1.dist-info/WHEEL
-    printf '%s,,\n' torch/__init__.py torch-1.dist-info/{METADATA,WHEEL,RECORD} >torch-1.dist-info/RECORD
-    python3 -m zipfile -c torch-1-py3-none-any.whl torch torch-1.dist-info
-    rm -r torch torch-1.dist-info
-  )
-}
-
 # early_cmake BIN FIRST_BUILD: a cmake that only keeps its arguments and a cache; the commands FIRST_BUILD stand for
 # the build without LibTorch.
 early_cmake() {
@@ -83,7 +69,7 @@ stops_compiling_when_an_installation_fails() {
   timeout 20 tail --pid="$(<"$scratch/compiler")" -f /dev/null || fail "it compiles although the set-up has ended"
 }
 
-write_torch_wheel
+write_wheel torch
 echo "$scratch/torch-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
 compiles_while_it_installs
 compiles_tests_in_the_same_way_and_keeps_the_choice

@@ -13,3 +13,17 @@ export TALLY_ENV=$scratch/"my env" TMPDIR=$scratch
 unset CONDA_PREFIX CMAKE_PREFIX_PATH HDF5_ROOT HDF5_DIR
 
 setup() { "$copy/jobs/setup.sh" "$@"; }
+
+# write_wheel NAME: of a package with nothing in it.
+write_wheel() {
+  (
+    cd "$scratch" || exit
+    mkdir -p "$1" "$1-1.dist-info"
+    touch "$1/__init__.py"
+    printf 'Metadata-Version: 2.1\nName: %s\nVersion: 1\n' "$1" >"$1-1.dist-info/METADATA"
+    printf 'Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n' >"$1-1.dist-info/WHEEL"
+    printf '%s,,\n' "$1/__init__.py" "$1"-1.dist-info/{METADATA,WHEEL,RECORD} >"$1-1.dist-info/RECORD"
+    python3 -m zipfile -c "$1-1-py3-none-any.whl" "$1" "$1-1.dist-info"
+    rm -r "$1" "$1-1.dist-info"
+  )
+}

@@ -156,6 +156,38 @@ starts_an_interrupted_environment_afresh() {
   [[ ! -s $scratch/out ]] || fail "a finished environment was not left alone: $(<"$scratch/out")"
 }
 
+# What only GPUs need is not in an environment that was made for CPUs, until it is asked for.
+leaves_out_what_only_gpus_need() {
+  local python=$TALLY_ENV/bin/python
+  rm -rf "$TALLY_ENV"
+  write_wheel triton
+  echo "$scratch/triton-1-py3-none-any.whl" >>"$copy/data_tools/requirements.txt"
+  expect_exit 0 setup --no-build --cuda none
+  if "$python" -c 'import triton' 2>/dev/null; then fail "Triton is there without GPUs"; fi
+  expect_exit 0 setup --no-build --with-dashboards
+  if "$python" -c 'import triton' 2>/dev/null; then fail "Triton came with other packages"; fi
+  expect_exit 5 setup --no-build --cuda 13 --no-install
+  expect_line "$scratch/err" "lacks packages of: GPUs"
+  CUDACXX=nvcc expect_exit 0 setup --no-build --cuda 13
+  "$python" -c 'import triton' || fail "Triton is not there for GPUs"
+  expect_exit 0 setup --no-build --cuda none
+  "$python" -c 'import triton' || fail "an environment for GPUs lost Triton"
+  sed -i '$d' "$copy/data_tools/requirements.txt"
+  rm -rf "$TALLY_ENV"
+}
+
+says_that_it_still_runs() {
+  touch "$scratch/progress"
+  (
+    source "$project/jobs/lib/common.sh"
+    progress_every=0.1
+    quietly "the installation" bash -c "echo '[1/2] half'; while [[ ! -e '$scratch/go on' ]]; do :; done"
+  ) >"$scratch/progress" &
+  until grep -q 'the installation: .* s; \[1/2\] half' "$scratch/progress"; do :; done # by CTest's limit a failure
+  touch "$scratch/go on"
+  wait $!
+}
+
 # What the tests need comes with --tests, and stays.
 installs_more_packages_when_asked() {
   expect_exit 0 setup --no-build --with-dashboards
@@ -257,4 +289,6 @@ starts_an_interrupted_environment_afresh
 installs_more_packages_when_asked
 never_deletes_a_stranger_folder
 installs_nothing_when_told_so
+leaves_out_what_only_gpus_need
+says_that_it_still_runs
 refuses_unknown_words
