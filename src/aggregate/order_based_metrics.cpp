@@ -43,7 +43,7 @@ ordered_metrics::ScoreRows score_rows_of(const EvaluationSession& session,
                                        std::span<float> scores, std::span<std::uint8_t> targets) {
             predictions::RecordBatch window;
             evaluate::read_window(retained, first, count, window);
-            classes.scores_of(window, scores, targets);
+            classes.one_vs_rest_scores(window, scores, targets);
           }};
 }
 
@@ -145,7 +145,7 @@ ordered_metrics::PairRows pair_rows_of(const EvaluationSession& session, const L
                                      std::span<float> predictions, std::span<float> targets) {
             predictions::RecordBatch window;
             evaluate::read_window(retained, first, count, window);
-            pairs.pairs_of(window, predictions, targets);
+            pairs.prediction_target_pairs(window, predictions, targets);
           }};
 }
 

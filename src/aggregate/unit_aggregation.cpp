@@ -81,7 +81,7 @@ std::int64_t truncated_unit(const EvaluationSession& session) {
 
 std::int64_t count_units(const EvaluationSession& session) {
   const auto& info = session.data.set->info();
-  if (info.num_units == 0 || scores_units(session)) return num_samples(session);
+  if (info.num_units == 0 || is_rescoring_units(session)) return num_samples(session);
   return num_samples(session) == info.num_samples ? info.num_units
                                                   : unit_of(session, num_samples(session) - 1) + 1;
 }

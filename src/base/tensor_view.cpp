@@ -11,24 +11,24 @@
 namespace tally {
 namespace {
 
-struct DTypeFacts {
+struct DTypeInfo {
   DType dtype;
   std::string_view name;
   std::int64_t bytes;
 };
 constexpr std::array kDTypes{
-    DTypeFacts{DType::u8, "uint8", 1},      DTypeFacts{DType::i8, "int8", 1},
-    DTypeFacts{DType::i16, "int16", 2},     DTypeFacts{DType::i32, "int32", 4},
-    DTypeFacts{DType::i64, "int64", 8},     DTypeFacts{DType::f16, "float16", 2},
-    DTypeFacts{DType::bf16, "bfloat16", 2}, DTypeFacts{DType::f32, "float32", 4},
-    DTypeFacts{DType::f64, "float64", 8}};
+    DTypeInfo{DType::u8, "uint8", 1},      DTypeInfo{DType::i8, "int8", 1},
+    DTypeInfo{DType::i16, "int16", 2},     DTypeInfo{DType::i32, "int32", 4},
+    DTypeInfo{DType::i64, "int64", 8},     DTypeInfo{DType::f16, "float16", 2},
+    DTypeInfo{DType::bf16, "bfloat16", 2}, DTypeInfo{DType::f32, "float32", 4},
+    DTypeInfo{DType::f64, "float64", 8}};
 
-const DTypeFacts& facts(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
+const DTypeInfo& info(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
 
 }  // namespace
 
-std::int64_t size_bytes(DType dtype) { return facts(dtype).bytes; }
-std::string_view name(DType dtype) { return facts(dtype).name; }
+std::int64_t size_bytes(DType dtype) { return info(dtype).bytes; }
+std::string_view name(DType dtype) { return info(dtype).name; }
 
 DType dtype_from_name(std::string_view word) {
   for (const auto& entry : kDTypes) {

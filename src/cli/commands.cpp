@@ -87,7 +87,7 @@ int run_evaluate(const comm::Communicator& comm, EvaluateMode mode,
   }
   if (!session.config.reading.stage.empty()) {
     stage_data(comm, session);
-    phases.done("stage");
+    phases.lap("stage");
   }
   const auto report = evaluate_session(comm, session, phases, notes);
   if (report) print_result(*report, session);

@@ -33,8 +33,8 @@ std::string sentence(std::string_view variable, int num_tasks) {
 
 }  // namespace
 
-std::optional<std::string> separate_jobs_problem(int world_size,
-                                                 const char* (*get)(const char* variable)) {
+std::optional<std::string> singleton_launch_problem(int world_size,
+                                                    const char* (*get)(const char* variable)) {
   const char* allowed = get("TALLY_ALLOW_SEPARATE_JOBS");
   if (world_size != 1 || (allowed != nullptr && std::string_view(allowed) == "1")) {
     return std::nullopt;
@@ -127,7 +127,7 @@ Runtime::Runtime(int* argc, char*** argv) : exceptions_at_start_(std::uncaught_e
   }
   return_errors();
   world_ = duplicate_world();
-  if (const auto problem = separate_jobs_problem(world_->world_size(), environment)) {
+  if (const auto problem = singleton_launch_problem(world_->world_size(), environment)) {
     world_.reset();
     if (owner_ == Owner::tally) MPI_Finalize();  // alone in its world: nobody to wait for
     throw Error(ErrorKind::environment, *problem);

@@ -43,10 +43,10 @@ void judge_not_finite(const PairedSamples& samples, Comparison& comparison) {
   }
 }
 
-void fill_facts(const SavedRun& a, const SavedRun& b, Comparison& comparison) {
+void fill_run_info(const SavedRun& a, const SavedRun& b, Comparison& comparison) {
   comparison.task = a.attribute("task");
-  comparison.a = a.facts();
-  comparison.b = b.facts();
+  comparison.a = a.info();
+  comparison.b = b.info();
   comparison.samples.path = a.attribute("data");
   comparison.samples.identity = a.attribute("data_identity");
   comparison.samples.count = a.num_samples();
@@ -130,7 +130,7 @@ Comparison compare_runs(const std::filesystem::path& a, const std::filesystem::p
   ReadPair pair = read_pair(run_a, run_b, options.metrics);
 
   Comparison comparison;
-  fill_facts(run_a, run_b, comparison);
+  fill_run_info(run_a, run_b, comparison);
   comparison.options = options;
   comparison.definitions = metrics::name(pair.samples->metrics().options().definitions);
   comparison.outcomes = pair.samples->outcomes();

@@ -18,7 +18,7 @@ Json side_or_null(std::optional<Side> side) {
   return *side == Side::a ? "a" : "b";
 }
 
-Json run_json(const RunFacts& run) {
+Json run_json(const RunInfo& run) {
   return {{"path", run.path},
           {"model", run.model},
           {"model_sha256", run.model_sha256},

@@ -38,7 +38,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-std::string run_line(const char* side, const RunFacts& run) {
+std::string run_line(const char* side, const RunInfo& run) {
   const bool own = run.weights_sha256.empty();
   return format("{}: {} (model {}, {} {:.12}…)", side, printable(run.path), printable(run.model),
                 own ? "sha256" : "with weights",

@@ -170,7 +170,7 @@ void add_scores(const SavedRun& run, const ScoringSettings& settings,
       metrics::score_rules(options, must_round ? OutputKind::probabilities : column.kind);
   const std::int64_t classes = settings.num_classes;
   std::vector<std::int64_t> labels;
-  metrics::RowStatistics facts;
+  metrics::RowStatistics stats;
   const auto take_window = [&](std::int64_t first, std::int64_t count, std::span<float> values) {
     const auto in_window = std::span(rows).subspan(to_size(first), to_size(count));
     labels.clear();
@@ -181,14 +181,14 @@ void add_scores(const SavedRun& run, const ScoringSettings& settings,
       }
       labels.push_back(row.label);
     }
-    metrics::examine_rows(contiguous_view(values.data(), DType::f32, {count, classes}), first,
-                          labels, rules, facts);
-    if (facts.wrong_kind_row) {
-      run.throw_dataset_error(column.name, to_size(first + *facts.wrong_kind_row),
+    metrics::compute_multiclass_statistics(
+        contiguous_view(values.data(), DType::f32, {count, classes}), first, labels, rules, stats);
+    if (stats.wrong_kind_row) {
+      run.throw_dataset_error(column.name, to_size(first + *stats.wrong_kind_row),
                               "values out of range", metrics::name(rules.kind));
     }
     for (std::size_t i = 0; i < in_window.size(); ++i) {
-      take(run, column.name, to_size(first) + i, facts.rows[i], what, in_window[i]);
+      take(run, column.name, to_size(first) + i, stats.rows[i], what, in_window[i]);
     }
   };
   run.for_each_window(column.name, {classes}, take_window);

@@ -25,7 +25,7 @@ SavedScores saved_scores(const SavedRun& run, const ScoringSettings& settings);
 std::vector<metrics::MulticlassRecord> rows_of_columns(const SavedRun& run,
                                                        const ScoringSettings& settings);
 
-// Which facts of a sample come from its scores.
+// Which statistics of a sample come from its scores.
 enum class FromScores { all, brier_and_hinge };
 // Examines the saved scores as `tally evaluate` does; for the second as probabilities rounded to
 // float32, which every file with scores has or can be brought to: two runs are then measured alike.

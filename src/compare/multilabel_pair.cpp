@@ -57,9 +57,9 @@ std::vector<std::int64_t> labels_set(const LabelSample& sample) {
 }
 
 // Samples [first, first + count).
-metrics::MultilabelRecords part_of(const metrics::LabelFacts& facts, std::int64_t first,
+metrics::MultilabelRecords part_of(const metrics::LabelStatistics& stats, std::int64_t first,
                                    std::int64_t count) {
-  const metrics::MultilabelRecords all = facts.view();
+  const metrics::MultilabelRecords all = stats.view();
   const std::size_t labels = all.targets.size() / all.rows.size();
   const auto from = to_size(first) * labels;
   const auto num_labels = to_size(count) * labels;
@@ -69,8 +69,8 @@ metrics::MultilabelRecords part_of(const metrics::LabelFacts& facts, std::int64_
 
 }  // namespace
 
-MultilabelPair::MultilabelPair(metrics::MetricOptions options, metrics::LabelFacts a,
-                               metrics::LabelFacts b, ordered_metrics::ScoreKeys keys)
+MultilabelPair::MultilabelPair(metrics::MetricOptions options, metrics::LabelStatistics a,
+                               metrics::LabelStatistics b, ordered_metrics::ScoreKeys keys)
     : metrics_(std::move(options)), a_(std::move(a)), b_(std::move(b)), keys_(keys) {
   if (a_.targets != b_.targets) {
     throw Error(ErrorKind::internal, "runs of other labels are paired");
@@ -89,14 +89,14 @@ metrics::PrecomputedUpdates MultilabelPair::prepare(Side side, std::int64_t firs
 std::unique_ptr<CurveMetrics> MultilabelPair::ordered(Side side) const {
   if (!metrics_.needs_order()) return nullptr;
   const metrics::MetricOptions& options = metrics_.options();
-  const metrics::LabelFacts& facts = side == Side::a ? a_ : b_;
+  const metrics::LabelStatistics& stats = side == Side::a ? a_ : b_;
   const ordered_metrics::ScoreRows scores{
       .num_rows = size(),
       .num_classes = is_binary() ? 1 : options.num_classes,
-      .first_index = facts.rows.empty() ? 0 : static_cast<std::int64_t>(facts.rows.front().index),
+      .first_index = stats.rows.empty() ? 0 : static_cast<std::int64_t>(stats.rows.front().index),
       .read = [&](std::int64_t first, std::int64_t count, std::span<float> values,
                   std::span<std::uint8_t> targets) {
-        const auto window = part_of(facts, first, count);
+        const auto window = part_of(stats, first, count);
         std::ranges::copy(window.probabilities, values.begin());
         std::ranges::copy(window.targets, targets.begin());
         for (const MultilabelRecord& row : window.rows) {
@@ -148,8 +148,8 @@ Made MultilabelPair::list_changes(std::int64_t most, const Change& change_of) co
 
 Changes MultilabelPair::changes(std::int64_t most) const {
   const auto threshold = static_cast<float>(metrics_.options().threshold);
-  const auto predicted = [&](const metrics::LabelFacts& facts, std::size_t i) {
-    return Predicted(facts.view().sample(i), threshold);
+  const auto predicted = [&](const metrics::LabelStatistics& stats, std::size_t i) {
+    return Predicted(stats.view().sample(i), threshold);
   };
   if (is_binary()) {
     return list_changes<ClassChanges>(most, [&](std::size_t i) -> ClassChange {
@@ -171,7 +171,7 @@ Changes MultilabelPair::changes(std::int64_t most) const {
 namespace {
 
 using metrics::Definitions;
-using metrics::LabelFacts;
+using metrics::LabelStatistics;
 using metrics::OutputKind;
 
 constexpr const char* kOneDataSet = "Evaluate both models on one data set.";
@@ -226,7 +226,8 @@ std::optional<std::string> obstacle_of(const std::string& metric, const TwoLabel
   return lack_of_probabilities(labels);
 }
 
-void require_same_labels(const TwoLabelRuns& labels, const LabelFacts& a, const LabelFacts& b) {
+void require_same_labels(const TwoLabelRuns& labels, const LabelStatistics& a,
+                         const LabelStatistics& b) {
   const auto [in_a, in_b] = std::ranges::mismatch(a.targets, b.targets);
   if (in_a == a.targets.end()) return;
   const auto text = [](std::uint8_t target) {
@@ -253,13 +254,14 @@ void require_threshold(const TwoLabelRuns& labels) {
               "Evaluate both with one --threshold, or with --save labels,probabilities.");
 }
 
-LabelFacts facts_of(const LabelRun& labels, const metrics::MetricOptions& options, LossFrom loss) {
-  LabelFacts facts = facts_of_columns(labels);
+LabelStatistics statistics_of(const LabelRun& labels, const metrics::MetricOptions& options,
+                              LossFrom loss) {
+  LabelStatistics stats = statistics_of_columns(labels);
   if (labels.saved_scores() != SavedLabelScores::predictions_only) {
-    add_scores(labels, options, loss, facts);
+    add_scores(labels, options, loss, stats);
   }
-  count_right(static_cast<float>(options.threshold), facts);
-  return facts;
+  count_right(static_cast<float>(options.threshold), stats);
+  return stats;
 }
 
 }  // namespace
@@ -274,12 +276,12 @@ ReadPair read_label_pair(const SavedRun& a, const SavedRun& b,
   auto options = choose_metrics(a.attribute("task"), runs, names, obstacle, pair);
   const bool both_outputs = who_lacks(labels, SavedLabelScores::outputs).empty();
   const LossFrom loss = both_outputs ? LossFrom::scores : LossFrom::column;
-  LabelFacts facts_a = facts_of(labels.a, options, loss);
-  LabelFacts facts_b = facts_of(labels.b, options, loss);
-  require_same_labels(labels, facts_a, facts_b);
+  LabelStatistics stats_a = statistics_of(labels.a, options, loss);
+  LabelStatistics stats_b = statistics_of(labels.b, options, loss);
+  require_same_labels(labels, stats_a, stats_b);
   const auto keys = runs.a.settings.curves.value_or(ordered_metrics::ScoreKeys::float32);
-  pair.samples = std::make_unique<MultilabelPair>(std::move(options), std::move(facts_a),
-                                                  std::move(facts_b), keys);
+  pair.samples = std::make_unique<MultilabelPair>(std::move(options), std::move(stats_a),
+                                                  std::move(stats_b), keys);
   return pair;
 }
 

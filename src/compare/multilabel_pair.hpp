@@ -13,8 +13,9 @@ namespace tally::compare {
 
 class MultilabelPair : public PairedSamples {
  public:
-  // Facts of the same samples, in the same order.
-  MultilabelPair(metrics::MetricOptions options, metrics::LabelFacts a, metrics::LabelFacts b,
+  // Statistics of the same samples, in the same order.
+  MultilabelPair(metrics::MetricOptions options, metrics::LabelStatistics a,
+                 metrics::LabelStatistics b,
                  ordered_metrics::ScoreKeys keys = ordered_metrics::ScoreKeys::float32);
 
   std::int64_t size() const override { return std::ssize(a_.rows); }
@@ -38,7 +39,7 @@ class MultilabelPair : public PairedSamples {
   Made list_changes(std::int64_t most, const Change& change_of) const;
 
   metrics::MetricSet metrics_;
-  metrics::LabelFacts a_, b_;
+  metrics::LabelStatistics a_, b_;
   ordered_metrics::ScoreKeys keys_;
 };
 

@@ -13,7 +13,7 @@ namespace tally::compare {
 namespace {
 
 using metrics::kNotScored;
-using metrics::LabelFacts;
+using metrics::LabelStatistics;
 using metrics::MultilabelRecord;
 
 constexpr std::uint8_t kNoPrediction = 255;
@@ -136,33 +136,33 @@ SavedLabelScores LabelRun::saved_scores() const {
   return as_returned ? SavedLabelScores::outputs : SavedLabelScores::probabilities;
 }
 
-LabelFacts facts_of_columns(const LabelRun& labels) {
+LabelStatistics statistics_of_columns(const LabelRun& labels) {
   LabelColumns columns = read_columns(labels);
   for (std::size_t i = 0; i < columns.targets.size(); ++i) check_label(labels, columns, i);
-  LabelFacts facts;
+  LabelStatistics stats;
   for (std::size_t i = 0; i < columns.loss.size(); ++i) {
-    facts.rows.push_back(row_of(labels, columns, i));
+    stats.rows.push_back(row_of(labels, columns, i));
   }
-  facts.probabilities = std::move(columns.probabilities);
-  facts.targets = std::move(columns.targets);
-  return facts;
+  stats.probabilities = std::move(columns.probabilities);
+  stats.targets = std::move(columns.targets);
+  return stats;
 }
 
-void count_right(float threshold, LabelFacts& facts) {
+void count_right(float threshold, LabelStatistics& stats) {
   std::size_t place = 0;
-  const std::size_t labels = facts.targets.size() / std::max<std::size_t>(facts.rows.size(), 1);
-  for (MultilabelRecord& row : facts.rows) {
+  const std::size_t labels = stats.targets.size() / std::max<std::size_t>(stats.rows.size(), 1);
+  for (MultilabelRecord& row : stats.rows) {
     row.right = 0;
     for (const std::size_t end = place + labels; place != end; ++place) {
-      const std::uint8_t predicted = facts.probabilities[place] > threshold ? 1 : 0;
-      if (row.finite && facts.targets[place] == predicted) ++row.right;
+      const std::uint8_t predicted = stats.probabilities[place] > threshold ? 1 : 0;
+      if (row.finite && stats.targets[place] == predicted) ++row.right;
     }
   }
 }
 
 namespace {
 
-using metrics::LabelFacts;
+using metrics::LabelStatistics;
 using metrics::MultilabelRecord;
 using metrics::OutputKind;
 
@@ -185,20 +185,20 @@ void bound_log_odds(std::span<const MultilabelRecord> rows, std::span<float> sco
   }
 }
 
-// What the scores say of a window, on its way into the facts of all samples.
+// What the scores say of a window, on its way into the statistics of all samples.
 class Taker {
  public:
   Taker(const LabelRun& labels, std::string column, LossFrom loss)
       : labels_(labels), column_(std::move(column)), loss_(loss) {}
 
-  void take(std::size_t first, const LabelFacts& found, LabelFacts& facts) const {
+  void take(std::size_t first, const LabelStatistics& found, LabelStatistics& stats) const {
     for (std::size_t i = 0; i < found.rows.size(); ++i) {
-      take_row(first + i, found.rows[i], facts.rows[first + i]);
+      take_row(first + i, found.rows[i], stats.rows[first + i]);
     }
     const auto count = to_size(labels_.num_labels);
     for (std::size_t i = 0; i < found.probabilities.size(); ++i) {
       take_probability(first + i / count, found.probabilities[i],
-                       facts.probabilities[first * count + i]);
+                       stats.probabilities[first * count + i]);
     }
   }
 
@@ -236,34 +236,34 @@ class Taker {
 }  // namespace
 
 void add_scores(const LabelRun& labels, const metrics::MetricOptions& options, LossFrom loss,
-                LabelFacts& facts) {
+                LabelStatistics& stats) {
   const ScoreColumn column = score_column(labels, loss);
   metrics::LabelRules rules = metrics::label_rules(options, column.kind);
-  rules.has_ignore_index = true;  // targets are as facts have them
+  rules.has_ignore_index = true;  // targets are as statistics have them
   rules.ignore_index = metrics::kNotScored;
   metrics::LabelRules rounded = rules;
   rounded.kind = OutputKind::probabilities;
   const bool must_round = loss == LossFrom::column && column.kind != OutputKind::probabilities;
   const Taker taker(labels, column.name, loss);
-  LabelFacts found;
+  LabelStatistics found;
   const auto take_window = [&](std::int64_t first, std::int64_t count, std::span<float> values) {
     const Shape shape{count, labels.num_labels};
     const TensorView scores = contiguous_view(values.data(), DType::f32, shape);
     const TensorView targets =
-        contiguous_view(facts.targets.data() + first * labels.num_labels, DType::u8, shape);
+        contiguous_view(stats.targets.data() + first * labels.num_labels, DType::u8, shape);
     if (labels.is_binary) {
-      bound_log_odds(std::span(facts.rows).subspan(to_size(first), to_size(count)), values);
+      bound_log_odds(std::span(stats.rows).subspan(to_size(first), to_size(count)), values);
     }
-    metrics::examine_labels(scores, targets, first, count, rules, found);
+    metrics::compute_multilabel_statistics(scores, targets, first, count, rules, found);
     if (found.wrong_kind_row) {
       labels.run.throw_dataset_error(column.name, to_size(first + *found.wrong_kind_row),
                                      "values out of range", metrics::name(rules.kind));
     }
     if (must_round) {
       std::ranges::copy(found.probabilities, values.begin());
-      metrics::examine_labels(scores, targets, first, count, rounded, found);
+      metrics::compute_multilabel_statistics(scores, targets, first, count, rounded, found);
     }
-    taker.take(to_size(first), found, facts);
+    taker.take(to_size(first), found, stats);
   };
   labels.run.for_each_window(column.name, labels.row_shape, take_window);
 }

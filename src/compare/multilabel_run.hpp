@@ -34,7 +34,7 @@ struct LabelRun {
 // rankings missing, no label counted as right. Where only predictions are saved, 1 and 0 stand for
 // the probabilities of labels that are predicted and of those that are not. Error(dataset) names a
 // value that cannot be.
-metrics::LabelFacts facts_of_columns(const LabelRun& run);
+metrics::LabelStatistics statistics_of_columns(const LabelRun& run);
 
 // Whether the loss, too, comes from the scores, which hold it only where they are outputs.
 enum class LossFrom { column, scores };
@@ -42,9 +42,9 @@ enum class LossFrom { column, scores };
 // probabilities rounded to float32, so that two runs are measured alike whatever they saved.
 // Error(dataset) where they contradict the columns.
 void add_scores(const LabelRun& run, const metrics::MetricOptions& options, LossFrom loss,
-                metrics::LabelFacts& facts);
+                metrics::LabelStatistics& stats);
 
 // Counts the labels that are right at a threshold.
-void count_right(float threshold, metrics::LabelFacts& facts);
+void count_right(float threshold, metrics::LabelStatistics& stats);
 
 }  // namespace tally::compare

@@ -67,11 +67,11 @@ void require_ascending(const SavedRun& run) {
 
 SavedRun::SavedRun(const std::filesystem::path& given)
     : path_(predictions_of(given)), reader_(open_predictions(path_)) {
-  facts_ = {.path = given.string(),
-            .model = attribute("model"),
-            .model_sha256 = attribute("model_sha256"),
-            .weights_sha256 = find_attribute("weights_sha256").value_or(""),
-            .predictions_digest = attribute("digest")};
+  info_ = {.path = given.string(),
+           .model = attribute("model"),
+           .model_sha256 = attribute("model_sha256"),
+           .weights_sha256 = find_attribute("weights_sha256").value_or(""),
+           .predictions_digest = attribute("digest")};
   const hdf5::Dataset index = [&] {
     if (has_column("index")) return reader_.dataset("/index");
     return open("index", "labels", {});  // says what is missing

@@ -25,7 +25,7 @@ class SavedRun {
   // Error(dataset): the file is damaged or no predictions file.
   explicit SavedRun(const std::filesystem::path& given);
 
-  const RunFacts& facts() const { return facts_; }
+  const RunInfo& info() const { return info_; }
   // The file as messages name it.
   std::string name() const;
   std::int64_t num_samples() const { return static_cast<std::int64_t>(indices_.size()); }
@@ -63,7 +63,7 @@ class SavedRun {
 
   std::filesystem::path path_;
   hdf5::Reader reader_;
-  RunFacts facts_;
+  RunInfo info_;
   std::vector<std::int64_t> indices_;
 };
 

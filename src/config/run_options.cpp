@@ -198,7 +198,7 @@ OptionTable watch_options(WatchConfig& watch) {
   return {{kFiles, "checkpoints", "DIR", "folder that training writes its checkpoints to", "",
            words(watch.checkpoints), Presence::required},
           {kWatch, "poll", "SECONDS",
-           "between two looks at the folder; what stayed the same from one to the next is complete",
+           "between two scans of the folder; what stayed the same from one to the next is complete",
            "", number(watch.poll_s, 0.01, kMaxSeconds)},
           {kWatch, "stop-after", "N",
            "end after so many checkpoints, with those of earlier runs; 0: no", "",

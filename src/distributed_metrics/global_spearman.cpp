@@ -15,7 +15,7 @@
 #include <tally/comm/windowed_gather.hpp>
 #include <tally/exact/sum.hpp>
 #include <tally/metrics/poisson_weight.hpp>
-#include <tally/ordered_metrics/ranked_column.hpp>
+#include <tally/ordered_metrics/global_ranks.hpp>
 #include <tally/ordered_metrics/spearman.hpp>
 
 namespace tally::distributed_metrics {

@@ -48,7 +48,7 @@ class ZeroBatch {
 // What these find of zeros does not matter: a model may well make NaN of them.
 void score(const ZeroBatch& zeros, const model::Outputs& outputs, std::int64_t batch_size,
            tasks::Task& task, const device::Stream& stream) {
-  task.settle(outputs);
+  task.bind_output_shapes(outputs);
   exact::State state(task.layout());
   metrics::DeviceAccumulator counts(state, stream);
   const auto scorer = task.make_scorer(batch_size, stream.device());

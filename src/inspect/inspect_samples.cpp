@@ -27,12 +27,12 @@ using predictions::SavedRows;
 
 // The data set that the predictions are of, or why there is none.
 struct DataOfRows {
-  std::unique_ptr<SampleMetadata> facts;
+  std::unique_ptr<SampleMetadata> metadata;
   std::string lack;
 
   // Throws Error(usage) where there is none; `what` wants it.
   SampleMetadata& need(std::string_view what) const {
-    if (facts) return *facts;
+    if (metadata) return *metadata;
     throw Error(ErrorKind::usage, format("{} needs the data set: {}", what, lack),
                 "Name it with --data FILE.");
   }
@@ -99,9 +99,9 @@ struct WantedGroup {
 };
 
 // Where there are more values than are kept apart, the wanted one may be one of them.
-void require_value(SampleMetadata& facts, const WantedGroup& wanted) {
+void require_value(SampleMetadata& metadata, const WantedGroup& wanted) {
   constexpr std::size_t kShownValues = 10;
-  const auto values = facts.values_of(*wanted.column);
+  const auto values = metadata.values_of(*wanted.column);
   if (values.size() > data::kMaxGroupValues || std::ranges::binary_search(values, wanted.value)) {
     return;
   }
@@ -113,7 +113,7 @@ void require_value(SampleMetadata& facts, const WantedGroup& wanted) {
              fmt::join(shown, ", ")));
 }
 
-WantedGroup wanted_group(const SampleMetadata& facts, const std::string& word) {
+WantedGroup wanted_group(const SampleMetadata& metadata, const std::string& word) {
   const std::size_t equals = word.find('=');
   const auto value = equals == std::string::npos
                          ? std::nullopt
@@ -123,7 +123,7 @@ WantedGroup wanted_group(const SampleMetadata& facts, const std::string& word) {
                 format("--group is '{}', expected NAME=VALUE with an integer", printable(word)));
   }
   const std::string name = word.substr(0, equals);
-  const auto& groups = facts.info().columns.groups;
+  const auto& groups = metadata.info().columns.groups;
   const auto found = std::ranges::find(groups, name, &data::ColumnInfo::name);
   if (found != groups.end()) return {&*found, *value};
   std::vector<std::string> names;
@@ -144,15 +144,15 @@ predictions::RowsWanted rows_wanted(const SavedRows& saved, const DataOfRows& da
   wanted.label = class_of(saved, data, "--class", options.label);
   wanted.prediction = class_of(saved, data, "--predicted", options.predicted);
   if (options.groups.empty()) return wanted;
-  SampleMetadata& facts = data.need("--group");
+  SampleMetadata& metadata = data.need("--group");
   std::vector<WantedGroup> groups;
   for (const std::string& word : options.groups) {
-    groups.push_back(wanted_group(facts, word));
-    require_value(facts, groups.back());
+    groups.push_back(wanted_group(metadata, word));
+    require_value(metadata, groups.back());
   }
-  wanted.also = [&facts, groups](std::span<const std::int64_t> units,
-                                 std::span<std::uint8_t> keep) {
-    for (const auto& group : groups) facts.keep_group(*group.column, group.value, units, keep);
+  wanted.also = [&metadata, groups](std::span<const std::int64_t> units,
+                                    std::span<std::uint8_t> keep) {
+    for (const auto& group : groups) metadata.keep_group(*group.column, group.value, units, keep);
   };
   return wanted;
 }
@@ -172,13 +172,13 @@ std::vector<std::string> inspect_samples(const std::string& file,
   const DataOfRows data = find_data(saved, options.data);
   const auto wanted = rows_wanted(saved, data, options);
   const auto chosen = predictions::choose_rows(saved, wanted);
-  if (!data.facts) {
+  if (!data.metadata) {
     log::note(format("names, groups and texts of the data set are not shown: {}", data.lack));
   }
   std::vector<std::string> lines{heading(saved, chosen)};
-  const auto names = data.facts ? data.facts->info().class_names : std::vector<std::string>{};
+  const auto names = data.metadata ? data.metadata->info().class_names : std::vector<std::string>{};
   predictions::FactsOf more;
-  if (data.facts) more = [&](std::int64_t index) { return data.facts->of(index); };
+  if (data.metadata) more = [&](std::int64_t index) { return data.metadata->of(index); };
   for (auto& line : predictions::show_rows(saved, chosen.rows, names, more)) {
     lines.push_back(std::move(line));
   }

@@ -87,7 +87,7 @@ std::string SampleMetadata::gold_answers(std::int64_t question) {
   return answers.num_rows() == 0 ? "(none)" : joined(answers);
 }
 
-void SampleMetadata::add_objects(std::int64_t image, std::vector<predictions::Fact>& facts) {
+void SampleMetadata::add_objects(std::int64_t image, std::vector<predictions::Detail>& details) {
   const auto objects = data::read_objects(data_set_, image, 1);
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < objects.box.size(); ++i) {
@@ -100,8 +100,8 @@ void SampleMetadata::add_objects(std::int64_t image, std::vector<predictions::Fa
                            box.height));
   }
   const auto id = data::read_images(data_set_, image, 1).id[0];
-  facts.push_back({"image", format("{}", id), true});
-  facts.push_back(
+  details.push_back({"image", format("{}", id), true});
+  details.push_back(
       {"objects", texts.empty() ? "(none)" : format("{}", fmt::join(texts, " | ")), true});
 }
 
@@ -110,25 +110,25 @@ std::string SampleMetadata::choices(std::int64_t question) {
   return joined(data::read_ragged(data_set_, "/choices/text", places[0], places[1] - places[0]));
 }
 
-std::vector<predictions::Fact> SampleMetadata::of(std::int64_t index) {
-  std::vector<predictions::Fact> facts;
+std::vector<predictions::Detail> SampleMetadata::of(std::int64_t index) {
+  std::vector<predictions::Detail> details;
   const std::int64_t sample = sample_of(index);
   for (const auto& group : info().columns.groups) {
     const auto value = data::read_column<std::int32_t>(data_set_, group, sample, 1);
-    facts.push_back({printable(group.name), format("{}", value[0])});
+    details.push_back({printable(group.name), format("{}", value[0])});
   }
-  if (has_table(info(), "/objects/box")) add_objects(index, facts);
+  if (has_table(info(), "/objects/box")) add_objects(index, details);
   if (has_table(info(), "/units/question/values")) {
     const auto question = data::read_ragged(data_set_, "/units/question", index, 1);
-    facts.push_back({"question", printable(question.text(0)), true});
+    details.push_back({"question", printable(question.text(0)), true});
   }
   if (has_table(info(), "/answers/text/values")) {
-    facts.push_back({"gold answers", gold_answers(index), true});
+    details.push_back({"gold answers", gold_answers(index), true});
   }
   if (has_table(info(), "/choices/text/values")) {
-    facts.push_back({"choices", choices(index), true});
+    details.push_back({"choices", choices(index), true});
   }
-  return facts;
+  return details;
 }
 
 std::vector<std::int32_t> SampleMetadata::values_of(const data::ColumnInfo& group) {

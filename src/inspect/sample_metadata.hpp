@@ -21,7 +21,7 @@ class SampleMetadata {
 
   // Groups, of a question its text, its choices or its gold answers, of an image with objects these
   // and its number. Error(dataset) for a unit that the data set does not have.
-  std::vector<predictions::Fact> of(std::int64_t index);
+  std::vector<predictions::Detail> of(std::int64_t index);
   // As data::group_values, of all samples.
   std::vector<std::int32_t> values_of(const data::ColumnInfo& group);
   // Clears the marks of units whose group (one of info().groups) is another. Units ascend.
@@ -32,7 +32,7 @@ class SampleMetadata {
   std::int64_t sample_of(std::int64_t unit);
   std::string gold_answers(std::int64_t question);
   std::string choices(std::int64_t question);
-  void add_objects(std::int64_t image, std::vector<predictions::Fact>& facts);
+  void add_objects(std::int64_t image, std::vector<predictions::Detail>& details);
 
   data::DataSet data_set_;
   std::vector<std::int64_t> first_samples_;  // of units; empty until all are wanted

@@ -23,21 +23,21 @@
 namespace tally::metrics {
 
 struct RowCounters {
-  CoverageCounters coverage;  // of units
-  CoverageCounters samples;   // where several of them make a unit
+  AccountingCounters coverage;  // of units
+  AccountingCounters samples;   // where several of them make a unit
   TopKCounters top_k;
   LossCounters losses;
-  ClassCounters classes;
+  MulticlassCounters classes;
   AgreementCounters agreement;
   CalibrationCounters calibration;
   ConfusionCounters confusion;
-  LabelCounters labels;
+  MultilabelCounters labels;
   LabelSampleCounters label_samples;
   RegressionCounters regression;
-  AnswerCounters answers;
+  QuestionAnsweringCounters answers;
   DocumentCounters documents;
   ChoiceCounters choices;
-  MaskCounters masks;
+  SegmentationCounters masks;
   DetectionCounters detections;
 
   template <class Add>
@@ -107,7 +107,7 @@ struct RowCounters {
   // Where no units are made of samples, they are units themselves.
   template <class Add>
   constexpr void count(const SampleRecord& row, const Add& add) const {
-    const CoverageCounters& seen = samples.count == kNotKept ? coverage : samples;
+    const AccountingCounters& seen = samples.count == kNotKept ? coverage : samples;
     seen.count_sample({.index = row.index, .finite = row.finite}, add);
   }
 

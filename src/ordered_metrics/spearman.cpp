@@ -7,7 +7,7 @@
 #include <tally/base/checked_cast.hpp>
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
-#include <tally/ordered_metrics/ranked_column.hpp>
+#include <tally/ordered_metrics/global_ranks.hpp>
 
 #include "int128.hpp"
 

@@ -47,27 +47,27 @@ std::vector<Lines> attributes(const hdf5::Reader& reader) {
 }
 
 struct Columns {
-  std::vector<Lines> facts{3};  // name, dtype, shape
+  std::vector<Lines> shown{3};  // name, dtype, shape
   std::vector<Lines> first_rows;
   std::int64_t num_rows = 0;
 
   void add_fixed(const hdf5::Dataset& column, const std::string& name) {
     const auto& info = column.info();
-    add_facts(name, info.element, to_string(info.shape));
+    add_column(name, info.element, to_string(info.shape));
     if (info.shape.empty() || info.element == hdf5::Element::text) return;
     num_rows = info.num_rows();
     first_rows.push_back(cells(column, name));
   }
   void add_ragged(const RaggedColumn& column, const std::string& name) {
-    add_facts(name, column.element(), column.shape_text());
+    add_column(name, column.element(), column.shape_text());
     num_rows = column.num_rows();
     first_rows.push_back({name});
     for (auto& cell : column.first_cells(kShownRows)) first_rows.back().push_back(std::move(cell));
   }
-  void add_facts(const std::string& name, hdf5::Element element, std::string shape) {
-    facts[0].push_back(name);
-    facts[1].emplace_back(hdf5::name(element));
-    facts[2].push_back(std::move(shape));
+  void add_column(const std::string& name, hdf5::Element element, std::string shape) {
+    shown[0].push_back(name);
+    shown[1].emplace_back(hdf5::name(element));
+    shown[2].push_back(std::move(shape));
   }
 };
 
@@ -87,7 +87,7 @@ std::vector<std::string> describe(const std::filesystem::path& path) {
 
   Lines lines{format("predictions file '{}': {} rows", printable(path.string()), columns.num_rows)};
   add_table(lines, "attributes:", attributes(reader));
-  add_table(lines, "columns:", columns.facts);
+  add_table(lines, "columns:", columns.shown);
   add_table(lines, "first rows:", columns.first_rows);
   return lines;
 }
@@ -95,7 +95,7 @@ std::vector<std::string> describe(const std::filesystem::path& path) {
 namespace {
 
 using Lines = std::vector<std::string>;
-using Facts = std::vector<Fact>;
+using Details = std::vector<Detail>;
 
 constexpr std::size_t kShownClasses = 4;  // of one row
 
@@ -104,8 +104,8 @@ constexpr std::array<std::string_view, 10> kOrder{
     "index",        "id",         "label", "question", "choices",
     "gold answers", "prediction", "loss",  "f1",       "confidence"};
 
-std::ptrdiff_t place_of(const Fact& fact) {
-  return std::ranges::find(kOrder, fact.name) - kOrder.begin();
+std::ptrdiff_t place_of(const Detail& detail) {
+  return std::ranges::find(kOrder, detail.name) - kOrder.begin();
 }
 
 std::string class_text(std::int64_t number, const Lines& names) {
@@ -142,8 +142,8 @@ std::string ragged_text(const SavedRows& saved, const std::string& column,
   return format("[{}]", classes_text(ragged.first_integers(row, kOneMore), false, class_names));
 }
 
-Fact fact_of(const SavedRows& saved, const std::string& column, std::int64_t row,
-             const Lines& class_names) {
+Detail detail_of(const SavedRows& saved, const std::string& column, std::int64_t row,
+                 const Lines& class_names) {
   if (is_ragged(saved.reader(), column)) {
     const RaggedColumn ragged(saved.reader(), column);
     return {printable(column), ragged_text(saved, column, ragged, row, class_names),
@@ -159,29 +159,29 @@ Fact fact_of(const SavedRows& saved, const std::string& column, std::int64_t row
   return {printable(column), row_text(dataset.info(), bytes.data())};
 }
 
-Facts facts_of(const SavedRows& saved, std::int64_t row, const Lines& class_names,
-               const FactsOf& more) {
-  Facts facts;
+Details details_of(const SavedRows& saved, std::int64_t row, const Lines& class_names,
+                   const FactsOf& more) {
+  Details details;
   for (const std::string& column : saved.columns()) {
-    facts.push_back(fact_of(saved, column, row, class_names));
+    details.push_back(detail_of(saved, column, row, class_names));
   }
   if (more) {
     const auto index = saved.read<std::int64_t>("index", row, 1);
-    for (Fact& fact : more(index[0])) facts.push_back(std::move(fact));
+    for (Detail& detail : more(index[0])) details.push_back(std::move(detail));
   }
-  std::ranges::stable_sort(facts, {}, place_of);
-  return facts;
+  std::ranges::stable_sort(details, {}, place_of);
+  return details;
 }
 
-void add_paragraph(Lines& lines, const Facts& facts) {
+void add_paragraph(Lines& lines, const Details& details) {
   std::string numbers;
   std::vector<Lines> texts(2);
-  for (const Fact& fact : facts) {
-    if (fact.is_text) {
-      texts[0].push_back("  " + fact.name);
-      texts[1].push_back(fact.value);
+  for (const Detail& detail : details) {
+    if (detail.is_text) {
+      texts[0].push_back("  " + detail.name);
+      texts[1].push_back(detail.value);
     } else {
-      numbers += format("{}{} {}", numbers.empty() ? "" : "  ", fact.name, fact.value);
+      numbers += format("{}{} {}", numbers.empty() ? "" : "  ", detail.name, detail.value);
     }
   }
   add_table(lines, numbers, texts);
@@ -195,15 +195,15 @@ std::vector<std::string> show_rows(const SavedRows& saved, std::span<const std::
   Lines lines;
   std::vector<Lines> table;
   for (const std::int64_t row : rows) {
-    const Facts facts = facts_of(saved, row, class_names, more);
-    if (std::ranges::any_of(facts, &Fact::is_text)) {
-      add_paragraph(lines, facts);
+    const Details details = details_of(saved, row, class_names, more);
+    if (std::ranges::any_of(details, &Detail::is_text)) {
+      add_paragraph(lines, details);
       continue;
     }
-    table.resize(facts.size());
-    for (std::size_t c = 0; c < facts.size(); ++c) {
-      if (table[c].empty()) table[c].push_back(facts[c].name);
-      table[c].push_back(facts[c].value);
+    table.resize(details.size());
+    for (std::size_t c = 0; c < details.size(); ++c) {
+      if (table[c].empty()) table[c].push_back(details[c].name);
+      table[c].push_back(details[c].value);
     }
   }
   if (!table.empty()) add_table(lines, "rows:", table);

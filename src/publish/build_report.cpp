@@ -118,7 +118,7 @@ namespace {
 
 void fill_inputs(report::RunReport& report, const EvaluationSession& session, const Notes& notes) {
   const auto& info = session.data.set->info();
-  report.coverage.total_samples = scores_units(session) ? info.num_units : info.num_samples;
+  report.coverage.total_samples = is_rescoring_units(session) ? info.num_units : info.num_samples;
   report.coverage.total_units = info.num_units > 0 ? info.num_units : info.num_samples;
   report.metrics.class_names = info.class_names;
   report.execution.batch_size = session.plan.grid->batch_size();
@@ -166,7 +166,8 @@ report::RunReport make_report(const comm::Communicator& comm, const EvaluationSe
   report.provenance.environment.emplace_back(report::kModelForm, form_of(session));
   report.provenance.environment.emplace_back("read_threads",
                                              format("{}", session.plan.read_threads));
-  for (auto& fact : device_facts(session)) report.provenance.environment.push_back(std::move(fact));
+  for (auto& setting : device_settings(session))
+    report.provenance.environment.push_back(std::move(setting));
   if (!is_comparable(session)) {
     report.digests.comparable = false;
     for (auto& note : comparability_notes(session)) {  // of a watch, maybe of these weights alone

@@ -107,7 +107,7 @@ LocalSamples loop_on_all(const comm::Communicator& comm, const EvaluationSession
 // Collective. What happened until now goes to rank 0.
 void gather_trace(const comm::Communicator& comm, const EvaluationSession& session, Phases& phases,
                   RootSide* root, report::RunReport& report) {
-  phases.done("report");
+  phases.lap("report");
   const auto failure =
       session.output.tracing->gather(comm, phases, session.config.results.gather_window_bytes,
                                      root != nullptr ? &*root->trace : nullptr);
@@ -162,7 +162,7 @@ void publish(const EvaluationSession& session, report::RunReport& report,
              std::optional<SavedPredictions> predictions, Phases& phases,
              const Stopwatch& publishing, RootSide& root) {
   auto files = write_files(session, report, std::move(predictions), root.folder);
-  phases.done("publish");
+  phases.lap("publish");
   try_for_trace(root, report, [&] {
     root.folder.check_trace();
     session.output.tracing->finish(phases, *root.trace);
@@ -197,26 +197,26 @@ std::optional<report::RunReport> evaluate_session(const comm::Communicator& comm
   RootSide* const on_root = root ? &*root : nullptr;
   const device::EnergyMeter energy(session.hardware.device);
   const double startup_s = process_age_s() - session.output.began_s;
-  phases.done("create_output");
+  phases.lap("create_output");
   if (on_root != nullptr) on_root->events->phase("evaluate");
   auto samples = loop_on_all(comm, session, on_root);
-  phases.done("evaluate");
+  phases.lap("evaluate");
   comm.barrier();
   // Others may compute on the same GPU until here.
   samples.loop.energy_j = energy.joules();
-  phases.done("wait_for_ranks");
+  phases.lap("wait_for_ranks");
   auto local = session.source->complete(comm, session, std::move(samples));
   const auto& task = *session.scoring.task;
   if (task.capabilities().has_units() || task.capabilities().detections != nullptr)
-    phases.done("match");
+    phases.lap("match");
   auto global = merge_results(comm, session, local);
-  phases.done("reduce");
+  phases.lap("reduce");
   compute_post_loop_metrics(comm, session, local, global);
-  phases.done("count_again");
+  phases.lap("count_again");
   if (on_root != nullptr) on_root->events->phase("gather");
   auto predictions = gather_predictions(comm, session, local,
                                         on_root != nullptr ? on_root->folder.predictions() : "");
-  phases.done("gather");
+  phases.lap("gather");
   auto ids_matched = session.source->match_ids(comm, session, notes);
   require_unchanged_data(comm, session);
   const Stopwatch publishing;

@@ -143,9 +143,9 @@ std::vector<std::pair<std::string, std::string>> environment_of(const comm::Comm
   return entries;
 }
 
-std::vector<std::pair<std::string, std::string>> device_facts(const EvaluationSession& session) {
+std::vector<std::pair<std::string, std::string>> device_settings(const EvaluationSession& session) {
   if (session.hardware.device.kind != DeviceKind::cuda) return {};
-  std::vector<std::pair<std::string, std::string>> facts{
+  std::vector<std::pair<std::string, std::string>> settings{
       {"cuda_driver", device::cuda_version_text(session.hardware.gpus.driver_version)},
       {"cuda_runtime", device::cuda_version_text(session.hardware.gpus.runtime_version)},
       {"cudnn", std::to_string(session.hardware.gpu_versions.cudnn)},
@@ -153,9 +153,9 @@ std::vector<std::pair<std::string, std::string>> device_facts(const EvaluationSe
       {"cuda_graph", session.model.predictor->is_replayed() ? "replayed" : "not used"}};
   if (session.reducer->name() == "nccl") {
     const auto variables = nccl_variables();
-    facts.insert(facts.end(), variables.begin(), variables.end());
+    settings.insert(settings.end(), variables.begin(), variables.end());
   }
-  return facts;
+  return settings;
 }
 
 }  // namespace tally::app

@@ -19,7 +19,7 @@ std::string digest_class(const EvaluationSession& session);
 std::vector<std::pair<std::string, std::string>> environment_of(const comm::Communicator& comm);
 
 // Versions and settings of what adds up, and of what computes on a GPU: for the report.
-std::vector<std::pair<std::string, std::string>> device_facts(const EvaluationSession& session);
+std::vector<std::pair<std::string, std::string>> device_settings(const EvaluationSession& session);
 
 // "TorchScript, oneDNN Graph", or "compiled package, bf16".
 std::string form_of(const EvaluationSession& session);

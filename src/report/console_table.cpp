@@ -170,9 +170,9 @@ std::string time_line(const RunReport& report) {
 }
 
 // Where the time went that no model used, and what the GPUs took.
-std::string waste_lines(const RunReport& report) {
+std::string efficiency_lines(const RunReport& report) {
   std::string text;
-  if (const auto waste = waste_of(report)) {
+  if (const auto waste = efficiency_losses(report)) {
     text += format(
         "          lost: {:.0f} % start-up, {:.0f} % waiting for data, {:.0f} % for the slowest "
         "rank, {:.0f} % publishing\n",
@@ -209,7 +209,7 @@ std::string result_lines(const RunReport& report, const std::filesystem::path& f
 std::string to_table(const RunReport& report, const std::filesystem::path& folder) {
   return title(report) + metric_lines(report.metrics.results) + class_lines(report) +
          sample_lines(report) + group_lines(report) + form_line(report) + time_line(report) +
-         waste_lines(report) + digest_line(report) + result_lines(report, folder);
+         efficiency_lines(report) + digest_line(report) + result_lines(report, folder);
 }
 
 }  // namespace tally::report

@@ -36,7 +36,7 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-std::optional<Waste> waste_of(const RunReport& report) {
+std::optional<Waste> efficiency_losses(const RunReport& report) {
   if (report.timing.ranks.empty()) return std::nullopt;
   const auto num_ranks = static_cast<double>(report.timing.ranks.size());
   double wait_s = 0;

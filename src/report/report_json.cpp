@@ -51,7 +51,7 @@ Json digests_json(const RunReport& report) {
 }
 
 Json waste_json(const RunReport& report) {
-  const auto waste = waste_of(report);
+  const auto waste = efficiency_losses(report);
   if (!waste) return {};
   return {{"rank_seconds", number_or_null(waste->rank_seconds)},
           {"startup", number_or_null(waste->startup)},

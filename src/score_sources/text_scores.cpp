@@ -133,7 +133,7 @@ class TextScores final : public ScoreSource {
   explicit TextScores(SavedTexts texts) : texts_(std::move(texts)) {}
 
   bool runs_predictor() const override { return false; }
-  bool scores_units() const override { return true; }
+  bool is_rescoring_units() const override { return true; }
 
   LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
     const auto& task = *session.scoring.task;

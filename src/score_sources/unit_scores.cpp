@@ -206,7 +206,7 @@ class UnitScores final : public ScoreSource {
   explicit UnitScores(SavedRows saved) : saved_(std::move(saved)) {}
 
   bool runs_predictor() const override { return false; }
-  bool scores_units() const override { return true; }
+  bool is_rescoring_units() const override { return true; }
 
   LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override {
     const bool of_documents =

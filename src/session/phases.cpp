@@ -28,7 +28,7 @@ Phases::Phases() : begin_ns_(now_ns()) {}
 
 double Phases::Step::seconds() const { return static_cast<double>(end_ns - begin_ns) * 1e-9; }
 
-void Phases::done(std::string name) {
+void Phases::lap(std::string name) {
   const std::int64_t end_ns = now_ns();
   steps_.push_back({std::move(name), begin_ns_, end_ns});
   begin_ns_ = end_ns;

@@ -123,7 +123,7 @@ int read_threads_for(const config::ReadingOptions& options, const device::Device
 
 std::int64_t batches_per_block(const EvaluationSession& session, Notes& notes) {
   const auto& info = session.data.set->info();
-  if (!info.columns.lengths || !session.scoring.capabilities().takes_any_order ||
+  if (!info.columns.lengths || !session.scoring.capabilities().is_order_independent ||
       session.config.execution.bucket_batches == 1)
     return 1;
   const auto& card = session.model.predictor->card();

@@ -121,7 +121,7 @@ std::vector<Subgroups> find_subgroups(const comm::Communicator& comm,
     }
     return found;
   }
-  if (scores_units(session)) {  // groups are of samples, of which nothing was read
+  if (is_rescoring_units(session)) {  // groups are of samples, of which nothing was read
     if (!session.data.set->info().columns.groups.empty()) {
       notes.add("no metrics by subgroup: they need the samples that were predicted");
     }

@@ -141,26 +141,26 @@ EvaluationSession open_session(const comm::Communicator& comm, config::RunKind k
   session.output.overwrite = config.files.overwrite;
   session.hardware = place_ranks(comm, config.execution.device, notes);
   comm::agree_on(comm, [&] { session.hardware.stream.emplace(session.hardware.device); });
-  phases.done("settings");
+  phases.lap("settings");
   session.data = open_data(comm, config);
   std::string task;
   comm::agree_on(comm,
                  [&] { task = task_in_force(config.scoring.task, session.data.set->info()); });
-  phases.done("open_data");
+  phases.lap("open_data");
   std::optional<metrics::OutputKind> outputs;
   if (has_model) {
     open_model(comm, session, task);
   } else {
     outputs = open_predictions(comm, session, task, notes);
   }
-  phases.done(has_model ? "load_model" : "read_predictions");
+  phases.lap(has_model ? "load_model" : "read_predictions");
   session.scoring = make_scoring(comm, config, task, session.data.set->info(), outputs,
                                  session.model.predictor->card());
   session.execution.batch_size = settled_batch_size(comm, session, notes);
   if (session.source->runs_predictor()) bind_model_to_data(comm, session, notes);
-  phases.done("warm_up");
+  phases.lap("warm_up");
   session.reducer = choose_reducer(comm, session, notes);  // last: what fails before leaves no NCCL
-  phases.done("start_reducer");
+  phases.lap("start_reducer");
   plan_batches(comm, session, notes);
   if (has_model) {
     note_balance(session, comm.world_size(), notes);

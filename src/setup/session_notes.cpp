@@ -75,11 +75,11 @@ void note_balance(const EvaluationSession& session, int world_size, Notes& notes
 
 void note_limit(const EvaluationSession& session, Notes& notes) {
   const auto& info = session.data.set->info();
-  const auto all = scores_units(session) ? info.num_units : info.num_samples;
+  const auto all = is_rescoring_units(session) ? info.num_units : info.num_samples;
   if (session.config.scoring.limit <= all) return;
   notes.add(format("--limit {} is more than the {} {} of the data set",
                    session.config.scoring.limit, all,
-                   scores_units(session) ? task_traits(info.task).many : "samples"));
+                   is_rescoring_units(session) ? task_traits(info.task).many : "samples"));
 }
 
 namespace {
@@ -116,7 +116,7 @@ void note_unused_options(const EvaluationSession& session, Notes& notes) {
   note(given.scoring.label_smoothing > 0, has_losses, "label-smoothing",
        "loss is asked for or saved");
   const TaskTraits& task = task_traits(session.scoring.task_name);
-  const bool takes_any_kind = !task.depends_on_output_kind || scores_units(session);
+  const bool takes_any_kind = !task.depends_on_output_kind || is_rescoring_units(session);
   note(!given.scoring.outputs.empty(), !takes_any_kind, "outputs",
        "metric depends on what kind of scores there is");
   note(!given.scoring.class_weights.empty(), has_losses, "class-weights",

@@ -56,7 +56,7 @@ class UnitCountingTask : public CountingTask<Rules>, public Interface {
   using CountingTask<Rules>::CountingTask;
 
   Capabilities capabilities() const override {
-    return {.units = static_cast<const Interface*>(this), .takes_any_order = true};
+    return {.units = static_cast<const Interface*>(this), .is_order_independent = true};
   }
 
   void count(std::span<const metrics::SampleRecord> samples, exact::State& state) const override {

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 // Of a file or folder, what changes with it: times alone may be whole seconds. All 0 where nothing
 // is.
-using Facts = std::array<std::int64_t, 4>;
-Facts facts_of(const fs::path& path) {
+using Attributes = std::array<std::int64_t, 4>;
+Attributes attributes_of(const fs::path& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return {};
   return {found.st_mtim.tv_sec, found.st_mtim.tv_nsec, found.st_size,
@@ -25,7 +25,7 @@ Facts facts_of(const fs::path& path) {
 }
 
 // The files, and the folders that they lie in.
-using Evidence = std::map<fs::path, Facts>;
+using Evidence = std::map<fs::path, Attributes>;
 
 struct Found {
   std::vector<fs::path> files;
@@ -33,17 +33,17 @@ struct Found {
   bool is_sure = false;
 
   bool is_as_it_was() const {
-    return std::ranges::all_of(evidence,
-                               [](const auto& one) { return facts_of(one.first) == one.second; });
+    return std::ranges::all_of(
+        evidence, [](const auto& one) { return attributes_of(one.first) == one.second; });
   }
 };
 
 Evidence evidence_of(const fs::path& path, const std::vector<fs::path>& files) {
-  Evidence evidence{{path, facts_of(path)}};
+  Evidence evidence{{path, attributes_of(path)}};
   for (const auto& file : files) {
-    evidence.emplace(file, facts_of(file));
+    evidence.emplace(file, attributes_of(file));
     // A checkpoint that is one file lies in the folder that is watched, which changes all the time.
-    if (file != path) evidence.emplace(file.parent_path(), facts_of(file.parent_path()));
+    if (file != path) evidence.emplace(file.parent_path(), attributes_of(file.parent_path()));
   }
   return evidence;
 }

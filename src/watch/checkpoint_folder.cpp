@@ -119,7 +119,7 @@ CheckpointFolder::CheckpointFolder(const fs::path& folder, FindFiles find, LookI
 
 Poll CheckpointFolder::poll() {
   if (interval_.now_s() >= next_look_s_) {
-    last_ = look();
+    last_ = scan();
     next_look_s_ = interval_.now_s() + interval_.seconds;
   }
   Poll found = last_;
@@ -127,7 +127,7 @@ Poll CheckpointFolder::poll() {
   return found;
 }
 
-Poll CheckpointFolder::look() {
+Poll CheckpointFolder::scan() {
   Poll poll;
   poll.is_done = status_of(folder_ / kDone).has_value();  // it is written last
   std::map<std::string, Seen> seen;

@@ -85,7 +85,7 @@ void evaluate_checkpoint(const comm::Communicator& comm, EvaluationSession& sess
   notes_logged = true;
   if (!attempt(comm, ErrorKind::model, root, [&] { build_predictor(comm, session, notes); }))
     return;
-  phases.done("load_weights");
+  phases.lap("load_weights");
   std::optional<report::RunReport> report;
   const auto evaluate = [&] { report = evaluate_session(comm, session, phases, notes); };
   try {

@@ -46,12 +46,12 @@ void MemorySource::read(std::uint64_t offset, std::span<std::byte> out) const {
 FileSource::FileSource(const std::filesystem::path& path)
     : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!file_) throw no_file(path, errno_text(errno));
-  struct stat facts {};
-  if (::fstat(file_.get(), &facts) != 0) throw no_file(path, errno_text(errno));
-  if (!S_ISREG(facts.st_mode)) {
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) throw no_file(path, errno_text(errno));
+  if (!S_ISREG(status.st_mode)) {
     throw no_file(path, "it is no regular file", "Give a file, or the folder of a checkpoint.");
   }
-  size_ = checked_cast<std::uint64_t>(facts.st_size);
+  size_ = checked_cast<std::uint64_t>(status.st_size);
 }
 
 void FileSource::read(std::uint64_t offset, std::span<std::byte> out) const {

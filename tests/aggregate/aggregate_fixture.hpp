@@ -39,7 +39,7 @@ class GivenScores : public ScoreSource {
  public:
   explicit GivenScores(bool are_units) : are_units_(are_units) {}
   bool runs_predictor() const override { return false; }
-  bool scores_units() const override { return are_units_; }
+  bool is_rescoring_units() const override { return are_units_; }
   LocalSamples score(const EvaluationSession& session, evaluate::Observer& observer) override;
 
  private:

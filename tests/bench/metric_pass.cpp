@@ -55,15 +55,15 @@ double ns_per_sample(Samples& samples, const metrics::MetricSet& set, std::int64
   const auto rules = metrics::score_rules(set.options(), metrics::OutputKind::logits);
   const auto rows = std::ssize(samples.labels);
   exact::State state(set.layout());
-  metrics::RowStatistics facts;
+  metrics::RowStatistics stats;
   const std::clock_t start = std::clock();
   for (std::int64_t first = 0; first < rows; first += batch) {
     const std::int64_t count = std::min(batch, rows - first);
     const auto labels = std::span(samples.labels).subspan(to_size(first), to_size(count));
     const auto scores = contiguous_view(samples.scores.data() + first * samples.classes, DType::f32,
                                         {count, samples.classes});
-    examine_rows(scores, first, labels, rules, facts);
-    set.update(facts.rows, state);
+    compute_multiclass_statistics(scores, first, labels, rules, stats);
+    set.update(stats.rows, state);
   }
   return static_cast<double>(std::clock() - start) * (1e9 / CLOCKS_PER_SEC) /
          static_cast<double>(rows);

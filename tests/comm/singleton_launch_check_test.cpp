@@ -11,7 +11,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-// separate_jobs_problem() takes a plain function, so the variables of a test lie here.
+// singleton_launch_problem() takes a plain function, so the variables of a test lie here.
 const Variables* g_variables = nullptr;
 
 const char* look_up(const char* variable) {
@@ -21,7 +21,7 @@ const char* look_up(const char* variable) {
 
 std::optional<std::string> problem(int world_size, const Variables& variables) {
   g_variables = &variables;
-  return separate_jobs_problem(world_size, look_up);
+  return singleton_launch_problem(world_size, look_up);
 }
 
 TEST(SeparateJobs, AProcessStartedByHandIsAlone) {

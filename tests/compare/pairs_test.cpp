@@ -18,7 +18,7 @@ namespace tally::compare {
 namespace {
 
 using metrics::kNotScored;
-using metrics::LabelFacts;
+using metrics::LabelStatistics;
 using metrics::MultilabelRecord;
 using testing::ElementsAre;
 
@@ -26,11 +26,11 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Probabilities and targets, [samples, labels] each; a sample whose first probability is NaN has no
 // scores.
-LabelFacts facts_of(std::size_t labels, const std::vector<float>& probabilities,
-                    const std::vector<std::uint8_t>& targets) {
-  LabelFacts facts;
-  facts.probabilities = probabilities;
-  facts.targets = targets;
+LabelStatistics facts_of(std::size_t labels, const std::vector<float>& probabilities,
+                         const std::vector<std::uint8_t>& targets) {
+  LabelStatistics stats;
+  stats.probabilities = probabilities;
+  stats.targets = targets;
   for (std::size_t i = 0; i < targets.size(); i += labels) {
     MultilabelRecord row{.index = 100 + i / labels, .finite = !std::isnan(probabilities[i])};
     for (std::size_t place = i; place < i + labels; ++place) {
@@ -38,9 +38,9 @@ LabelFacts facts_of(std::size_t labels, const std::vector<float>& probabilities,
       ++row.scored;
       if (row.finite && (probabilities[place] > 0.5f) == (targets[place] == 1)) ++row.right;
     }
-    facts.rows.push_back(row);
+    stats.rows.push_back(row);
   }
-  return facts;
+  return stats;
 }
 
 void expect_table(const std::optional<Outcomes>& found, const std::string& metric,

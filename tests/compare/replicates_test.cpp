@@ -144,12 +144,12 @@ TEST(Replicates, OfARankCorrelationRankTheDrawnSamples) {
 }
 
 // The share of pairs of a positive and a negative that are in order, ties counting half.
-double pairs_in_order(const metrics::LabelFacts& facts, const Rows& rows) {
+double pairs_in_order(const metrics::LabelStatistics& stats, const Rows& rows) {
   double in_order = 0, pairs = 0;
   for (const std::size_t i : rows) {
     for (const std::size_t j : rows) {
-      if (facts.targets[i] != 1 || facts.targets[j] != 0) continue;
-      const float above = facts.probabilities[i], below = facts.probabilities[j];
+      if (stats.targets[i] != 1 || stats.targets[j] != 0) continue;
+      const float above = stats.probabilities[i], below = stats.probabilities[j];
       in_order += above > below ? 1 : above == below ? 0.5 : 0;
       pairs += 1;
     }
@@ -157,17 +157,17 @@ double pairs_in_order(const metrics::LabelFacts& facts, const Rows& rows) {
   return in_order / pairs;
 }
 
-metrics::LabelFacts random_facts(const std::vector<std::int64_t>& indices, unsigned seed) {
+metrics::LabelStatistics random_facts(const std::vector<std::int64_t>& indices, unsigned seed) {
   std::mt19937 random(seed);
-  metrics::LabelFacts facts;
+  metrics::LabelStatistics stats;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     // Every seventh is not scored; of the others every third is positive.
-    facts.targets.push_back(i % 7 == 0 ? metrics::kNotScored : i % 3 == 0 ? 1 : 0);
-    facts.probabilities.push_back(static_cast<float>(random() % 8 + (i % 3 == 0 ? 2 : 0)) / 16);
-    facts.rows.push_back(
+    stats.targets.push_back(i % 7 == 0 ? metrics::kNotScored : i % 3 == 0 ? 1 : 0);
+    stats.probabilities.push_back(static_cast<float>(random() % 8 + (i % 3 == 0 ? 2 : 0)) / 16);
+    stats.rows.push_back(
         {.index = static_cast<std::uint64_t>(indices[i]), .scored = i % 7 == 0 ? 0 : 1});
   }
-  return facts;
+  return stats;
 }
 
 TEST(Replicates, OfACurveOrderTheDrawnSamples) {

@@ -36,11 +36,11 @@ TEST_F(SavedRunTest, AFolderStandsForItsPredictions) {
   run_.attribute("weights_sha256", "12345678").write(in("a"));
   for (const fs::path& given : {in("a"), in("a") / "predictions.h5"}) {
     const SavedRun run(given);
-    EXPECT_EQ(run.facts().path, given.string());
-    EXPECT_EQ(run.facts().model, "net.pt");
-    EXPECT_EQ(run.facts().model_sha256, "aaaabbbbccccdddd");
-    EXPECT_EQ(run.facts().weights_sha256, "12345678");
-    EXPECT_EQ(run.facts().predictions_digest, "feedfeed");
+    EXPECT_EQ(run.info().path, given.string());
+    EXPECT_EQ(run.info().model, "net.pt");
+    EXPECT_EQ(run.info().model_sha256, "aaaabbbbccccdddd");
+    EXPECT_EQ(run.info().weights_sha256, "12345678");
+    EXPECT_EQ(run.info().predictions_digest, "feedfeed");
     EXPECT_EQ(run.name(), (in("a") / "predictions.h5").string());
     EXPECT_EQ(run.num_samples(), 3);
     EXPECT_THAT(run.indices(), ElementsAre(3, 5, 9));
@@ -50,7 +50,7 @@ TEST_F(SavedRunTest, AFolderStandsForItsPredictions) {
 
 TEST_F(SavedRunTest, TheModelsOwnWeightsHaveNoDigest) {
   const SavedRun run(run_.write(in("a")));
-  EXPECT_EQ(run.facts().weights_sha256, "");
+  EXPECT_EQ(run.info().weights_sha256, "");
   EXPECT_EQ(run.find_attribute("weights_sha256"), std::nullopt);
   EXPECT_EQ(run.attribute("task"), "multiclass");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel against its CPU twin: facts and State, equal bits.
+// The kernel against its CPU twin: statistics and State, equal bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ Outcome score(const device::Device& device, const Samples& samples, OutputKind k
   exact::State state(metrics.layout());
   DeviceAccumulator counts(state, stream);
   const MulticlassPass pass(metrics, kind, device);
-  BatchStatistics facts(batch, device);
+  BatchStatistics stats(batch, device);
   const auto scores = on_device(samples.scores, stream);
   const auto labels = on_device(samples.labels, stream);
   const auto size = checked_cast<std::int64_t>(samples.labels.size());
@@ -83,14 +83,14 @@ Outcome score(const device::Device& device, const Samples& samples, OutputKind k
         contiguous_view(scores.as<float>() + first * samples.num_classes, DType::f32,
                         {rows, samples.num_classes}, device.kind),
         contiguous_view(labels.as<std::int64_t>() + first, DType::i64, {rows}, device.kind), counts,
-        facts);
+        stats);
     counts.batch_enqueued(rows);
   }
   counts.finish();
   Outcome outcome;
   const auto bytes = state.bytes();
   outcome.state.assign(bytes.begin(), bytes.end());
-  const RowStatistics& found = facts.facts();
+  const RowStatistics& found = stats.stats();
   outcome.wrong_kind_row = found.wrong_kind_row;
   if (!found.wrong_kind_row) {
     for (const MulticlassRecord& row : found.rows) add_row(row, outcome);

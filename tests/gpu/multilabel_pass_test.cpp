@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of binary and multilabel scores against its CPU twin: facts and State, equal
+// The kernel of binary and multilabel scores against its CPU twin: statistics and State, equal
 // bits.
 #include <gtest/gtest.h>
 
@@ -70,20 +70,20 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-void append(const LabelFacts& facts, Outcome& outcome) {
-  outcome.wrong_kind_rows.push_back(facts.wrong_kind_row);
+void append(const LabelStatistics& stats, Outcome& outcome) {
+  outcome.wrong_kind_rows.push_back(stats.wrong_kind_row);
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
-  for (const MultilabelRecord& row : facts.rows) {
+  for (const MultilabelRecord& row : stats.rows) {
     outcome.rows.insert(
         outcome.rows.end(),
         {row.index, std::uint64_t{row.finite}, to_size(row.scored), to_size(row.right),
          bits(row.loss), bits(row.brier), bits(row.hinge), to_size(row.coverage),
          bits(row.ranking_loss), bits(row.ranking_precision)});
   }
-  for (const float p : facts.probabilities) {
+  for (const float p : stats.probabilities) {
     outcome.probabilities.push_back(std::bit_cast<std::uint32_t>(p));
   }
-  outcome.targets.insert(outcome.targets.end(), facts.targets.begin(), facts.targets.end());
+  outcome.targets.insert(outcome.targets.end(), stats.targets.begin(), stats.targets.end());
 }
 
 Outcome score(const device::Device& device, const Batches& given, std::int64_t batch,
@@ -98,7 +98,7 @@ Outcome score(const device::Device& device, const Batches& given, std::int64_t b
   exact::State state(metrics.layout());
   DeviceAccumulator counts(state, stream);
   const MultilabelPass pass(metrics, given.kind);
-  BatchLabels facts(batch, is_binary ? 1 : given.num_labels, device);
+  BatchLabels stats(batch, is_binary ? 1 : given.num_labels, device);
   const auto scores = on_device(given.scores, stream);
   const auto targets =
       is_binary ? on_device(given.labels, stream) : on_device(given.targets, stream);
@@ -112,10 +112,10 @@ Outcome score(const device::Device& device, const Batches& given, std::int64_t b
             ? contiguous_view(targets.as<std::int64_t>() + first, DType::i64, {count}, device.kind)
             : contiguous_view(targets.as<std::uint8_t>() + first * given.num_labels, DType::u8,
                               {count, given.num_labels}, device.kind);
-    pass.enqueue(first, count, of_scores, of_targets, counts, facts);
+    pass.enqueue(first, count, of_scores, of_targets, counts, stats);
     counts.batch_enqueued(count);
     stream.synchronize();
-    append(facts.facts(), outcome);
+    append(stats.stats(), outcome);
   }
   counts.finish();
   const auto bytes = state.bytes();

@@ -51,7 +51,7 @@ std::vector<std::uint16_t> upper_halves(const std::vector<float>& values) {
   return halves;
 }
 
-// Twice with the same facts: first all sequences, then the first ones. Scores of bfloat16 are
+// Twice with the same statistics: first all sequences, then the first ones. Scores of bfloat16 are
 // those of float32, cut off.
 Outcome score(const device::Device& device, const Sequences& given, std::int64_t first_ones,
               OutputKind kind = OutputKind::logits, DType dtype = DType::f32) {
@@ -60,15 +60,15 @@ Outcome score(const device::Device& device, const Sequences& given, std::int64_t
                                            : on_device(given.scores, stream);
   const auto labels = on_device(given.labels, stream);
   const TokenPass pass({kind, kIgnored});
-  BatchTokens facts(device);
+  BatchTokens stats(device);
   for (const std::int64_t count : {given.shape[0], first_ones}) {
     pass.enqueue(
         count, contiguous_view(scores.data(), dtype, given.shape, device.kind),
         contiguous_view(labels.data(), DType::i32, {given.shape[0], given.shape[1]}, device.kind),
-        stream, facts);
+        stream, stats);
     stream.synchronize();
   }
-  const TokenFacts& found = facts.facts();
+  const TokenStatistics& found = stats.stats();
   Outcome outcome{{}, {}, found.wrong_kind_sequence};
   if (found.wrong_kind_sequence) return outcome;
   for (const TokenRecord& row : found.rows) {

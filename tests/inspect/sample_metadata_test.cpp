@@ -37,10 +37,10 @@ class SampleMetadataTest : public InspectFixture {
 };
 
 // "name value", of texts "name: value".
-std::vector<std::string> facts(SampleMetadata& known, std::int64_t index) {
+std::vector<std::string> details_of(SampleMetadata& known, std::int64_t index) {
   std::vector<std::string> lines;
-  for (const auto& fact : known.of(index)) {
-    lines.push_back(fact.name + (fact.is_text ? ": " : " ") + fact.value);
+  for (const auto& detail : known.of(index)) {
+    lines.push_back(detail.name + (detail.is_text ? ": " : " ") + detail.value);
   }
   return lines;
 }
@@ -53,7 +53,7 @@ Marks kept(SampleMetadata& known, std::int32_t value, const std::vector<std::int
 
 TEST_F(SampleMetadataTest, WithoutUnitsASampleHasItsGroups) {
   auto known = open(data::SampleFile{});
-  EXPECT_THAT(facts(known, 4), ElementsAre("camera 1"));
+  EXPECT_THAT(details_of(known, 4), ElementsAre("camera 1"));
   EXPECT_THAT(known.values_of(known.info().columns.groups[0]), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(kept(known, 1, {0, 3, 5, 6, 9}, Marks(5, 1)), (Marks{0, 1, 1, 0, 0}));
   EXPECT_EQ(kept(known, 1, {3, 4}, {0, 1}), (Marks{0, 1})) << "what is cleared stays so";
@@ -74,21 +74,22 @@ TEST_F(SampleMetadataTest, UnitsThatAreNotThereAreDamage) {
 // Windows 0 to 2 are of question 0, 3 of question 1 and 4 of question 2.
 TEST_F(SampleMetadataTest, AQuestionHasTheGroupOfItsFirstWindow) {
   auto known = open(data::QuestionFile{}, {10, 11, 12, 13, 14});
-  EXPECT_THAT(facts(known, 0),
+  EXPECT_THAT(details_of(known, 0),
               ElementsAre("g 10", "question: Where does Zoë live?", "gold answers: 東京 | Tokyo"));
-  EXPECT_THAT(facts(known, 1), ElementsAre("g 13", "question: With whom?", "gold answers: (none)"));
-  EXPECT_THAT(facts(known, 2), ElementsAre("g 14", "question: ", "gold answers: Cats"));
+  EXPECT_THAT(details_of(known, 1),
+              ElementsAre("g 13", "question: With whom?", "gold answers: (none)"));
+  EXPECT_THAT(details_of(known, 2), ElementsAre("g 14", "question: ", "gold answers: Cats"));
   expect_error(ErrorKind::dataset, {"has no unit 3: it has 3"}, [&] { known.of(3); });
   EXPECT_EQ(kept(known, 13, {0, 1, 2}, Marks(3, 1)), (Marks{0, 1, 0}));
   EXPECT_EQ(kept(known, 11, {0, 1, 2}, Marks(3, 1)), (Marks{0, 0, 0})) << "no question's first";
-  EXPECT_THAT(facts(known, 2), ElementsAre("g 14", "question: ", "gold answers: Cats"));
+  EXPECT_THAT(details_of(known, 2), ElementsAre("g 14", "question: ", "gold answers: Cats"));
 }
 
 TEST_F(SampleMetadataTest, AQuestionWithoutAWindowIsDamage) {
   data::QuestionFile questions;
   questions.windows[4].unit = 1;  // none is left for question 2
   auto known = open(questions, {10, 11, 12, 13, 14});
-  EXPECT_THAT(facts(known, 1), testing::Contains("g 13"));
+  EXPECT_THAT(details_of(known, 1), testing::Contains("g 13"));
   expect_error(ErrorKind::dataset, {"has no sample of unit 2"}, [&] { known.of(2); });
   expect_error(ErrorKind::dataset, {"has units without samples"},
                [&] { kept(known, 13, {1}, {1}); });
@@ -104,8 +105,8 @@ TEST_F(SampleMetadataTest, UnitsOfAFileThatAreInNoOrderAreDamage) {
 // Questions 0 and 1 have three choices and two.
 TEST_F(SampleMetadataTest, AMultipleChoiceHasItsChoices) {
   auto known = open(data::choice_file(), {1, 2, 3, 4, 5});
-  EXPECT_THAT(facts(known, 0), ElementsAre("g 1", "question: Who?", "choices: I | you | "));
-  EXPECT_THAT(facts(known, 1), ElementsAre("g 4", "question: 東京?", "choices: yes | no"));
+  EXPECT_THAT(details_of(known, 0), ElementsAre("g 1", "question: Who?", "choices: I | you | "));
+  EXPECT_THAT(details_of(known, 1), ElementsAre("g 4", "question: 東京?", "choices: yes | no"));
   EXPECT_EQ(kept(known, 4, {0, 1}, Marks(2, 1)), (Marks{0, 1}));
 }
 
@@ -114,21 +115,21 @@ TEST_F(SampleMetadataTest, TextsCannotSteerATerminal) {
   file.questions[0] = "a\x1b[2J\n";
   file.choices[3] = "\x07";
   auto known = open(file);
-  EXPECT_THAT(facts(known, 0), testing::Contains("question: a\\x1b[2J\\x0a"));
-  EXPECT_THAT(facts(known, 1), testing::Contains("choices: \\x07 | no"));
+  EXPECT_THAT(details_of(known, 0), testing::Contains("question: a\\x1b[2J\\x0a"));
+  EXPECT_THAT(details_of(known, 1), testing::Contains("choices: \\x07 | no"));
 }
 
 TEST_F(SampleMetadataTest, ADocumentHasItsGroupsAlone) {
   auto known = open(data::document_file());
-  EXPECT_THAT(facts(known, 2), IsEmpty());
+  EXPECT_THAT(details_of(known, 2), IsEmpty());
   expect_error(ErrorKind::dataset, {"has no unit 3: it has 3"}, [&] { known.of(3); });
 }
 
 TEST_F(SampleMetadataTest, AnImageHasItsNumberAndItsObjects) {
   auto known = open(data::ObjectFile{});
-  EXPECT_THAT(facts(known, 0),
+  EXPECT_THAT(details_of(known, 0),
               ElementsAre("image: 42", "objects: 2 [1, 2, 30, 40] | 0 (crowd) [-1.5, 0.25, 0, 0]"));
-  EXPECT_THAT(facts(known, 1), ElementsAre("image: 139", "objects: (none)"));
+  EXPECT_THAT(details_of(known, 1), ElementsAre("image: 139", "objects: (none)"));
 }
 
 TEST_F(SampleMetadataTest, ObjectsHaveTheNamesOfTheirClasses) {
@@ -140,7 +141,7 @@ TEST_F(SampleMetadataTest, ObjectsHaveTheNamesOfTheirClasses) {
     raw::ok(H5Tclose(type));
   });
   SampleMetadata known(data::DataSet(at("a.h5")));
-  EXPECT_THAT(facts(known, 2), ElementsAre("image: 285", "objects: dog [5, 6, 7.5, 8]"));
+  EXPECT_THAT(details_of(known, 2), ElementsAre("image: 285", "objects: dog [5, 6, 7.5, 8]"));
 }
 
 }  // namespace

@@ -65,10 +65,10 @@ inline LabelSamples random_multilabel(std::int64_t size, std::int64_t num_labels
 inline void add_samples(const MetricSet& metrics, LabelSamples& samples, std::int64_t first,
                         std::int64_t count, exact::State& state,
                         OutputKind kind = OutputKind::logits) {
-  LabelFacts facts;
-  examine_labels(samples.score_view(first, count), samples.target_view(first, count), first, count,
-                 label_rules(metrics.options(), kind), facts);
-  metrics.update(facts.view(), state);
+  LabelStatistics stats;
+  compute_multilabel_statistics(samples.score_view(first, count), samples.target_view(first, count),
+                                first, count, label_rules(metrics.options(), kind), stats);
+  metrics.update(stats.view(), state);
 }
 
 inline Results score(const MetricOptions& options, LabelSamples samples,

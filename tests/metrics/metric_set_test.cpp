@@ -35,11 +35,11 @@ Samples predicted(std::int64_t num_classes, const std::vector<std::int64_t>& pre
 Results score(const MetricOptions& options, Samples samples, std::int64_t first_index = 0) {
   const MetricSet metrics(options);
   exact::State state(metrics.layout());
-  RowStatistics facts;
-  examine_rows(
+  RowStatistics stats;
+  compute_multiclass_statistics(
       contiguous_view(samples.scores.data(), DType::f32, {samples.size(), samples.num_classes}),
-      first_index, samples.labels, rules_with(options.ignore_index, metrics), facts);
-  metrics.update(facts.rows, state);
+      first_index, samples.labels, rules_with(options.ignore_index, metrics), stats);
+  metrics.update(stats.rows, state);
   return metrics.finalize(state);
 }
 
@@ -119,12 +119,13 @@ TEST(MetricSet, ConstantScoresHitOnlyTheFirstFiveOfTop5) {
 
 TEST(MetricSet, LossIsTheExactMeanOfTheLosses) {
   Samples samples = random_samples(300, 6, 9);
-  RowStatistics facts;
-  examine_rows(contiguous_view(samples.scores.data(), DType::f32, {300, 6}), 0, samples.labels,
-               {.has_ignore_index = true, .ignore_index = 2}, facts);
+  RowStatistics stats;
+  compute_multiclass_statistics(contiguous_view(samples.scores.data(), DType::f32, {300, 6}), 0,
+                                samples.labels, {.has_ignore_index = true, .ignore_index = 2},
+                                stats);
   long double sum = 0;  // exact enough for 300 numbers of like size
   std::int64_t scored = 0;
-  for (const MulticlassRecord& row : facts.rows) {
+  for (const MulticlassRecord& row : stats.rows) {
     if (row.ignored) continue;
     sum += row.loss;
     ++scored;

@@ -50,9 +50,9 @@ inline void add_samples(const MetricSet& metrics, Samples& samples, std::int64_t
       std::span<const std::int64_t>(samples.labels).subspan(to_size(first), to_size(count));
   const TensorView scores = contiguous_view(samples.scores.data() + first * samples.num_classes,
                                             DType::f32, {count, samples.num_classes});
-  RowStatistics facts;
-  examine_rows(scores, first, labels, rules_with(ignore_index, metrics), facts);
-  metrics.update(facts.rows, state);
+  RowStatistics stats;
+  compute_multiclass_statistics(scores, first, labels, rules_with(ignore_index, metrics), stats);
+  metrics.update(stats.rows, state);
 }
 
 }  // namespace tally::metrics

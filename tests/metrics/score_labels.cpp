@@ -74,15 +74,16 @@ json run(const json& test, const std::string& definitions, std::string scores,
   const std::int64_t parts = test["parts"];
   const Shape target_row = is_binary ? Shape{} : Shape{test["classes"].get<std::int64_t>()};
   exact::State merged(set.layout());
-  metrics::LabelFacts facts;
+  metrics::LabelStatistics stats;
   for (std::int64_t part = parts; part-- > 0;) {
     const std::int64_t first = size * part / parts;
     const std::int64_t count = size * (part + 1) / parts - first;
-    examine_labels(rows_of(scores, DType::f32, {test["columns"]}, first, count),
-                   rows_of(targets, is_binary ? DType::i64 : DType::u8, target_row, first, count),
-                   first, count, rules, facts);
+    compute_multilabel_statistics(
+        rows_of(scores, DType::f32, {test["columns"]}, first, count),
+        rows_of(targets, is_binary ? DType::i64 : DType::u8, target_row, first, count), first,
+        count, rules, stats);
     exact::State state(set.layout());
-    set.update(facts.view(), state);
+    set.update(stats.view(), state);
     merged.merge(state);
   }
   return as_json(set.finalize(merged));

@@ -115,16 +115,16 @@ json run(const json& given, std::string_view arrays) {
       set.options(), metrics::output_kind_from_name(given.at("kind").get<std::string>()));
 
   exact::State merged(set.layout());
-  metrics::RowStatistics facts;
+  metrics::RowStatistics stats;
   std::int64_t first = 0;
   for (const std::int64_t count : given.at("parts")) {
     const auto slice = std::span(labels).subspan(to_size(first), to_size(count));
     const auto view =
         contiguous_view(scores.data() + first * classes, DType::f32, {count, classes});
-    examine_rows(view, first, slice, rules, facts);
-    if (facts.wrong_kind_row) throw Error(ErrorKind::usage, "scores of another kind");
+    compute_multiclass_statistics(view, first, slice, rules, stats);
+    if (stats.wrong_kind_row) throw Error(ErrorKind::usage, "scores of another kind");
     exact::State state(set.layout());
-    set.update(facts.rows, state);
+    set.update(stats.rows, state);
     merged.merge(state);
     first += count;
   }

@@ -27,7 +27,7 @@ TEST(ShowRows, TablesNameClassesAndBeginWithWhatMatters) {
   saved.add("prediction", std::vector<std::int64_t>{1, -1, 3});
   const auto file = saved.close();
   const FactsOf more = [](std::int64_t index) {
-    return std::vector<Fact>{{"site", std::to_string(index * 2)}};
+    return std::vector<Detail>{{"site", std::to_string(index * 2)}};
   };
   EXPECT_THAT(show(file, {2, 0}, {"n\u00e9", "b\tc"}, more),
               ElementsAre("rows:",                                                            //
@@ -56,7 +56,7 @@ TEST(ShowRows, TextsHaveLinesOfTheirOwn) {
   saved.add_texts("prediction", {"", std::string(5000, 'x')});
   const auto file = saved.close();
   const FactsOf more = [](std::int64_t) {
-    return std::vector<Fact>{{"odd", "1"}, {"question", "Who?", true}};
+    return std::vector<Detail>{{"odd", "1"}, {"question", "Who?", true}};
   };
   EXPECT_THAT(show(file, {1, 0}, {}, more),
               ElementsAre("index 101  f1 0  odd 1",                           //

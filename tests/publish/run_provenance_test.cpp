@@ -86,15 +86,15 @@ TEST_F(EnvironmentTest, OnlyNamedVariablesReachTheReport) {
   for (const auto& [name, value] : entries) EXPECT_THAT(value, Not(HasSubstr("a-secret"))) << name;
 }
 
-TEST_F(EnvironmentTest, FactsOfGpusAreThereWhereOneComputes) {
+TEST_F(EnvironmentTest, StatisticsOfGpusAreThereWhereOneComputes) {
   auto session = open(data::SampleFile{});
-  EXPECT_THAT(device_facts(session), testing::IsEmpty());
+  EXPECT_THAT(device_settings(session), testing::IsEmpty());
   session.hardware.device.kind = DeviceKind::cuda;
   session.hardware.gpus.driver_version = 13020;
   session.hardware.gpus.runtime_version = 12080;
   session.hardware.gpu_versions.cudnn = 91900;
   setenv("NCCL_DEBUG", "INFO", 1);
-  EXPECT_THAT(device_facts(session),
+  EXPECT_THAT(device_settings(session),
               testing::ElementsAre(Pair("cuda_driver", "13.2"), Pair("cuda_runtime", "12.8"),
                                    Pair("cudnn", "91900"), Pair("reducer", "mpi"),
                                    Pair("cuda_graph", "not used")))

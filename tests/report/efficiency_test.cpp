@@ -25,7 +25,7 @@ RunReport timed_report() {
 }
 
 TEST(Waste, IsSharesOfRankSeconds) {
-  const Waste waste = waste_of(timed_report()).value();
+  const Waste waste = efficiency_losses(timed_report()).value();
   EXPECT_DOUBLE_EQ(waste.rank_seconds, 20);
   EXPECT_DOUBLE_EQ(waste.startup, 0.15);
   EXPECT_DOUBLE_EQ(waste.wait_for_data, 0.2);
@@ -35,10 +35,10 @@ TEST(Waste, IsSharesOfRankSeconds) {
 }
 
 TEST(Waste, IsUnknownWithoutTimes) {
-  EXPECT_FALSE(waste_of({}));
+  EXPECT_FALSE(efficiency_losses({}));
   RunReport report;
   report.timing.ranks.resize(1);
-  EXPECT_FALSE(waste_of(report));
+  EXPECT_FALSE(efficiency_losses(report));
   EXPECT_FALSE(overall_samples_per_s(report));
 }
 

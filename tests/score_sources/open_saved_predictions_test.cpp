@@ -61,7 +61,7 @@ TEST_F(OpenSavedPredictionsTest, AllRanksKnowTheFileByItsDigest) {
   EXPECT_EQ(opened.set->info().columns.inputs[0].path, "/logits");
   EXPECT_EQ(opened.outputs, metrics::OutputKind::logits);
   EXPECT_TRUE(opened.source->runs_predictor()) << "one that passes the column on";
-  EXPECT_FALSE(opened.source->scores_units());
+  EXPECT_FALSE(opened.source->is_rescoring_units());
 }
 
 TEST_F(OpenSavedPredictionsTest, AFolderStandsForThePredictionsOfItsResult) {
@@ -106,19 +106,19 @@ TEST_F(OpenSavedPredictionsTest, SavedUnitsAreScoredWithoutAPredictor) {
   use_data(data::document_file());
   const auto documents = open_for("language-model", save_documents("d.h5", "ab12"));
   EXPECT_FALSE(documents.source->runs_predictor());
-  EXPECT_TRUE(documents.source->scores_units());
+  EXPECT_TRUE(documents.source->is_rescoring_units());
   EXPECT_EQ(documents.set, nullptr) << "rows are of the data set as it is";
   EXPECT_EQ(documents.outputs, std::nullopt);
 
   use_data(data::QuestionFile{});
   const auto texts = open_for("question-answering", text_file("p.json", "{}"));
   EXPECT_FALSE(texts.source->runs_predictor());
-  EXPECT_TRUE(texts.source->scores_units());
+  EXPECT_TRUE(texts.source->is_rescoring_units());
 
   use_data(data::ObjectFile{});
   const auto detections = open_for("detection", text_file("r.json", "[]"));
   EXPECT_FALSE(detections.source->runs_predictor());
-  EXPECT_FALSE(detections.source->scores_units()) << "an image is a sample";
+  EXPECT_FALSE(detections.source->is_rescoring_units()) << "an image is a sample";
 }
 
 TEST_F(OpenSavedPredictionsTest, FewerUnitsThanAreScoredAreRefused) {

@@ -23,7 +23,7 @@ class PhasesTest : public comm::CommTest {
 TEST_F(PhasesTest, AStepIsFoundByItsName) {
   Phases phases;
   phases.add("launch", 1.5);
-  phases.done("settings");
+  phases.lap("settings");
   EXPECT_DOUBLE_EQ(phases.seconds_of("launch"), 1.5);
   EXPECT_GE(phases.seconds_of("settings"), 0);
   EXPECT_EQ(phases.seconds_of("evaluate"), 0) << "there was none";
@@ -65,8 +65,8 @@ TEST_F(PhasesTest, WithoutStepsThereAreNoTimes) {
 TEST_F(PhasesTest, StepsFollowOneAnotherInATrace) {
   trace::Recorder recorder({.of_batches = 8, .others = 8});
   Phases phases;
-  phases.done("settings");
-  phases.done("open_data");
+  phases.lap("settings");
+  phases.lap("open_data");
   phases.record(recorder);
   auto events = recorder.take();
   std::ranges::stable_sort(events, {}, &trace::Event::end_ns);
@@ -79,9 +79,9 @@ TEST_F(PhasesTest, StepsFollowOneAnotherInATrace) {
 TEST_F(PhasesTest, AStepIsRecordedOnce) {
   trace::Recorder recorder({.of_batches = 8, .others = 8});
   Phases phases;
-  phases.done("settings");
+  phases.lap("settings");
   phases.record(recorder);
-  phases.done("a name of more than 22 letters");
+  phases.lap("a name of more than 22 letters");
   phases.record(recorder);
   phases.record(recorder);
   const auto events = recorder.take();
@@ -96,7 +96,7 @@ TEST_F(PhasesTest, WhatWasBeforeEndsWhereTheStepUnderWayBegan) {
   trace::Recorder recorder({.of_batches = 8, .others = 8});
   Phases phases;
   phases.add("launch", 3);
-  phases.done("settings");
+  phases.lap("settings");
   phases.record(recorder);
   auto events = recorder.take();
   std::ranges::stable_sort(events, {}, &trace::Event::end_ns);

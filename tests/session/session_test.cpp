@@ -66,10 +66,10 @@ TEST_F(ScoringAttributesTest, TheLimitIsNoMoreThanThereIs) {
 TEST_F(ScoringAttributesTest, SavedUnitsAreCountedAsUnits) {
   const auto file = data::document_file();
   auto session = open(file);
-  EXPECT_FALSE(scores_units(session));
+  EXPECT_FALSE(is_rescoring_units(session));
   EXPECT_EQ(num_samples(session), file.num_samples());
   session.source = std::make_unique<GivenSource>(true);
-  EXPECT_TRUE(scores_units(session));
+  EXPECT_TRUE(is_rescoring_units(session));
   EXPECT_EQ(num_samples(session), 3);
 }
 

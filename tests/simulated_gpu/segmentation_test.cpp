@@ -100,7 +100,7 @@ Outcome evaluate(const device::Device& device) {
     return batch.views(batch.host_scores, batch.scores, DType::f32,
                        {kImages, kClasses, kHeight, kWidth}, device.kind);
   };
-  task->settle(scores(batches.front()));
+  task->bind_output_shapes(scores(batches.front()));
   exact::State state(task->layout());
   metrics::DeviceAccumulator counts(state, stream);
   std::vector<InFlightBatch> flights;

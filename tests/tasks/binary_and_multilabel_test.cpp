@@ -211,7 +211,7 @@ TEST(Labelwise, RecountsRetainedSamples) {
   std::vector<float> scores(9);
   std::vector<std::uint8_t> targets(9);
   EXPECT_EQ(class_scores_of(*task).num_score_classes(), 3);
-  class_scores_of(*task).scores_of(retained, scores, targets);
+  class_scores_of(*task).one_vs_rest_scores(retained, scores, targets);
   EXPECT_EQ(scores[3], logistic(-3));
   EXPECT_THAT(targets, ElementsAre(2, 2, 2, 0, 2, 1, 2, 2, 2));
 }
@@ -224,7 +224,8 @@ TEST(Labelwise, KeepsScoresForMetricsThatNeedTheirOrder) {
   EXPECT_EQ(class_scores_of(*task).num_score_classes(), 1);
   std::vector<float> scores(3);
   std::vector<std::uint8_t> targets(3);
-  class_scores_of(*task).scores_of(one_score().score(with).collected.retained, scores, targets);
+  class_scores_of(*task).one_vs_rest_scores(one_score().score(with).collected.retained, scores,
+                                            targets);
   EXPECT_EQ(scores[1], logistic(-1));
   EXPECT_THAT(targets, ElementsAre(1, 1, 2));
 

@@ -129,7 +129,7 @@ TEST(LanguageModel, AddsUpExactly) {
 
 TEST(LanguageModel, RefusesOtherOutputs) {
   const auto task = make_task(options("language-model"));
-  EXPECT_TRUE(task->capabilities().takes_any_order);
+  EXPECT_TRUE(task->capabilities().is_order_independent);
   EXPECT_NO_THROW(task->check_outputs(outputs_of({2, 4, 3})));
   EXPECT_NO_THROW(task->check_outputs(outputs_of({2, 4, 9})));
   for (const Shape& shape : std::vector<Shape>{{2, 4, 2}, {2, 4}, {2, 0, 3}, {2, 4, 3, 1}}) {
@@ -161,14 +161,16 @@ TEST(LanguageModel, ReadsBFloat16) {
 
 TEST(LanguageModel, NotesAVocabularyThatIsNotTheModels) {
   const auto task = make_task(options("language-model"));
-  task->settle(outputs_of({2, 4, 3}));
+  task->bind_output_shapes(outputs_of({2, 4, 3}));
   EXPECT_TRUE(task->notes().empty());
-  task->settle(outputs_of({2, 4, 5}));
+  task->bind_output_shapes(outputs_of({2, 4, 5}));
   ASSERT_EQ(task->notes().size(), 1u);
   EXPECT_TRUE(
       task->notes()[0].starts_with("the model scores 5 tokens, the data set's vocabulary "
                                    "has 3"));
-  expect_error(ErrorKind::model, {"3 or more"}, [&] { task->settle(outputs_of({2, 4, 2})); });
+  expect_error(ErrorKind::model, {"3 or more"}, [&] {
+    task->bind_output_shapes(outputs_of({2, 4, 2}));
+  });
 }
 
 TEST(LanguageModel, NamesTheSampleOfAnotherKind) {

@@ -41,7 +41,7 @@ struct Batch {
 
 void check_counts(Batch& batch) {
   const auto task = make_task(options());
-  task->settle(batch.outputs);
+  task->bind_output_shapes(batch.outputs);
   EXPECT_THAT(task->columns(),
               ElementsAre(ColumnSpec{"index", DType::i64, {}}, ColumnSpec{"loss", DType::f32, {}},
                           ColumnSpec{"pixels", DType::i64, {}},

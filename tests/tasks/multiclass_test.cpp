@@ -224,7 +224,7 @@ TEST(Multiclass, RecountsRetainedSamples) {
 
   std::vector<float> scores(18);
   std::vector<std::uint8_t> targets(18);
-  class_scores_of(*task).scores_of(retained, scores, targets);
+  class_scores_of(*task).one_vs_rest_scores(retained, scores, targets);
   EXPECT_EQ(scores[5], scored.column<float>("confidence")[0]);
   EXPECT_THAT(targets, ElementsAre(0, 0, 0, 1, 0, 0,  //
                                    0, 0, 0, 0, 0, 1,  //

@@ -41,7 +41,7 @@ TEST(Predict, RecordsEveryOutputAndCountsEverySample) {
   Batch batch;
   const auto task = make_task(options({"pair", "a"}));
   EXPECT_THAT(task->columns(), ElementsAre(ColumnSpec{"index", DType::i64, {}}));
-  task->settle(batch.outputs);
+  task->bind_output_shapes(batch.outputs);
   EXPECT_THAT(task->columns(),
               ElementsAre(ColumnSpec{"a", DType::i16, {}}, ColumnSpec{"index", DType::i64, {}},
                           ColumnSpec{"pair", DType::f32, {2}}));
@@ -76,16 +76,16 @@ TEST(Predict, SavesNothingWhereThatIsAsked) {
   TaskOptions nothing = options();
   nothing.save.clear();
   const auto task = make_task(nothing);
-  task->settle(outputs_of({3, 2}));
+  task->bind_output_shapes(outputs_of({3, 2}));
   EXPECT_TRUE(task->columns().empty());
 }
 
 TEST(Predict, SettlesOutputsOnce) {
   const auto task = make_task(options());
-  task->settle(outputs_of({3, 2}));
-  task->settle(outputs_of({64, 2}));
+  task->bind_output_shapes(outputs_of({3, 2}));
+  task->bind_output_shapes(outputs_of({64, 2}));
   const auto refuse = [&](const std::vector<TensorView>& outputs, std::vector<std::string> says) {
-    expect_error(ErrorKind::model, says, [&] { task->settle(outputs); });
+    expect_error(ErrorKind::model, says, [&] { task->bind_output_shapes(outputs); });
   };
   refuse(outputs_of({3, 4}),
          {"'output' as [4] float32 for each sample, and as [2] float32 before"});

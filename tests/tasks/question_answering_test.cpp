@@ -233,7 +233,7 @@ TEST(QuestionAnswering, RefusesOptionsThatMeanNothing) {
 
 TEST(QuestionAnswering, CountsQuestionsOnceAndAgain) {
   const auto task = make_task(options());
-  EXPECT_TRUE(task->capabilities().takes_any_order);
+  EXPECT_TRUE(task->capabilities().is_order_independent);
   const AnswerTask& answers = *std::get<const AnswerTask*>(task->capabilities().units);
   EXPECT_EQ(answers.limits().num_best, 5);
   EXPECT_TRUE(answers.policy().no_answer);

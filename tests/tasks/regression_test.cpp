@@ -135,7 +135,7 @@ TEST(Regression, GivesKeptPairsWhereAMetricNeedsTheirOrder) {
 
   std::vector<float> predictions(6), targets(6);
   EXPECT_EQ(value_pairs_of(*task).num_pair_outputs(), 2);
-  value_pairs_of(*task).pairs_of(retained, predictions, targets);
+  value_pairs_of(*task).prediction_target_pairs(retained, predictions, targets);
   EXPECT_THAT(predictions,
               Pointwise(NanSensitiveFloatEq(), std::vector<float>{1, 2, 3, kNan, 5, 9}));
   EXPECT_THAT(targets,

@@ -42,7 +42,7 @@ struct Batch {
 TEST(Segmentation, CountsAndRecordsPixels) {
   Batch batch;
   const auto task = make_task(options());
-  task->settle(batch.outputs);
+  task->bind_output_shapes(batch.outputs);
   EXPECT_THAT(task->columns(),
               ElementsAre(ColumnSpec{"correct", DType::i64, {}},
                           ColumnSpec{"index", DType::i64, {}}, ColumnSpec{"pixels", DType::i64, {}},
@@ -75,7 +75,7 @@ void check_decided(DType dtype) {
   batch.outputs = {contiguous_view(classes.data(), dtype, {3, 1, 3})};
   batch.view.outputs = batch.outputs;
   const auto task = make_task(options());
-  task->settle(batch.outputs);
+  task->bind_output_shapes(batch.outputs);
   exact::State state(task->layout());
   const CollectedBatch collected = score_twice(*task, batch.view, state);
   EXPECT_THAT(values_of<std::int64_t>(collected.records.columns[0]), ElementsAre(1, 1));
@@ -123,7 +123,7 @@ TEST(Segmentation, TakesClassesThatAreDecided) {
 TEST(Segmentation, HasMasksOfWiderIntegersForManyClasses) {
   const auto column_of = [](std::int64_t classes) {
     const auto task = make_task(options({SaveColumns::masks}, classes));
-    task->settle(outputs_of({3, classes, 4, 5}));
+    task->bind_output_shapes(outputs_of({3, classes, 4, 5}));
     return task->columns().at(1);
   };
   EXPECT_EQ(column_of(255), (ColumnSpec{"prediction", DType::u8, {4, 5}}));

@@ -43,19 +43,19 @@ TEST_F(RememberTest, AsksAgainWhereSomethingChanged) {
     EXPECT_EQ(num_asked_, 2);
     return files.size();
   };
-  EXPECT_EQ(look(), 2u);
+  EXPECT_EQ(scan(), 2u);
   write("a/index", "x", 2000);
-  EXPECT_EQ(look(), 2u);
+  EXPECT_EQ(scan(), 2u);
   write("a/index", "longer", 2000);
-  EXPECT_EQ(look(), 2u);
+  EXPECT_EQ(scan(), 2u);
   write("a/parts/two", "x", 1000);
-  EXPECT_EQ(look(), 3u);
+  EXPECT_EQ(scan(), 3u);
   std::filesystem::remove(at("a/parts/one"));
-  EXPECT_EQ(look(), 2u);
+  EXPECT_EQ(scan(), 2u);
   // Of the same size and time, but another file.
   write("other", "longer", 2000);
   std::filesystem::rename(at("other"), at("a/index"));
-  EXPECT_EQ(look(), 2u);
+  EXPECT_EQ(scan(), 2u);
 }
 
 // A pointer that is rewritten in place while it is read leaves no trace in its folder.

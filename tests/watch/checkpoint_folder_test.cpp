@@ -197,7 +197,7 @@ TEST_F(Checkpoints, AreNoShardsOfAnIndex) {
   EXPECT_THAT(ready(folder), ElementsAre("epoch-00001-of-00100.pt", "mode-00001-of-00002.pt"));
 }
 
-// What was found in one look and dealt with: the rest is still to do, and no look the older.
+// What was found in one scan and dealt with: the rest is still to do, and no scan the older.
 TEST_F(Checkpoints, OfOneLookComeOneAfterTheOther) {
   for (const char* name : {"1.pt", "2.pt", "3.pt", "4.pt"}) write(name, "1");
   auto folder = opened();

@@ -41,7 +41,7 @@ class Checkpoints : public ScratchFolder {
  protected:
   static constexpr double kIntervalS = 2;
 
-  // When the next look is due.
+  // When the next scan is due.
   Poll look(CheckpointFolder& folder) {
     now_s_ += kIntervalS;
     return folder.poll();

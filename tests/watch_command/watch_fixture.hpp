@@ -20,7 +20,7 @@
 
 namespace tally::app {
 
-// Looks at names alone.
+// Reads names alone.
 class NamesOnlyModel final : public model::LoadedModel {
  public:
   model::StateDictMatch match_state_dict(const weights::Checkpoint& checkpoint) override {
@@ -41,7 +41,7 @@ class WatchFixture : public watch::ScratchFolder {
   WatchFixture() {
     std::filesystem::create_directories(at("in"));
     config_.watch.checkpoints = at("in");
-    config_.watch.poll_s = 0;  // each look is due at once
+    config_.watch.poll_s = 0;  // each scan is due at once
     config_.settings = {{"limit", "0"}, {"batch-size", "64"}, {"data", "set.h5"}};
   }
 

@@ -40,8 +40,8 @@ class Runtime {
 // Whether the environment says that a launcher started several tasks although this process is alone
 // in its MPI world; the sentence to print then. TALLY_ALLOW_SEPARATE_JOBS=1 in the environment says
 // that this is meant. Pure: `get` looks a variable up and returns null where it is not set.
-std::optional<std::string> separate_jobs_problem(int world_size,
-                                                 const char* (*get)(const char* variable));
+std::optional<std::string> singleton_launch_problem(int world_size,
+                                                    const char* (*get)(const char* variable));
 
 // Between MPI_Init and MPI_Finalize.
 bool mpi_is_up();

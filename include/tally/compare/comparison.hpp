@@ -24,7 +24,7 @@ struct Options {
 enum class Side { a, b };
 
 // Where the predictions come from, as their file says.
-struct RunFacts {
+struct RunInfo {
   std::string path;  // as given
   std::string model;
   std::string model_sha256;
@@ -72,7 +72,7 @@ struct ComparedSamples {
 
 struct Comparison {
   std::string task;
-  RunFacts a, b;
+  RunInfo a, b;
   ComparedSamples samples;
   std::string definitions;
   Options options;

@@ -89,7 +89,7 @@ struct ResultOptions {
 // Which checkpoints `tally watch` evaluates, and when it stops.
 struct WatchConfig {
   std::string checkpoints;        // folder that training writes to; empty: this is no watch
-  double poll_s = 10;             // between two looks at the folder
+  double poll_s = 10;             // between two scans of the folder
   std::int64_t stop_after = 0;    // checkpoints, also of earlier runs; 0: no end
   std::int64_t time_limit_s = 0;  // 0: none
   std::string monitor;            // metric; empty: the task's first

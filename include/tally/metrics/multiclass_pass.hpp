@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one pass over the scores of a batch: facts of each sample, and counts into the State. On a
-// GPU and on the CPU the same bits for the same scores.
+// The one pass over the scores of a batch: statistics of each sample, and counts into the State. On
+// a GPU and on the CPU the same bits for the same scores.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace tally::metrics {
 
-// Facts of one batch on their way from the device to the host. Readable once the stream has passed
-// the batch.
+// Statistics of one batch on their way from the device to the host. Readable once the stream has
+// passed the batch.
 class BatchStatistics {
  public:
   BatchStatistics(std::int64_t max_rows, const device::Device& device);
 
-  // As examine_rows() gives them.
-  const RowStatistics& facts();
+  // As compute_multiclass_statistics() gives them.
+  const RowStatistics& stats();
 
  private:
   friend class MulticlassPass;
@@ -29,7 +29,7 @@ class BatchStatistics {
   device::HostBuffer on_host_;
   std::int64_t max_rows_ = 0;
   std::int64_t num_rows_ = 0;
-  RowStatistics facts_;
+  RowStatistics stats_;
 };
 
 class MulticlassPass {
@@ -37,11 +37,11 @@ class MulticlassPass {
   // `metrics` outlives the pass.
   MulticlassPass(const MetricSet& metrics, OutputKind kind, const device::Device& device);
 
-  // Enqueues the pass on the stream of `counts`, and the facts' way to the host.
+  // Enqueues the pass on the stream of `counts`, and the statistics' way to the host.
   // scores: [rows >= num_rows, classes] float32, unit stride along classes; labels: [>= num_rows]
   // int64; both on the stream's device. Error(internal) for other forms and too many rows.
   void enqueue(std::int64_t first_index, std::int64_t num_rows, const TensorView& scores,
-               const TensorView& labels, DeviceAccumulator& counts, BatchStatistics& facts) const;
+               const TensorView& labels, DeviceAccumulator& counts, BatchStatistics& stats) const;
 
  private:
   const MetricSet& metrics_;

@@ -40,9 +40,9 @@ inline constexpr double kZeroProbabilityLoss = 103.27892990343184;
 // scores: [rows >= labels.size(), classes] float32 on the CPU, unit stride along classes.
 // first_index: global index of the first row. Labels must be in range (the reader has checked
 // them); else, or for scores of another form, Error(internal).
-void examine_rows(const TensorView& scores, std::int64_t first_index,
-                  std::span<const std::int64_t> labels, const ScoreRules& rules,
-                  RowStatistics& facts);
+void compute_multiclass_statistics(const TensorView& scores, std::int64_t first_index,
+                                   std::span<const std::int64_t> labels, const ScoreRules& rules,
+                                   RowStatistics& stats);
 
 // The probabilities of one row's classes: its softmax, its exponential, or the row as it is.
 void class_probabilities(std::span<const float> row, OutputKind kind,

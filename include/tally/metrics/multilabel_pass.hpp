@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one pass over the scores of a batch whose labels are judged one by one: facts of each sample,
-// and counts into the State. On a GPU and on the CPU the same bits for the same scores.
+// The one pass over the scores of a batch whose labels are judged one by one: statistics of each
+// sample, and counts into the State. On a GPU and on the CPU the same bits for the same scores.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct LabelRules {
 // How the options want scores to be judged.
 LabelRules label_rules(const MetricOptions& options, OutputKind kind);
 
-struct LabelFacts {
+struct LabelStatistics {
   std::vector<MultilabelRecord> rows;
   std::vector<float> probabilities;   // [rows, labels]
   std::vector<std::uint8_t> targets;  // [rows, labels]
@@ -47,17 +47,18 @@ struct LabelFacts {
 //     (of its being set) or [>= rows, 2] (of its not being set, and of its being set);
 //   targets uint8 [>= rows, labels]: scores [>= rows, labels].
 // first_index: global index of the first row. Error(internal) for other forms and other targets.
-void examine_labels(const TensorView& scores, const TensorView& targets, std::int64_t first_index,
-                    std::int64_t num_rows, const LabelRules& rules, LabelFacts& facts);
+void compute_multilabel_statistics(const TensorView& scores, const TensorView& targets,
+                                   std::int64_t first_index, std::int64_t num_rows,
+                                   const LabelRules& rules, LabelStatistics& stats);
 
-// Facts of one batch on their way from the device to the host. Readable once the stream has passed
-// the batch.
+// Statistics of one batch on their way from the device to the host. Readable once the stream has
+// passed the batch.
 class BatchLabels {
  public:
   BatchLabels(std::int64_t max_rows, std::int64_t num_labels, const device::Device& device);
 
-  // As examine_labels() gives them.
-  const LabelFacts& facts();
+  // As compute_multilabel_statistics() gives them.
+  const LabelStatistics& stats();
 
  private:
   friend class MultilabelPass;
@@ -67,7 +68,7 @@ class BatchLabels {
   std::int64_t max_rows_ = 0;
   std::int64_t num_labels_ = 0;
   std::int64_t num_rows_ = 0;
-  LabelFacts facts_;
+  LabelStatistics stats_;
 };
 
 class MultilabelPass {
@@ -75,11 +76,11 @@ class MultilabelPass {
   // `metrics` outlives the pass.
   MultilabelPass(const MetricSet& metrics, OutputKind kind);
 
-  // Enqueues the pass on the stream of `counts`, and the facts' way to the host. Scores and targets
-  // are of the forms of examine_labels(), on the stream's device. Error(internal) for other forms
-  // and too many rows.
+  // Enqueues the pass on the stream of `counts`, and the statistics' way to the host. Scores and
+  // targets are of the forms of compute_multilabel_statistics(), on the stream's device.
+  // Error(internal) for other forms and too many rows.
   void enqueue(std::int64_t first_index, std::int64_t num_rows, const TensorView& scores,
-               const TensorView& targets, DeviceAccumulator& counts, BatchLabels& facts) const;
+               const TensorView& targets, DeviceAccumulator& counts, BatchLabels& stats) const;
 
  private:
   const MetricSet& metrics_;

@@ -21,7 +21,7 @@ struct TokenRules {
   std::int64_t ignore_index = -100;  // the label of places that are not scored
 };
 
-struct TokenFacts {
+struct TokenStatistics {
   std::int64_t num_places = 0;    // of each sequence's scores
   std::vector<TokenRecord> rows;  // [sequences, places]
   // The first sequence whose scores are not of the given kind, as in RowStatistics. The rows are
@@ -35,17 +35,18 @@ struct TokenFacts {
 // of the same value, on the CPU, unit stride along the vocabulary. labels: [>= num_sequences,
 // places] int32 or int64: tokens that the vocabulary has (the reader has checked them), or the
 // ignored index. Error(internal) for others.
-void examine_tokens(const TensorView& scores, const TensorView& labels, std::int64_t num_sequences,
-                    const TokenRules& rules, TokenFacts& facts);
+void compute_token_statistics(const TensorView& scores, const TensorView& labels,
+                              std::int64_t num_sequences, const TokenRules& rules,
+                              TokenStatistics& stats);
 
-// Facts of one batch on their way from the device to the host. Readable once the stream has passed
-// the batch.
+// Statistics of one batch on their way from the device to the host. Readable once the stream has
+// passed the batch.
 class BatchTokens {
  public:
   explicit BatchTokens(const device::Device& device) : device_(device) {}
 
-  // As examine_tokens() gives them.
-  const TokenFacts& facts();
+  // As compute_token_statistics() gives them.
+  const TokenStatistics& stats();
 
  private:
   friend class TokenPass;
@@ -53,17 +54,17 @@ class BatchTokens {
   device::Device device_;
   device::DeviceBuffer on_device_;  // as large as any batch needed it; empty on the CPU
   device::HostBuffer on_host_;
-  TokenFacts facts_;
+  TokenStatistics stats_;
 };
 
 class TokenPass {
  public:
   explicit TokenPass(const TokenRules& rules) : rules_(rules) {}
 
-  // Enqueues the pass, and the facts' way to the host. Scores and labels as above, on the stream's
-  // device. The batch that `facts` had before has landed.
+  // Enqueues the pass, and the statistics' way to the host. Scores and labels as above, on the
+  // stream's device. The batch that `statistics` had before has landed.
   void enqueue(std::int64_t num_sequences, const TensorView& scores, const TensorView& labels,
-               const device::Stream& stream, BatchTokens& facts) const;
+               const device::Stream& stream, BatchTokens& stats) const;
 
  private:
   TokenRules rules_;

@@ -34,7 +34,7 @@ struct CardRecipe {
 };
 
 // What a .pt2 package was compiled for.
-struct PackageFacts {
+struct PackageInfo {
   std::string precision;                  // "fp32", "bf16" or "fp16"
   std::string code_sha256;                // of the compiled library
   bool channels_last = false;             // how its four-dimensional inputs lie in memory
@@ -69,7 +69,7 @@ struct ModelCard {
   std::optional<CardRecipe> recipe;
   std::optional<std::int64_t> num_classes;
   CardWeights weights;
-  std::optional<PackageFacts> package;
+  std::optional<PackageInfo> package;
   // Of a package, which was looked through before it was compiled; none where nobody looked.
   std::optional<std::vector<TrainingOperator>> training_mode;
   std::string source;  // JSON text of "source", for the report; empty if absent

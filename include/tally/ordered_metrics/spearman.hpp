@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <tally/metrics/precomputed_updates.hpp>
-#include <tally/ordered_metrics/ranked_column.hpp>
+#include <tally/ordered_metrics/global_ranks.hpp>
 
 namespace tally::ordered_metrics {
 

@@ -20,14 +20,14 @@ namespace tally::predictions {
 std::vector<std::string> describe(const std::filesystem::path& path);
 
 // Something about a row, printable.
-struct Fact {
+struct Detail {
   std::string name;      // "loss"
   std::string value;     // "2.5"
   bool is_text = false;  // may be long: has a line of its own
 };
 
 // More about the unit of an index, from elsewhere.
-using FactsOf = std::function<std::vector<Fact>(std::int64_t index)>;
+using FactsOf = std::function<std::vector<Detail>(std::int64_t index)>;
 
 // A table, a line per row; where there are texts a paragraph per row. Classes go by number, and by
 // name where there are `class_names`. Throws Error(dataset).

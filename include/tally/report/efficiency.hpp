@@ -21,7 +21,7 @@ struct Waste {
   double useful = 0;      // the rest: the loop, reducing, counting again
 };
 // None where no time was measured.
-std::optional<Waste> waste_of(const RunReport& report);
+std::optional<Waste> efficiency_losses(const RunReport& report);
 
 // A rank whose loop took more than kSlowFactor times the median of those with as many samples, and
 // kSlowSeconds longer: in a short loop such factors are noise.

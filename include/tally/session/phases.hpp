@@ -17,7 +17,7 @@ class Phases {
  public:
   Phases();
   // Ends the step that began with the last call (or with this object) and names it.
-  void done(std::string name);
+  void lap(std::string name);
   // Adds what took these seconds before the step that is under way.
   void add(std::string name, double seconds);
   // How long the step of this name took, on this rank; 0 where there was none.

@@ -25,7 +25,7 @@ class ScoreSource {
   // Whether a predictor runs batches of the data set, saved scores being the output of one.
   virtual bool runs_predictor() const = 0;
   // Whether it scores units that were saved, so that no sample is read.
-  virtual bool scores_units() const { return false; }
+  virtual bool is_rescoring_units() const { return false; }
 
   // Counts and records what this rank's slice scores. Not collective: what it throws must end the
   // MPI job.

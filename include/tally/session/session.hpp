@@ -129,7 +129,7 @@ struct EvaluationSession {
 };
 
 // Whether units that were saved are scored, so that the session's samples are units.
-bool scores_units(const EvaluationSession& session);
+bool is_rescoring_units(const EvaluationSession& session);
 
 // The number of samples that are evaluated: those of the data set, or what --limit leaves of them.
 std::int64_t num_samples(const EvaluationSession& session);

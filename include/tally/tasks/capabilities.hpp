@@ -67,8 +67,8 @@ class ClassScores {
   virtual std::int64_t num_score_classes() const = 0;
   // scores [rows, classes]; targets [rows, classes], 1 for the class, 0 for another, 2 for what is
   // not scored.
-  virtual void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
-                         std::span<std::uint8_t> targets) const = 0;
+  virtual void one_vs_rest_scores(const predictions::RecordBatch& retained, std::span<float> scores,
+                                  std::span<std::uint8_t> targets) const = 0;
 
  protected:
   ~ClassScores() = default;
@@ -80,8 +80,9 @@ class ValuePairs {
  public:
   virtual std::int64_t num_pair_outputs() const = 0;
   // Both [rows, outputs]; targets are NaN where a row does not count.
-  virtual void pairs_of(const predictions::RecordBatch& retained, std::span<float> predictions,
-                        std::span<float> targets) const = 0;
+  virtual void prediction_target_pairs(const predictions::RecordBatch& retained,
+                                       std::span<float> predictions,
+                                       std::span<float> targets) const = 0;
 
  protected:
   ~ValuePairs() = default;
@@ -95,7 +96,7 @@ struct Capabilities {
   const ClassScores* class_scores = nullptr;
   const ValuePairs* value_pairs = nullptr;
   // Whether samples may come in any order within a block (ScoredBatch::indices).
-  bool takes_any_order = false;
+  bool is_order_independent = false;
 
   bool has_units() const { return !std::holds_alternative<std::monostate>(units); }
 };

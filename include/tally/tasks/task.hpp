@@ -98,7 +98,7 @@ class Task : public Resampling {
   // the data set. For the warm-up; scorers check it too.
   virtual void check_outputs(std::span<const TensorView> outputs) const = 0;
   // The same, and what depends on the shapes of these outputs is settled: before scorers are made.
-  virtual void settle(std::span<const TensorView> outputs) { check_outputs(outputs); }
+  virtual void bind_output_shapes(std::span<const TensorView> outputs) { check_outputs(outputs); }
   // What the user should know of these outputs, once they are settled.
   virtual std::vector<std::string> notes() const { return {}; }
   // For batches of at most `max_samples` on this device; the task outlives it.

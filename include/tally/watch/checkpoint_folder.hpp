@@ -27,11 +27,11 @@ struct BrokenCheckpoint {
 struct Poll {
   std::vector<Checkpoint> ready;         // to be evaluated, in this order
   std::vector<BrokenCheckpoint> broken;  // given up in this poll, in the same order
-  std::int64_t num_waiting = 0;          // for a later look, which decides
+  std::int64_t num_waiting = 0;          // for a later scan, which decides
   bool is_done = false;                  // a file "done" was there before: training has ended
 };
 
-// Between the end of a look and the begin of the next, at least: what is written changes meanwhile.
+// Between the end of a scan and the begin of the next, at least: what is written changes meanwhile.
 struct LookInterval {
   double seconds = 0;
   std::function<double()> now_s;  // a clock that never goes back
@@ -45,8 +45,8 @@ class CheckpointFolder {
   CheckpointFolder(const std::filesystem::path& folder, FindFiles find, LookInterval interval,
                    const std::vector<Checkpoint>& known = {});
 
-  // Looks if a look is due; until then the answer is what the last look found and nobody has dealt
-  // with. A version is ready once it was the same in two looks one after the other, and in every
+  // Scans if a scan is due; until then the answer is what the last scan found and nobody has dealt
+  // with. A version is ready once it was the same in two scans one after the other, and in every
   // look from then on until it is taken. One that was unreadable or not whole three times is
   // broken: reported once, as if taken. What vanishes is forgotten, but comes back as what it was.
   // Throws Error(environment) where the folder itself cannot be read, and what `find` throws beside
@@ -54,7 +54,7 @@ class CheckpointFolder {
   Poll poll();
   double next_look_s() const { return next_look_s_; }
 
-  // What became of one that is ready: evaluated, not to be read, or left to a later look.
+  // What became of one that is ready: evaluated, not to be read, or left to a later scan.
   void taken(const Checkpoint& checkpoint);
   void unreadable(const Checkpoint& checkpoint, const std::string& reason);
   void put_off(const Checkpoint& checkpoint);
@@ -79,7 +79,7 @@ class CheckpointFolder {
 
   // None where the entry is no checkpoint, or has just vanished.
   std::optional<Seen> look_at(const std::filesystem::path& name) const;
-  Poll look();
+  Poll scan();
   void decide(Seen& seen, bool is_unchanged, Poll& poll);
   bool take_out(const Checkpoint& checkpoint);  // of what is ready; false if it is not
 

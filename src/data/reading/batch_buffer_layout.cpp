@@ -27,7 +27,7 @@ std::int64_t placed(const DataSetInfo& info, const ColumnInfo& column, std::int6
 
 }  // namespace
 
-BatchBufferLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size) {
+BatchBufferLayout make_batch_buffer_layout(const DataSetInfo& info, std::int64_t batch_size) {
   BatchBufferLayout layout;
   for (const ColumnInfo& column : info.columns.inputs) {
     layout.bytes = placed(info, column, batch_size, layout.bytes, layout.inputs);

@@ -22,7 +22,7 @@ struct BatchBufferLayout {
 };
 
 // Points into `info`. Throws Error(dataset) where a batch does not fit the address space.
-BatchBufferLayout make_slot_layout(const DataSetInfo& info, std::int64_t batch_size);
+BatchBufferLayout make_batch_buffer_layout(const DataSetInfo& info, std::int64_t batch_size);
 
 // The tensors of a batch in the slot that begins at `memory`, [batch_size, …] each.
 std::vector<TensorView> slot_views(const std::vector<SlotField>& fields, std::byte* memory,

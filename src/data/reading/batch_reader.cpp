@@ -67,7 +67,7 @@ BatchReader::Impl::Impl(DataSet& set, const plan::BatchGrid& the_grid, plan::Bat
     : data_set(set),
       grid(the_grid),
       slice(the_slice),
-      layout(make_slot_layout(set.info(), the_grid.batch_size())),
+      layout(make_batch_buffer_layout(set.info(), the_grid.batch_size())),
       slots(std::move(memory)),
       ahead(the_ahead),
       filled(slots.size(), -1),
@@ -224,7 +224,7 @@ const Batch* BatchReader::Impl::next() {
 }
 
 std::int64_t slot_bytes(const DataSetInfo& info, std::int64_t batch_size) {
-  return make_slot_layout(info, batch_size).bytes;
+  return make_batch_buffer_layout(info, batch_size).bytes;
 }
 
 BatchReader::BatchReader(DataSet& data_set, const plan::BatchGrid& grid, plan::BatchRange slice,

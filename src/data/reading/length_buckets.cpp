@@ -86,7 +86,7 @@ void LengthBuckets::fill(Batch& batch, std::span<std::byte> slot) const {
   batch.samples = {block_->samples.first, count};
   batch.indices.assign(rows.begin(), rows.end());
   for (std::int64_t& index : batch.indices) index += block_->samples.first;
-  const BatchBufferLayout layout = make_slot_layout(info_, batch_size_);
+  const BatchBufferLayout layout = make_batch_buffer_layout(info_, batch_size_);
   const auto gather = [&](const auto& fields, const auto& from, auto& to) {
     to.clear();
     for (std::size_t i = 0; i < fields.size(); ++i) {

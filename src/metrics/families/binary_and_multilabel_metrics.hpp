@@ -9,7 +9,7 @@
 
 namespace tally::metrics {
 
-struct LabelCounters {
+struct MultilabelCounters {
   std::int64_t scored = kNotKept;  // [labels] each
   std::int64_t support = kNotKept;
   std::int64_t predicted = kNotKept;    // only where scores are finite, as the next two

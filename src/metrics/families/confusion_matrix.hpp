@@ -31,7 +31,7 @@ struct ConfusionCounters {
 
   // Of finite scores.
   template <class Add>
-  constexpr void count_sample(const LabelSample& sample, const LabelCounters& labels,
+  constexpr void count_sample(const LabelSample& sample, const MultilabelCounters& labels,
                               const Add& add) const {
     if (matrix == kNotKept) return;
     for (std::int64_t i = 0; i < sample.num_labels; ++i) {

@@ -48,7 +48,7 @@ struct LabelMetric {
 // Precision, recall, F1, F of each beta, specificity, Jaccard.
 std::vector<LabelMetric> label_metrics(const std::vector<double>& betas);
 
-// The counters of LabelCounters (binary_and_multilabel_metrics.hpp).
+// The counters of MultilabelCounters (binary_and_multilabel_metrics.hpp).
 class LabelSpans {
  public:
   void declare(std::int64_t num_labels, double threshold, exact::StateLayout& layout,

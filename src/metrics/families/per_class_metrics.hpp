@@ -6,7 +6,7 @@
 
 namespace tally::metrics {
 
-struct ClassCounters {
+struct MulticlassCounters {
   std::int64_t support = kNotKept;  // [classes] each
   std::int64_t predicted = kNotKept;
   std::int64_t correct = kNotKept;

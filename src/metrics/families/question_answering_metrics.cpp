@@ -53,7 +53,8 @@ class QuestionAnsweringMetrics : public Family {
   }
 
  private:
-  static AnswerCounters::Kind declare_kind(const std::string& name, exact::StateLayout& layout) {
+  static QuestionAnsweringCounters::Kind declare_kind(const std::string& name,
+                                                      exact::StateLayout& layout) {
     return {layout.add_counters(name + ".count", 1).offset,
             layout.add_counters(name + ".exact", 1).offset,
             layout.add_sum(name + ".f1", SumKind::float64).offset};

@@ -14,7 +14,7 @@ namespace tally::metrics {
 
 // Of the questions that have an answer, and of those that have none: how many they are, how many
 // are matched exactly, and the float64 sum of their F1.
-struct AnswerCounters {
+struct QuestionAnsweringCounters {
   struct Kind {
     std::int64_t count = kNotKept;
     std::int64_t exact = kNotKept;

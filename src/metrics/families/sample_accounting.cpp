@@ -8,8 +8,8 @@
 namespace tally::metrics {
 namespace {
 
-constexpr int kPieceBits = CoverageCounters::kPieceBits;
-constexpr std::int64_t kNumPieces = CoverageCounters::kNumPieces;
+constexpr int kPieceBits = AccountingCounters::kPieceBits;
+constexpr std::int64_t kNumPieces = AccountingCounters::kNumPieces;
 
 // Modulo 2^64.
 std::uint64_t join_pieces(std::span<const std::int64_t> counters) {
@@ -33,7 +33,7 @@ struct CoverageSpans {
         tied(layout.add_counters(name + ".tied", 1)),
         without_scores(layout.add_counters(name + ".without_scores", 1)) {}
 
-  CoverageCounters counters() const {
+  AccountingCounters counters() const {
     return {count.offset,      ignored.offset, index_mix.offset,     index_sum.offset,
             not_finite.offset, tied.offset,    without_scores.offset};
   }

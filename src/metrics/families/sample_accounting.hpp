@@ -18,7 +18,7 @@ struct SeenSample {
 
 // A 64-bit sum is kept as the sums of its addends' four 16-bit pieces: plain counters, which 2^47
 // samples cannot overflow and which need no carries to be equal bits for any split.
-struct CoverageCounters {
+struct AccountingCounters {
   static constexpr int kPieceBits = 16;
   static constexpr int kNumPieces = 64 / kPieceBits;
   std::int64_t count = kNotKept;

@@ -10,7 +10,7 @@
 
 namespace tally::metrics {
 
-struct MaskCounters {
+struct SegmentationCounters {
   std::int64_t support = kNotKept;  // [classes] each
   std::int64_t predicted = kNotKept;
   std::int64_t correct = kNotKept;

@@ -46,10 +46,10 @@ struct RowOfLanes {
   const ScoreRules& rules;
   Lanes lanes;
 
-  __device__ double mean_surprise(const Terms& terms) const {
+  __device__ double mean_negative_log_likelihood(const Terms& terms) const {
     const double log_total = double{peak.score} + natural_log(terms.sum);
-    const double sum =
-        lanes.joined(sum_surprise(scores, log_total, rules.class_weights, lanes.lane));
+    const double sum = lanes.joined(
+        sum_negative_log_likelihood(scores, log_total, rules.class_weights, lanes.lane));
     return sum / static_cast<double>(scores.num_classes);
   }
 
@@ -67,7 +67,7 @@ struct RowOfLanes {
     const float runner_up = rules.hinge == HingeOn::nothing ? peak.score : label_rank.runner_up;
     const Judgement judgement =
         judge({peak.score, truth, runner_up}, sums, rules.kind, rules.hinge);
-    const double spread = rules.label_smoothing > 0 ? mean_surprise(sums) : 0.0;
+    const double spread = rules.label_smoothing > 0 ? mean_negative_log_likelihood(sums) : 0.0;
     fill_scored(label_rank, judgement, spread, rules, row);
   }
 };

@@ -54,16 +54,16 @@ BatchStatistics::BatchStatistics(std::int64_t max_rows, const device::Device& de
   on_host_ = device::HostBuffer(FoundBlock::num_bytes(max_rows), device);
 }
 
-const RowStatistics& BatchStatistics::facts() {
-  if (on_host_.data() == nullptr) return facts_;
+const RowStatistics& BatchStatistics::stats() {
+  if (on_host_.data() == nullptr) return stats_;
   const FoundBlock& found = *on_host_.as<const FoundBlock>();
   if (const auto row = row_of(found.bad.label)) {
     throw Error(ErrorKind::internal,
                 format("row {} of a batch has a label that is no class", *row));
   }
-  facts_.rows.assign(found.rows, found.rows + num_rows_);
-  facts_.wrong_kind_row = row_of(found.bad.wrong_kind);
-  return facts_;
+  stats_.rows.assign(found.rows, found.rows + num_rows_);
+  stats_.wrong_kind_row = row_of(found.bad.wrong_kind);
+  return stats_;
 }
 
 MulticlassPass::MulticlassPass(const MetricSet& metrics, OutputKind kind,
@@ -82,17 +82,17 @@ MulticlassPass::MulticlassPass(const MetricSet& metrics, OutputKind kind,
 
 void MulticlassPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                              const TensorView& scores, const TensorView& labels,
-                             DeviceAccumulator& counts, BatchStatistics& facts) const {
+                             DeviceAccumulator& counts, BatchStatistics& stats) const {
   const device::Stream& stream = counts.stream();
-  check_form(scores, labels, num_rows, facts.max_rows_, stream.device().kind);
-  facts.num_rows_ = num_rows;
+  check_form(scores, labels, num_rows, stats.max_rows_, stream.device().kind);
+  stats.num_rows_ = num_rows;
   if (stream.device().kind == DeviceKind::cpu) {
     const std::span<const std::int64_t> given(labels.as<const std::int64_t>(), to_size(num_rows));
-    examine_rows(scores, first_index, given, rules_, facts.facts_);
-    if (!facts.facts_.wrong_kind_row) metrics_.update(facts.facts_.rows, counts.state());
+    compute_multiclass_statistics(scores, first_index, given, rules_, stats.stats_);
+    if (!stats.stats_.wrong_kind_row) metrics_.update(stats.stats_.rows, counts.state());
     return;
   }
-  auto* const found = facts.on_device_.as<FoundBlock>();
+  auto* const found = stats.on_device_.as<FoundBlock>();
   stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));
   launch_score_rows({.scores = scores.as<const float>(),
                      .row_stride = scores.strides[0],
@@ -105,7 +105,7 @@ void MulticlassPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                      .counts = counts.values(),
                      .found = found},
                     stream.handle());
-  stream.copy_to_host(facts.on_host_.data(), facts.on_device_.bytes());
+  stream.copy_to_host(stats.on_host_.data(), stats.on_device_.bytes());
 }
 
 }  // namespace tally::metrics

@@ -8,7 +8,7 @@
 #include <tally/base/error.hpp>
 #include <tally/base/format.hpp>
 
-#include "passes/examine_row.hpp"
+#include "passes/compute_row_statistics.hpp"
 #include "passes/row_reductions.hpp"
 #include "passes/row_reductions_by_lane.hpp"
 
@@ -32,22 +32,22 @@ void check_form(const TensorView& scores, std::size_t num_labels) {
 
 }  // namespace
 
-void examine_rows(const TensorView& scores, std::int64_t first_index,
-                  std::span<const std::int64_t> labels, const ScoreRules& rules,
-                  RowStatistics& facts) {
+void compute_multiclass_statistics(const TensorView& scores, std::int64_t first_index,
+                                   std::span<const std::int64_t> labels, const ScoreRules& rules,
+                                   RowStatistics& stats) {
   check_form(scores, labels.size());
-  facts.rows.resize(labels.size());
-  facts.wrong_kind_row.reset();
+  stats.rows.resize(labels.size());
+  stats.wrong_kind_row.reset();
   const std::size_t num_classes = to_size(scores.shape[1]);
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const Row row(scores.as<const float>() + static_cast<std::int64_t>(i) * scores.strides[0],
                   num_classes);
-    MulticlassRecord& made = facts.rows[i];
+    MulticlassRecord& made = stats.rows[i];
     made = {};
     made.index = static_cast<std::uint64_t>(first_index) + i;
     made.label = labels[i];
-    if (!examine_row(row, rules, made)) {
-      facts.wrong_kind_row = checked_cast<std::int64_t>(i);
+    if (!compute_row_statistics(row, rules, made)) {
+      stats.wrong_kind_row = checked_cast<std::int64_t>(i);
       return;
     }
   }

@@ -26,7 +26,7 @@ __global__ void label_rows(const LabelsToScore rows) {
   const LabelPlace place{rows.place.probabilities + first, rows.place.targets + first};
   MultilabelRecord row;
   row.index = static_cast<std::uint64_t>(rows.first_index + i);
-  const LabelVerdict verdict = examine_sample(rows.batch.row(i), rows.rules, row, place);
+  const LabelVerdict verdict = compute_sample_statistics(rows.batch.row(i), rows.rules, row, place);
   if (!check_row(verdict, i, *rows.bad)) return;
 
   rows.rows[i] = row;

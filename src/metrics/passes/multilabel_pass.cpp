@@ -57,29 +57,29 @@ LabelBatch batch_of(const TensorView& scores, const TensorView& targets, std::in
 }
 
 void examine(const LabelBatch& batch, std::int64_t first_index, const LabelRules& rules,
-             LabelFacts& facts) {
-  for (std::size_t i = 0; i < facts.rows.size(); ++i) {
-    MultilabelRecord& row = facts.rows[i];
+             LabelStatistics& stats) {
+  for (std::size_t i = 0; i < stats.rows.size(); ++i) {
+    MultilabelRecord& row = stats.rows[i];
     row = {};
     row.index = static_cast<std::uint64_t>(first_index) + i;
     const std::size_t first = i * to_size(batch.num_labels);
-    const LabelPlace place{facts.probabilities.data() + first, facts.targets.data() + first};
+    const LabelPlace place{stats.probabilities.data() + first, stats.targets.data() + first};
     const auto number = static_cast<std::int64_t>(i);
-    const LabelVerdict verdict = examine_sample(batch.row(number), rules, row, place);
+    const LabelVerdict verdict = compute_sample_statistics(batch.row(number), rules, row, place);
     if (!verdict.good_targets) refuse_target(number);
     if (!verdict.fits_kind) {
-      facts.wrong_kind_row = number;
+      stats.wrong_kind_row = number;
       return;
     }
   }
 }
 
 // Room for so many rows.
-void resize(std::int64_t num_rows, std::int64_t num_labels, LabelFacts& facts) {
-  facts.rows.resize(to_size(num_rows));
-  facts.probabilities.resize(to_size(num_rows * num_labels));
-  facts.targets.resize(to_size(num_rows * num_labels));
-  facts.wrong_kind_row.reset();
+void resize(std::int64_t num_rows, std::int64_t num_labels, LabelStatistics& stats) {
+  stats.rows.resize(to_size(num_rows));
+  stats.probabilities.resize(to_size(num_rows * num_labels));
+  stats.targets.resize(to_size(num_rows * num_labels));
+  stats.wrong_kind_row.reset();
 }
 
 }  // namespace
@@ -96,11 +96,12 @@ LabelRules label_rules(const MetricOptions& options, OutputKind kind) {
   return rules;
 }
 
-void examine_labels(const TensorView& scores, const TensorView& targets, std::int64_t first_index,
-                    std::int64_t num_rows, const LabelRules& rules, LabelFacts& facts) {
+void compute_multilabel_statistics(const TensorView& scores, const TensorView& targets,
+                                   std::int64_t first_index, std::int64_t num_rows,
+                                   const LabelRules& rules, LabelStatistics& stats) {
   const LabelBatch batch = batch_of(scores, targets, num_rows, DeviceKind::cpu);
-  resize(num_rows, batch.num_labels, facts);
-  examine(batch, first_index, rules, facts);
+  resize(num_rows, batch.num_labels, stats);
+  examine(batch, first_index, rules, stats);
 }
 
 BatchLabels::BatchLabels(std::int64_t max_rows, std::int64_t num_labels,
@@ -112,20 +113,20 @@ BatchLabels::BatchLabels(std::int64_t max_rows, std::int64_t num_labels,
   on_host_ = device::HostBuffer(num_bytes, device);
 }
 
-const LabelFacts& BatchLabels::facts() {
-  if (on_host_.data() == nullptr) return facts_;
+const LabelStatistics& BatchLabels::stats() {
+  if (on_host_.data() == nullptr) return stats_;
   const LabelBlock found(on_host_.data(), max_rows_, num_labels_);
   if (found.bad()->label != 0) {
     refuse_target(checked_cast<std::int64_t>(row_of_mark(found.bad()->label)));
   }
-  resize(num_rows_, num_labels_, facts_);
-  std::copy_n(found.rows(), facts_.rows.size(), facts_.rows.begin());
-  std::copy_n(found.probabilities(), facts_.probabilities.size(), facts_.probabilities.begin());
-  std::copy_n(found.targets(), facts_.targets.size(), facts_.targets.begin());
+  resize(num_rows_, num_labels_, stats_);
+  std::copy_n(found.rows(), stats_.rows.size(), stats_.rows.begin());
+  std::copy_n(found.probabilities(), stats_.probabilities.size(), stats_.probabilities.begin());
+  std::copy_n(found.targets(), stats_.targets.size(), stats_.targets.begin());
   if (found.bad()->wrong_kind != 0) {
-    facts_.wrong_kind_row = checked_cast<std::int64_t>(row_of_mark(found.bad()->wrong_kind));
+    stats_.wrong_kind_row = checked_cast<std::int64_t>(row_of_mark(found.bad()->wrong_kind));
   }
-  return facts_;
+  return stats_;
 }
 
 MultilabelPass::MultilabelPass(const MetricSet& metrics, OutputKind kind)
@@ -133,19 +134,19 @@ MultilabelPass::MultilabelPass(const MetricSet& metrics, OutputKind kind)
 
 void MultilabelPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                              const TensorView& scores, const TensorView& targets,
-                             DeviceAccumulator& counts, BatchLabels& facts) const {
+                             DeviceAccumulator& counts, BatchLabels& stats) const {
   const device::Stream& stream = counts.stream();
   const LabelBatch batch = batch_of(scores, targets, num_rows, stream.device().kind);
-  if (num_rows > facts.max_rows_ || batch.num_labels != facts.num_labels_) {
+  if (num_rows > stats.max_rows_ || batch.num_labels != stats.num_labels_) {
     throw_internal_error(scores, targets, num_rows);
   }
-  facts.num_rows_ = num_rows;
+  stats.num_rows_ = num_rows;
   if (stream.device().kind == DeviceKind::cpu) {
-    examine_labels(scores, targets, first_index, num_rows, rules_, facts.facts_);
-    if (!facts.facts_.wrong_kind_row) metrics_.update(facts.facts_.view(), counts.state());
+    compute_multilabel_statistics(scores, targets, first_index, num_rows, rules_, stats.stats_);
+    if (!stats.stats_.wrong_kind_row) metrics_.update(stats.stats_.view(), counts.state());
     return;
   }
-  const LabelBlock found(facts.on_device_.data(), facts.max_rows_, facts.num_labels_);
+  const LabelBlock found(stats.on_device_.data(), stats.max_rows_, stats.num_labels_);
   stream.fill_zero(std::as_writable_bytes(std::span(found.bad(), 1)));
   launch_label_rows({.batch = batch,
                      .num_rows = num_rows,
@@ -157,7 +158,7 @@ void MultilabelPass::enqueue(std::int64_t first_index, std::int64_t num_rows,
                      .rows = found.rows(),
                      .place = {found.probabilities(), found.targets()}},
                     stream.handle());
-  stream.copy_to_host(facts.on_host_.data(), facts.on_device_.bytes());
+  stream.copy_to_host(stats.on_host_.data(), stats.on_device_.bytes());
 }
 
 }  // namespace tally::metrics

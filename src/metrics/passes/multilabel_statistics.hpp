@@ -144,8 +144,8 @@ constexpr void judge_labels(const LabelInput& input, const LabelRules& rules, Mu
 }
 
 // Everything but the index.
-constexpr LabelVerdict examine_sample(const LabelInput& input, const LabelRules& rules,
-                                      MultilabelRecord& row, const LabelPlace& place) {
+constexpr LabelVerdict compute_sample_statistics(const LabelInput& input, const LabelRules& rules,
+                                                 MultilabelRecord& row, const LabelPlace& place) {
   LabelVerdict verdict;
   verdict.good_targets = copy_targets(input, rules, row, place.targets);
   if (!verdict.good_targets) return verdict;

@@ -12,9 +12,9 @@
 namespace tally::metrics {
 namespace {
 
-bool is_evidence(const CoverageCounters& coverage, std::int64_t offset) {
+bool is_evidence(const AccountingCounters& coverage, std::int64_t offset) {
   const auto within = [offset](std::int64_t first) {
-    return offset >= first && offset < first + CoverageCounters::kNumPieces;
+    return offset >= first && offset < first + AccountingCounters::kNumPieces;
   };
   return within(coverage.index_mix) || within(coverage.index_sum);
 }

@@ -117,12 +117,12 @@ constexpr Reading join(const Reading& a, const Reading& b) {
 
 // Sum over the classes of weight * -log(probability), for label smoothing.
 template <class Score>
-constexpr double sum_surprise(const Scores<Score>& scores, double log_total, const double* weights,
-                              int lane) {
+constexpr double sum_negative_log_likelihood(const Scores<Score>& scores, double log_total,
+                                             const double* weights, int lane) {
   double found = 0;
   for (std::int64_t i = lane; i < scores.num_classes; i += kLanes) {
-    const double surprise = negative_log_likelihood(scores[i], log_total, scores.kind);
-    found += weights == nullptr ? surprise : weights[i] * surprise;
+    const double of_class = negative_log_likelihood(scores[i], log_total, scores.kind);
+    found += weights == nullptr ? of_class : weights[i] * of_class;
   }
   return found;
 }
@@ -130,12 +130,14 @@ constexpr double sum_surprise(const Scores<Score>& scores, double log_total, con
 constexpr double join(double a, double b) { return a + b; }
 
 // The loss as the rules want it (torch's cross_entropy with reduction="none").
-// mean_surprise: sum_surprise() / classes, looked at where there is smoothing.
-constexpr double ruled_loss(double plain, double mean_surprise, std::int64_t label,
+// mean_negative_log_likelihood: sum_negative_log_likelihood() / classes, looked at where there is
+// smoothing.
+constexpr double ruled_loss(double plain, double mean_negative_log_likelihood, std::int64_t label,
                             const ScoreRules& rules) {
   double loss = rules.class_weights == nullptr ? plain : rules.class_weights[label] * plain;
   if (rules.label_smoothing > 0) {
-    loss = (1.0 - rules.label_smoothing) * loss + rules.label_smoothing * mean_surprise;
+    loss =
+        (1.0 - rules.label_smoothing) * loss + rules.label_smoothing * mean_negative_log_likelihood;
   }
   return loss;
 }
@@ -155,13 +157,15 @@ constexpr void fill_ignored(double confidence, MulticlassRecord& row) {
   row.loss = row.brier = row.hinge = kNone;
 }
 
-// mean_surprise: sum_surprise() / classes, looked at where there is smoothing.
+// mean_negative_log_likelihood: sum_negative_log_likelihood() / classes, looked at where there is
+// smoothing.
 constexpr void fill_scored(const LabelRank& label_rank, const Judgement& judgement,
-                           double mean_surprise, const ScoreRules& rules, MulticlassRecord& row) {
+                           double mean_negative_log_likelihood, const ScoreRules& rules,
+                           MulticlassRecord& row) {
   row.label_rank = label_rank.greater + label_rank.equal_before;
   row.best_rank = label_rank.greater;
   row.worst_rank = label_rank.greater + label_rank.equal;
-  row.loss = ruled_loss(judgement.loss, mean_surprise, row.label, rules);
+  row.loss = ruled_loss(judgement.loss, mean_negative_log_likelihood, row.label, rules);
   row.confidence = judgement.confidence;
   row.brier = judgement.brier;
   row.hinge = judgement.hinge;

@@ -9,7 +9,7 @@
 #include <tally/base/format.hpp>
 #include <tally/metrics/multiclass_statistics.hpp>
 
-#include "passes/examine_row.hpp"
+#include "passes/compute_row_statistics.hpp"
 #include "passes/multiclass_and_token_kernels.hpp"
 #include "passes/row_reductions_by_lane.hpp"
 
@@ -61,59 +61,60 @@ std::span<const float> scores_at(const TensorView& scores, std::int64_t sequence
 
 }  // namespace
 
-std::span<const TokenRecord> TokenFacts::sequence(std::int64_t i) const {
+std::span<const TokenRecord> TokenStatistics::sequence(std::int64_t i) const {
   return std::span(rows).subspan(to_size(i * num_places), to_size(num_places));
 }
 
-void examine_tokens(const TensorView& scores, const TensorView& labels, std::int64_t num_sequences,
-                    const TokenRules& rules, TokenFacts& facts) {
+void compute_token_statistics(const TensorView& scores, const TensorView& labels,
+                              std::int64_t num_sequences, const TokenRules& rules,
+                              TokenStatistics& stats) {
   check_form(scores, labels, num_sequences, DeviceKind::cpu);
-  facts.num_places = scores.shape[1];
-  facts.wrong_kind_sequence.reset();
-  facts.rows.assign(to_size(num_sequences * facts.num_places), {});
+  stats.num_places = scores.shape[1];
+  stats.wrong_kind_sequence.reset();
+  stats.rows.assign(to_size(num_sequences * stats.num_places), {});
   const ScoreRules row_rules{.kind = rules.kind};
   std::vector<float> widened;
-  for (std::int64_t i = 0; i < std::ssize(facts.rows); ++i) {
+  for (std::int64_t i = 0; i < std::ssize(stats.rows); ++i) {
     MulticlassRecord row;
     row.label = label_at(labels, i);
     if (row.label == rules.ignore_index) continue;
-    const std::int64_t sequence = i / facts.num_places;
-    const auto of_place = scores_at(scores, sequence, i % facts.num_places, widened);
-    if (!examine_row(of_place, row_rules, row)) {
-      facts.wrong_kind_sequence = sequence;
+    const std::int64_t sequence = i / stats.num_places;
+    const auto of_place = scores_at(scores, sequence, i % stats.num_places, widened);
+    if (!compute_row_statistics(of_place, row_rules, row)) {
+      stats.wrong_kind_sequence = sequence;
       return;
     }
-    facts.rows[to_size(i)] = token_row(row);
+    stats.rows[to_size(i)] = token_row(row);
   }
 }
 
-const TokenFacts& BatchTokens::facts() {
-  if (on_host_.data() == nullptr) return facts_;
+const TokenStatistics& BatchTokens::stats() {
+  if (on_host_.data() == nullptr) return stats_;
   const TokenBlock& found = *on_host_.as<const TokenBlock>();
   if (const auto row = sequence_of(found.bad.label)) {
     throw Error(ErrorKind::internal,
                 format("sequence {} of a batch has a label that is no token", *row));
   }
-  facts_.rows.assign(found.rows, found.rows + facts_.rows.size());
-  facts_.wrong_kind_sequence = sequence_of(found.bad.wrong_kind);
-  return facts_;
+  stats_.rows.assign(found.rows, found.rows + stats_.rows.size());
+  stats_.wrong_kind_sequence = sequence_of(found.bad.wrong_kind);
+  return stats_;
 }
 
 void TokenPass::enqueue(std::int64_t num_sequences, const TensorView& scores,
                         const TensorView& labels, const device::Stream& stream,
-                        BatchTokens& facts) const {
+                        BatchTokens& stats) const {
   if (stream.device().kind == DeviceKind::cpu) {
-    return examine_tokens(scores, labels, num_sequences, rules_, facts.facts_);
+    return compute_token_statistics(scores, labels, num_sequences, rules_, stats.stats_);
   }
   check_form(scores, labels, num_sequences, stream.device().kind);
-  facts.facts_.num_places = scores.shape[1];
-  facts.facts_.rows.resize(to_size(num_sequences * scores.shape[1]));
-  const std::int64_t bytes = TokenBlock::num_bytes(std::ssize(facts.facts_.rows));
-  if (facts.on_device_.num_bytes() < bytes) {
-    facts.on_device_ = device::DeviceBuffer(bytes, facts.device_);
-    facts.on_host_ = device::HostBuffer(bytes, facts.device_);
+  stats.stats_.num_places = scores.shape[1];
+  stats.stats_.rows.resize(to_size(num_sequences * scores.shape[1]));
+  const std::int64_t bytes = TokenBlock::num_bytes(std::ssize(stats.stats_.rows));
+  if (stats.on_device_.num_bytes() < bytes) {
+    stats.on_device_ = device::DeviceBuffer(bytes, stats.device_);
+    stats.on_host_ = device::HostBuffer(bytes, stats.device_);
   }
-  auto* const found = facts.on_device_.as<TokenBlock>();
+  auto* const found = stats.on_device_.as<TokenBlock>();
   stream.fill_zero(std::as_writable_bytes(std::span(&found->bad, 1)));
   launch_score_tokens({.scores = scores.data,
                        .has_bfloat16 = scores.dtype == DType::bf16,
@@ -127,7 +128,7 @@ void TokenPass::enqueue(std::int64_t num_sequences, const TensorView& scores,
                        .rules = rules_,
                        .found = found},
                       stream.handle());
-  stream.copy_to_host(facts.on_host_.data(), facts.on_device_.bytes().first(to_size(bytes)));
+  stream.copy_to_host(stats.on_host_.data(), stats.on_device_.bytes().first(to_size(bytes)));
 }
 
 }  // namespace tally::metrics

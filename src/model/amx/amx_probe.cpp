@@ -97,7 +97,7 @@ constexpr std::array<std::string_view, 8> kMklWithoutAmx{
 // - XNNPACK's products of int8, in models that were optimized for phones: no variable either, but
 //   of weights in 8 bits alone.
 // The caps keep AVX-512 and its bf16 where the processor has them, and force nothing where not.
-AmxDecision decide_amx(const AmxFacts& facts) {
+AmxDecision decide_amx(const AmxSupport& facts) {
   AmxDecision decision;
   decision.is_left_out = facts.is_announced && !facts.works;
   if (!decision.is_left_out) return decision;
@@ -116,7 +116,7 @@ AmxDecision decide_amx(const AmxFacts& facts) {
 namespace {
 
 bool decide() {
-  AmxFacts facts;
+  AmxSupport facts;
   facts.is_announced = announces_amx();
   facts.works = facts.is_announced && succeeds_in_child(multiply_tiles);
   facts.onednn_cap = onednn_cap();

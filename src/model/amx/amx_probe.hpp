@@ -9,7 +9,7 @@
 namespace tally::model {
 
 // What follows from whether AMX is announced and works: pure logic, apart from the trial.
-struct AmxFacts {
+struct AmxSupport {
   bool is_announced = false;
   bool works = false;
   // What the user allows the libraries at most; empty where nothing is said.
@@ -29,7 +29,7 @@ struct AmxDecision {
 };
 
 // A cap of the user's that leaves AMX out already is kept; one that allows it is replaced.
-AmxDecision decide_amx(const AmxFacts& facts);
+AmxDecision decide_amx(const AmxSupport& facts);
 
 // Whether the processor says that it has AMX's tiles and their products of bf16 or int8, whatever
 // the kernel or a hypervisor makes of it.

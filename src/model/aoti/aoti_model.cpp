@@ -15,7 +15,7 @@
 namespace tally::model {
 namespace {
 
-void check_precision(const Package& package, const PackageFacts& facts, Precision precision) {
+void check_precision(const Package& package, const PackageInfo& facts, Precision precision) {
   if (precision == Precision::model || name(precision) == facts.precision) return;
   if (precision == Precision::tf32 && facts.precision == "fp32") return;
   const auto wanted = precision == Precision::tf32 ? "fp32" : name(precision);

@@ -26,7 +26,7 @@ namespace tally::model {
 // A file without a name, which is gone with its last user whatever becomes of the process.
 
 // Holds `bytes`. Throws Error(environment).
-UniqueDescriptor make_memory_file(std::span<const std::byte> bytes);
+UniqueDescriptor make_memfd(std::span<const std::byte> bytes);
 
 // A path of this process's that leads to the open file. It differs from call to call, even for one
 // descriptor number: the dynamic loader takes two libraries of one path for the same.
@@ -51,7 +51,7 @@ void write_all(int file, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-UniqueDescriptor make_memory_file(std::span<const std::byte> bytes) {
+UniqueDescriptor make_memfd(std::span<const std::byte> bytes) {
   UniqueDescriptor file(memfd_create("tally-model", MFD_CLOEXEC));
   if (!file) {
     throw Error(
@@ -84,7 +84,7 @@ void check_gpu(const Package& package, const device::Device& device) {
 
 std::unique_ptr<Runner> make_runner(const Package& package, const device::Device& device) {
   const bool on_cuda = device.kind == DeviceKind::cuda;
-  const auto file = make_memory_file(package.code);
+  const auto file = make_memfd(package.code);
   const auto& makers = torch::inductor::getAOTIModelRunnerRegistry();
   // Single-threaded: the other form takes turns on a lock, and on CUDA the host would wait for the
   // last run.

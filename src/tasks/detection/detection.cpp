@@ -19,8 +19,8 @@ namespace {
 
 using Tensors = std::span<const TensorView>;
 
-struct DetectionRules {
-  explicit DetectionRules(const TaskOptions& given)
+struct DetectionConfig {
+  explicit DetectionConfig(const TaskOptions& given)
       : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = detection_columns();
   }
@@ -106,7 +106,7 @@ Outputs outputs_in(Tensors outputs, const std::vector<std::string>& names) {
 
 class DetectionScorer : public BatchScorer {
  public:
-  DetectionScorer(const DetectionRules& rules, const device::Device& device)
+  DetectionScorer(const DetectionConfig& rules, const device::Device& device)
       : rules_(rules), outputs_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -179,7 +179,7 @@ class DetectionScorer : public BatchScorer {
     return finite;
   }
 
-  const DetectionRules& rules_;
+  const DetectionConfig& rules_;
   HostTensors outputs_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
@@ -187,7 +187,7 @@ class DetectionScorer : public BatchScorer {
   std::vector<std::int64_t> found_;  // of the row in hand: places
 };
 
-class DetectionOfObjects : public CountingTask<DetectionRules>, public DetectionTask {
+class DetectionOfObjects : public CountingTask<DetectionConfig>, public DetectionTask {
  public:
   explicit DetectionOfObjects(const TaskOptions& options) : CountingTask(options) {
     if (options.outputs != metrics::OutputKind::logits) {

@@ -40,7 +40,7 @@ class TokenScorer : public BatchScorer {
   TokenScorer(const TokenRules& rules, const device::Device& device)
       : rules_(rules),
         pass_({rules.options.outputs, rules.options.metrics.ignore_index.value()}),
-        facts_(device),
+        stats_(device),
         targets_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -52,16 +52,16 @@ class TokenScorer : public BatchScorer {
     for (std::int64_t i = std::ssize(indices_); i < batch.num_samples; ++i) {
       indices_.push_back(batch.first_index + i);
     }
-    pass_.enqueue(batch.num_samples, batch.outputs[0], labels, counts.stream(), facts_);
+    pass_.enqueue(batch.num_samples, batch.outputs[0], labels, counts.stream(), stats_);
     std::vector<TensorView> places{batch.targets[rules_.unit]};
     if (rules_.choice) places.push_back(batch.targets[*rules_.choice]);
     targets_.fetch(places, counts.stream());
   }
 
   void collect(CollectedBatch& collected) override {
-    const metrics::TokenFacts& facts = facts_.facts();
-    if (facts.wrong_kind_sequence) {
-      check_kind(0, indices_[to_size(*facts.wrong_kind_sequence)], rules_.options.outputs);
+    const metrics::TokenStatistics& stats = stats_.stats();
+    if (stats.wrong_kind_sequence) {
+      check_kind(0, indices_[to_size(*stats.wrong_kind_sequence)], rules_.options.outputs);
     }
     collected.not_finite.clear();
     auto& retained = collected.retained;
@@ -71,7 +71,7 @@ class TokenScorer : public BatchScorer {
     for (std::size_t row = 0; row < indices_.size(); ++row) {
       SequenceRecord record{.index = indices_[row], .unit = target<std::int64_t>(0, row)};
       if (rules_.choice) record.choice = target<std::int32_t>(1, row);
-      add_up(facts.sequence(static_cast<std::int64_t>(row)), record);
+      add_up(stats.sequence(static_cast<std::int64_t>(row)), record);
       if (record.finite == 0) collected.not_finite.push_back(record.index);
       append_record(record, retained.columns[0]);
     }
@@ -85,7 +85,7 @@ class TokenScorer : public BatchScorer {
 
   const TokenRules& rules_;
   metrics::TokenPass pass_;
-  metrics::BatchTokens facts_;
+  metrics::BatchTokens stats_;
   HostTensors targets_;
   std::vector<std::int64_t> indices_;
 };

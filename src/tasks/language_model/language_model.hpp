@@ -53,7 +53,7 @@ class TokenTask : public UnitCountingTask<Rules, Row> {
   void check_outputs(std::span<const TensorView> outputs) const override {
     check_token_scores(outputs, this->rules_);
   }
-  void settle(std::span<const TensorView> outputs) override {
+  void bind_output_shapes(std::span<const TensorView> outputs) override {
     check_outputs(outputs);
     num_scores_ = outputs[0].shape[2];
   }

@@ -11,7 +11,7 @@
 
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
-#include "multiclass/class_columns.hpp"
+#include "multiclass/multiclass_columns.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -33,8 +33,8 @@ void check_classes(std::span<const std::int64_t> shape, std::int64_t classes) {
 }
 
 // What a task's scorers share.
-struct MulticlassRules {
-  explicit MulticlassRules(const TaskOptions& given)
+struct MulticlassConfig {
+  explicit MulticlassConfig(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
@@ -62,11 +62,11 @@ struct MulticlassRules {
 
 class MulticlassScorer : public BatchScorer {
  public:
-  MulticlassScorer(const MulticlassRules& rules, std::int64_t max_samples,
+  MulticlassScorer(const MulticlassConfig& rules, std::int64_t max_samples,
                    const device::Device& device)
       : rules_(rules),
         pass_(rules.metrics, rules.options.outputs, device),
-        facts_(max_samples, device),
+        stats_(max_samples, device),
         scores_(max_samples, rules.num_scores(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -75,28 +75,28 @@ class MulticlassScorer : public BatchScorer {
     check_rows(batch);
     first_index_ = batch.first_index;
     const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
-    pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, facts_);
+    pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, stats_);
     scores_.fetch(batch, counts.stream());
   }
 
   void collect(CollectedBatch& collected) override {
-    const metrics::RowStatistics& facts = facts_.facts();
-    check_kind(facts.wrong_kind_row, first_index_, rules_.options.outputs);
-    collected.not_finite = not_finite_of(facts.rows);
-    const ClassSource source{scores_.view(), rules_.options.outputs, facts.rows};
-    record(source, std::ssize(facts.rows), rules_.columns, collected.records);
-    record(source, std::ssize(facts.rows), rules_.retained, collected.retained);
+    const metrics::RowStatistics& stats = stats_.stats();
+    check_kind(stats.wrong_kind_row, first_index_, rules_.options.outputs);
+    collected.not_finite = not_finite_of(stats.rows);
+    const ClassSource source{scores_.view(), rules_.options.outputs, stats.rows};
+    record(source, std::ssize(stats.rows), rules_.columns, collected.records);
+    record(source, std::ssize(stats.rows), rules_.retained, collected.retained);
   }
 
  private:
-  const MulticlassRules& rules_;
+  const MulticlassConfig& rules_;
   metrics::MulticlassPass pass_;
-  metrics::BatchStatistics facts_;
+  metrics::BatchStatistics stats_;
   HostScores scores_;
   std::int64_t first_index_ = 0;
 };
 
-class Multiclass : public CountingTask<MulticlassRules>, public ClassScores {
+class Multiclass : public CountingTask<MulticlassConfig>, public ClassScores {
  public:
   explicit Multiclass(const TaskOptions& options) : CountingTask(options) {
     check_class_columns(options);
@@ -120,8 +120,8 @@ class Multiclass : public CountingTask<MulticlassRules>, public ClassScores {
 
   std::int64_t num_score_classes() const override { return rules_.options.metrics.num_classes; }
 
-  void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
-                 std::span<std::uint8_t> targets) const override {
+  void one_vs_rest_scores(const predictions::RecordBatch& retained, std::span<float> scores,
+                          std::span<std::uint8_t> targets) const override {
     const auto& bytes = retained.columns.at(1);
     std::memcpy(scores.data(), bytes.data(), bytes.size());
     const auto rows = rows_of(retained);

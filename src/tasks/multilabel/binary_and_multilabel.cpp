@@ -12,7 +12,7 @@
 
 #include "batch_tensors.hpp"
 #include "counting_task.hpp"
-#include "multilabel/label_columns.hpp"
+#include "multilabel/multilabel_columns.hpp"
 
 namespace tally::tasks {
 namespace {
@@ -36,8 +36,8 @@ metrics::MetricOptions metric_options(const TaskOptions& options) {
 }
 
 // What a task's scorers share.
-struct LabelwiseRules {
-  explicit LabelwiseRules(const TaskOptions& given)
+struct MultilabelConfig {
+  explicit MultilabelConfig(const TaskOptions& given)
       : options(given),
         is_binary(is_task(given.task, TaskKind::binary)),
         num_labels(is_binary ? 1 : given.metrics.num_classes),
@@ -80,10 +80,10 @@ struct LabelwiseRules {
 
 class LabelScorer : public BatchScorer {
  public:
-  LabelScorer(const LabelwiseRules& rules, std::int64_t max_samples, const device::Device& device)
+  LabelScorer(const MultilabelConfig& rules, std::int64_t max_samples, const device::Device& device)
       : rules_(rules),
         pass_(rules.metrics, rules.options.outputs),
-        facts_(max_samples, rules.num_labels, device),
+        stats_(max_samples, rules.num_labels, device),
         scores_(max_samples, rules.num_scores(), device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -92,30 +92,30 @@ class LabelScorer : public BatchScorer {
     check_rows(batch);
     first_index_ = batch.first_index;
     const TensorView& labels = label_of(batch, rules_.options, rules_.label_position);
-    pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, facts_);
+    pass_.enqueue(batch.first_index, batch.num_samples, scores, labels, counts, stats_);
     scores_.fetch(batch, counts.stream());
   }
 
   void collect(CollectedBatch& collected) override {
-    const metrics::LabelFacts& facts = facts_.facts();
-    check_kind(facts.wrong_kind_row, first_index_, rules_.options.outputs);
-    collected.not_finite = not_finite_of(facts.rows);
+    const metrics::LabelStatistics& stats = stats_.stats();
+    check_kind(stats.wrong_kind_row, first_index_, rules_.options.outputs);
+    collected.not_finite = not_finite_of(stats.rows);
     const metrics::MetricOptions& options = rules_.metrics.options();
-    const LabelSource source{scores_.view(), facts.view(), options.ignore_index.value_or(0),
+    const LabelSource source{scores_.view(), stats.view(), options.ignore_index.value_or(0),
                              static_cast<float>(options.threshold)};
-    record(source, std::ssize(facts.rows), rules_.columns, collected.records);
-    record(source, std::ssize(facts.rows), rules_.retained, collected.retained);
+    record(source, std::ssize(stats.rows), rules_.columns, collected.records);
+    record(source, std::ssize(stats.rows), rules_.retained, collected.retained);
   }
 
  private:
-  const LabelwiseRules& rules_;
+  const MultilabelConfig& rules_;
   metrics::MultilabelPass pass_;
-  metrics::BatchLabels facts_;
+  metrics::BatchLabels stats_;
   HostScores scores_;
   std::int64_t first_index_ = 0;
 };
 
-class Labelwise : public CountingTask<LabelwiseRules>, public ClassScores {
+class Labelwise : public CountingTask<MultilabelConfig>, public ClassScores {
  public:
   explicit Labelwise(const TaskOptions& options) : CountingTask(options) {
     check_label_columns(options);
@@ -139,8 +139,8 @@ class Labelwise : public CountingTask<LabelwiseRules>, public ClassScores {
 
   std::int64_t num_score_classes() const override { return rules_.num_labels; }
 
-  void scores_of(const predictions::RecordBatch& retained, std::span<float> scores,
-                 std::span<std::uint8_t> targets) const override {
+  void one_vs_rest_scores(const predictions::RecordBatch& retained, std::span<float> scores,
+                          std::span<std::uint8_t> targets) const override {
     const metrics::MultilabelRecords rows = retained_records(retained);
     std::ranges::copy(rows.probabilities, scores.begin());
     std::ranges::copy(rows.targets, targets.begin());

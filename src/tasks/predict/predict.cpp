@@ -20,8 +20,8 @@ using predictions::ColumnSpec;
 
 constexpr std::string_view kIndex = "index";
 
-struct PredictRules {
-  explicit PredictRules(const TaskOptions& given)
+struct PredictConfig {
+  explicit PredictConfig(const TaskOptions& given)
       : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = {{std::string(kIndex), DType::i64, {}}};
     if (given.keep_rows) retained = {{"finite", DType::u8, {}}};
@@ -99,7 +99,7 @@ bool is_finite(const TensorView& output, std::int64_t row) {
 
 class OutputScorer : public BatchScorer {
  public:
-  OutputScorer(const PredictRules& rules, const device::Device& device)
+  OutputScorer(const PredictConfig& rules, const device::Device& device)
       : rules_(rules), outputs_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -158,7 +158,7 @@ class OutputScorer : public BatchScorer {
                            [](const auto& row) { return std::byte{row.finite}; });
   }
 
-  const PredictRules& rules_;
+  const PredictConfig& rules_;
   HostTensors outputs_;
   std::int64_t first_index_ = 0;
   std::int64_t num_samples_ = 0;
@@ -166,7 +166,7 @@ class OutputScorer : public BatchScorer {
   std::vector<metrics::SampleRecord> rows_;
 };
 
-class Predict : public CountingTask<PredictRules> {
+class Predict : public CountingTask<PredictConfig> {
  public:
   explicit Predict(const TaskOptions& options) : CountingTask(options) {
     if (std::ranges::all_of(options.save,
@@ -181,7 +181,7 @@ class Predict : public CountingTask<PredictRules> {
     specs_of_outputs(outputs, rules_.options.output_names);
   }
 
-  void settle(std::span<const TensorView> outputs) override {
+  void bind_output_shapes(std::span<const TensorView> outputs) override {
     auto found = specs_of_outputs(outputs, rules_.options.output_names);
     if (!rules_.outputs.empty()) return check_same(found, rules_.outputs);
     rules_.outputs = std::move(found);

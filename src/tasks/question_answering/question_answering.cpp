@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 4> kTargets{"context_begin", "context_end
                                                    "unit"};
 
 // What a question is counted by; kept for counting again.
-struct QuestionRules {
-  explicit QuestionRules(const TaskOptions& given)
+struct QuestionAnsweringConfig {
+  explicit QuestionAnsweringConfig(const TaskOptions& given)
       : options(given), metrics(given.metrics), resample_metrics(given.metrics) {
     if (!given.save.empty()) columns = answer_columns(given.answer_policy);
     if (given.keep_rows)
@@ -78,7 +78,7 @@ void check_logits(std::span<const TensorView> outputs) {
 
 class WindowScorer : public BatchScorer {
  public:
-  WindowScorer(const QuestionRules& rules, const device::Device& device)
+  WindowScorer(const QuestionAnsweringConfig& rules, const device::Device& device)
       : rules_(rules), outputs_(device), targets_(device) {}
 
   void enqueue(const ScoredBatch& batch, metrics::DeviceAccumulator& counts) override {
@@ -142,14 +142,14 @@ class WindowScorer : public BatchScorer {
     return apart;
   }
 
-  const QuestionRules& rules_;
+  const QuestionAnsweringConfig& rules_;
   HostTensors outputs_, targets_;
   std::vector<std::int64_t> indices_;
   std::array<std::vector<float>, 2> apart_;
 };
 
-class QuestionAnswering
-    : public UnitCountingTask<QuestionRules, metrics::QuestionAnsweringRecord, AnswerTask> {
+class QuestionAnswering : public UnitCountingTask<QuestionAnsweringConfig,
+                                                  metrics::QuestionAnsweringRecord, AnswerTask> {
  public:
   explicit QuestionAnswering(const TaskOptions& options) : UnitCountingTask(options) {
     check_answer_options(options);

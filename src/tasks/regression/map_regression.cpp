@@ -47,8 +47,8 @@ void fill_sums(const DenseRegressionRecord& row, std::span<std::byte> out) {
   std::copy_n(row.sums, row.num_sums, values_in<std::int64_t>(out).begin());
 }
 
-struct MapRegressionRules {
-  explicit MapRegressionRules(const TaskOptions& given)
+struct MapRegressionConfig {
+  explicit MapRegressionConfig(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
@@ -107,7 +107,7 @@ std::span<const float> values_of(const TensorView& row) {
 
 class MapCounter {
  public:
-  explicit MapCounter(const MapRegressionRules& rules) : image_(rules.metrics) {}
+  explicit MapCounter(const MapRegressionConfig& rules) : image_(rules.metrics) {}
 
   static void check(const TensorView& values, const TensorView& targets) {
     check_image_size("values", map_shape(scores_in({&values, 1})), targets);
@@ -127,7 +127,7 @@ class MapCounter {
   metrics::MapSums image_;
 };
 
-class MapRegression : public CountingTask<MapRegressionRules> {
+class MapRegression : public CountingTask<MapRegressionConfig> {
  public:
   explicit MapRegression(const TaskOptions& options) : CountingTask(options) {
     check_map_options(options);
@@ -137,7 +137,7 @@ class MapRegression : public CountingTask<MapRegressionRules> {
     map_shape(scores_in(outputs));
   }
 
-  void settle(std::span<const TensorView> outputs) override {
+  void bind_output_shapes(std::span<const TensorView> outputs) override {
     const Shape shape = map_shape(scores_in(outputs));
     for (MapColumn& column : rules_.columns) {
       if (column.spec.name == "prediction") column.spec.row_shape = shape;
@@ -146,7 +146,7 @@ class MapRegression : public CountingTask<MapRegressionRules> {
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<SampleScorer<MapRegressionRules, MapCounter>>(rules_, device);
+    return std::make_unique<SampleScorer<MapRegressionConfig, MapCounter>>(rules_, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(

@@ -118,8 +118,8 @@ std::vector<RegressionRecord> retained_rows(const predictions::RecordBatch& reta
 // Scoring ----------------------------------------------------------------------------------------
 
 // What a task's scorers share.
-struct RegressionRules {
-  explicit RegressionRules(const TaskOptions& given)
+struct RegressionConfig {
+  explicit RegressionConfig(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
@@ -139,7 +139,7 @@ struct RegressionRules {
 
 class RegressionScorer : public BatchScorer {
  public:
-  RegressionScorer(const RegressionRules& rules, std::int64_t max_samples,
+  RegressionScorer(const RegressionConfig& rules, std::int64_t max_samples,
                    const device::Device& device)
       : rules_(rules), pass_(rules.metrics), batch_(max_samples, rules.num_outputs(), device) {}
 
@@ -159,12 +159,12 @@ class RegressionScorer : public BatchScorer {
   }
 
  private:
-  const RegressionRules& rules_;
+  const RegressionConfig& rules_;
   metrics::RegressionPass pass_;
   metrics::RegressionBatch batch_;
 };
 
-class Regression : public CountingTask<RegressionRules>, public ValuePairs {
+class Regression : public CountingTask<RegressionConfig>, public ValuePairs {
  public:
   explicit Regression(const TaskOptions& options) : CountingTask(options) {
     check_regression_options(options);
@@ -188,8 +188,9 @@ class Regression : public CountingTask<RegressionRules>, public ValuePairs {
 
   std::int64_t num_pair_outputs() const override { return rules_.num_outputs(); }
 
-  void pairs_of(const predictions::RecordBatch& retained, std::span<float> predictions,
-                std::span<float> targets) const override {
+  void prediction_target_pairs(const predictions::RecordBatch& retained,
+                               std::span<float> predictions,
+                               std::span<float> targets) const override {
     const auto rows = retained_rows(retained, rules_.num_outputs());
     fill_predictions(rows, std::as_writable_bytes(predictions));
     auto place = targets.begin();

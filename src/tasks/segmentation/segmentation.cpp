@@ -55,8 +55,8 @@ void fill_finite(const SegmentationRecord& row, std::span<std::byte> out) {
 
 using MaskColumn = Column<SegmentationRecord>;
 
-struct SegmentationRules {
-  explicit SegmentationRules(const TaskOptions& given)
+struct SegmentationConfig {
+  explicit SegmentationConfig(const TaskOptions& given)
       : options(given),
         label_position(position_of_label(given)),
         metrics(given.metrics),
@@ -108,7 +108,7 @@ Shape image_shape(const TensorView& output, std::int64_t num_classes) {
 
 class MaskCounter {
  public:
-  explicit MaskCounter(const SegmentationRules& rules)
+  explicit MaskCounter(const SegmentationConfig& rules)
       : num_classes_(rules.num_classes()),
         no_class_(rules.options.are_saved ? std::optional(rules.no_class()) : std::nullopt),
         ignore_index_(rules.options.metrics.ignore_index),
@@ -144,7 +144,7 @@ class MaskCounter {
   metrics::MaskCounts image_;
 };
 
-class Segmentation : public CountingTask<SegmentationRules> {
+class Segmentation : public CountingTask<SegmentationConfig> {
  public:
   explicit Segmentation(const TaskOptions& options) : CountingTask(options) {
     const auto is_known = [](SaveColumns group) {
@@ -159,7 +159,7 @@ class Segmentation : public CountingTask<SegmentationRules> {
     image_shape(only_output(outputs), rules_.num_classes());
   }
 
-  void settle(std::span<const TensorView> outputs) override {
+  void bind_output_shapes(std::span<const TensorView> outputs) override {
     const Shape shape = image_shape(only_output(outputs), rules_.num_classes());
     const auto mask = std::ranges::find(rules_.columns, "prediction",
                                         [](const MaskColumn& column) { return column.spec.name; });
@@ -169,7 +169,7 @@ class Segmentation : public CountingTask<SegmentationRules> {
 
   std::unique_ptr<BatchScorer> make_scorer(std::int64_t /*max_samples*/,
                                            const device::Device& device) const override {
-    return std::make_unique<SampleScorer<SegmentationRules, MaskCounter>>(rules_, device);
+    return std::make_unique<SampleScorer<SegmentationConfig, MaskCounter>>(rules_, device);
   }
 
   metrics::PrecomputedUpdates resample_rows(

@@ -13,7 +13,7 @@
 
 #include "checkpoint_error.hpp"
 #include "dcp/dcp_metadata.hpp"
-#include "dcp/find_saved_weights.hpp"
+#include "dcp/find_dcp_state_dict.hpp"
 #include "head_tail_cache.hpp"
 #include "torch_save/torch_save.hpp"
 
@@ -25,18 +25,18 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMetadata = ".metadata";
 
 // A chunk whose file is still to be looked into.
-struct Wanted {
+struct ChunkRequest {
   SavedPlace place;
   std::string name;  // of the tensor
   Shape sizes;
   std::int64_t first_element = 0;
 };
 
-std::vector<Wanted> chunks_of(const std::string& name, const SavedTensor& saved,
-                              const std::map<Shape, SavedPlace>& places) {
+std::vector<ChunkRequest> chunks_of(const std::string& name, const SavedTensor& saved,
+                                    const std::map<Shape, SavedPlace>& places) {
   check_cover(saved.shape, saved.chunks);
   const auto strides = contiguous_strides(saved.shape);
-  std::vector<Wanted> wanted;
+  std::vector<ChunkRequest> wanted;
   for (const auto& chunk : saved.chunks) {
     if (count_elements(chunk.sizes) == 0) continue;
     const auto place = places.find(chunk.offsets);
@@ -51,14 +51,15 @@ std::vector<Wanted> chunks_of(const std::string& name, const SavedTensor& saved,
 }
 
 // Fills in all but files and parts; returns the chunks, which point into the metadata.
-std::vector<Wanted> select(DcpMetadata& metadata, std::string_view key, Checkpoint& checkpoint) {
+std::vector<ChunkRequest> select(DcpMetadata& metadata, std::string_view key,
+                                 Checkpoint& checkpoint) {
   const auto entries = metadata.entries();
-  auto weights = find_saved_weights(metadata.arena(), entries, key);
+  auto weights = find_dcp_state_dict(metadata.arena(), entries, key);
   auto places = metadata.places();
   checkpoint.location = std::move(weights.location);
   checkpoint.skipped = std::move(weights.skipped);
   checkpoint.averaged = std::move(weights.averaged);
-  std::vector<Wanted> wanted;
+  std::vector<ChunkRequest> wanted;
   for (const auto& [name, entry] : weights.tensors) {
     try {
       auto saved = metadata.tensor(*entry);
@@ -75,7 +76,8 @@ std::vector<Wanted> select(DcpMetadata& metadata, std::string_view key, Checkpoi
   return wanted;
 }
 
-StoredPart find_part(const ByteSource& file, const Wanted& wanted, const StoredTensor& tensor) {
+StoredPart find_part(const ByteSource& file, const ChunkRequest& wanted,
+                     const StoredTensor& tensor) {
   const SliceSource slice(file, wanted.place.offset, wanted.place.num_bytes);
   const HeadTailCache bytes(slice);
   const ZipCheckpoint saved(bytes);
@@ -97,8 +99,8 @@ StoredPart find_part(const ByteSource& file, const Wanted& wanted, const StoredT
   return part;
 }
 
-void add_parts(const fs::path& folder, std::vector<Wanted> wanted, Checkpoint& checkpoint) {
-  std::ranges::sort(wanted, {}, [](const Wanted& chunk) {
+void add_parts(const fs::path& folder, std::vector<ChunkRequest> wanted, Checkpoint& checkpoint) {
+  std::ranges::sort(wanted, {}, [](const ChunkRequest& chunk) {
     return std::tuple(chunk.place.file, chunk.place.offset);
   });
   std::unique_ptr<FileSource> file;

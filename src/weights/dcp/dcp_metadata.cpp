@@ -79,7 +79,7 @@ SavedPlace place(const PickleValue& info) {
 std::vector<std::string_view> keys_of(PickleArena& arena, const PickleValue& path) {
   const bool sequence = path.kind == PickleKind::tuple || path.kind == PickleKind::list;
   if (!sequence || path.items.size() > kDeepestPath) return {};
-  arena.spend(path.items.size() * sizeof(std::string_view));
+  arena.charge(path.items.size() * sizeof(std::string_view));
   std::vector<std::string_view> keys;
   keys.reserve(path.items.size());
   for (const auto* key : path.items) {
@@ -112,7 +112,7 @@ const PickleValue& DcpMetadata::dict(std::string_view name) const {
 
 std::vector<SavedEntry> DcpMetadata::entries() {
   const auto& items = dict("state_dict_metadata").items;
-  arena_.spend(items.size() / 2 * kEntryBytes);
+  arena_.charge(items.size() / 2 * kEntryBytes);
   std::map<std::string_view, const PickleValue*> paths;
   const auto* planner_data = find_attribute(*root_, "planner_data");
   if (planner_data != nullptr && planner_data->kind == PickleKind::dict) {
@@ -149,7 +149,7 @@ std::map<std::string_view, std::map<Shape, SavedPlace>> DcpMetadata::places() {
     const auto* offset = find_attribute(*items[i], "offset");
     if (offset == nullptr || offset->kind == PickleKind::none) continue;  // no tensor
     const auto& name = attribute(*items[i], "fqn");
-    arena_.spend(kPlaceBytes + offset->items.size() * sizeof(std::int64_t));
+    arena_.charge(kPlaceBytes + offset->items.size() * sizeof(std::int64_t));
     places[name.text].insert_or_assign(integers(*offset), place(*items[i + 1]));
   }
   return places;
@@ -169,12 +169,12 @@ SavedTensor DcpMetadata::tensor(const SavedEntry& entry) {
   }
   saved.shape = integers(attribute(tensor, "size"));
   const auto& chunks = attribute(tensor, "chunks").items;
-  arena_.spend(chunks.size() * kChunkBytes);
+  arena_.charge(chunks.size() * kChunkBytes);
   saved.chunks.reserve(chunks.size());
   for (const auto* chunk : chunks) {
     const auto& offsets = attribute(*chunk, "offsets");
     const auto& sizes = attribute(*chunk, "sizes");
-    arena_.spend((offsets.items.size() + sizes.items.size()) * sizeof(std::int64_t));
+    arena_.charge((offsets.items.size() + sizes.items.size()) * sizeof(std::int64_t));
     saved.chunks.push_back({integers(offsets), integers(sizes)});
   }
   return saved;

@@ -53,7 +53,7 @@ PickleValue& build_dict(PickleArena& arena, const PickleValue& arguments) {
   if (arguments.items.size() != 1 || arguments.items[0]->kind != PickleKind::list) return dict;
   for (const auto* pair : arguments.items[0]->items) {
     if (pair->items.size() != 2) continue;
-    arena.spend(2 * PickleArena::kEntryBytes);
+    arena.charge(2 * PickleArena::kEntryBytes);
     dict.items.insert(dict.items.end(), pair->items.begin(), pair->items.end());
   }
   return dict;
@@ -62,7 +62,7 @@ PickleValue& build_dict(PickleArena& arena, const PickleValue& arguments) {
 PickleValue& build_sequence(PickleArena& arena, PickleKind kind, const PickleValue& arguments) {
   auto& value = arena.make(kind);
   if (arguments.items.size() != 1) return value;
-  arena.spend(arguments.items[0]->items.size() * PickleArena::kEntryBytes);
+  arena.charge(arguments.items[0]->items.size() * PickleArena::kEntryBytes);
   value.items = arguments.items[0]->items;
   return value;
 }
@@ -153,7 +153,7 @@ void build_state(PickleArena& arena, PickleValue& object, PickleValue& state) {
                                      "torch.distributed._shard.sharded_tensor.metadata."
                                      "TensorProperties"});
   if (!is_kept) return;
-  arena.spend(PickleArena::kEntryBytes);
+  arena.charge(PickleArena::kEntryBytes);
   object.items = {&state};
 }
 

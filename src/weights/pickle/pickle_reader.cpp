@@ -40,7 +40,7 @@ std::string_view PickleReader::take(std::uint64_t num_bytes) {
   if (num_bytes > bytes_.size() - position_) throw EndsEarly("it ends early");
   const auto taken = bytes_.substr(position_, num_bytes);
   position_ += num_bytes;
-  arena_.earn(num_bytes);
+  arena_.refund(num_bytes);
   return taken;
 }
 
@@ -89,7 +89,7 @@ void PickleReader::push_global(std::string_view module, std::string_view name) {
 }
 
 void PickleReader::push_items(PickleKind kind, std::vector<PickleValue*> items) {
-  arena_.spend(items.size() * PickleArena::kEntryBytes);
+  arena_.charge(items.size() * PickleArena::kEntryBytes);
   push(kind).items = std::move(items);
 }
 
@@ -123,7 +123,7 @@ void PickleReader::append(std::vector<PickleValue*> items) {
       target.kind != PickleKind::set) {
     return;
   }
-  arena_.spend(items.size() * PickleArena::kEntryBytes);
+  arena_.charge(items.size() * PickleArena::kEntryBytes);
   if (target.items.empty()) {
     target.items = std::move(items);
   } else {
@@ -134,7 +134,7 @@ void PickleReader::append(std::vector<PickleValue*> items) {
 void PickleReader::memoize(std::uint64_t index) {
   constexpr std::size_t kMemoBytes = 64;  // of an entry of the table while it grows
   auto& value = memo_[index];
-  if (value == nullptr) arena_.spend(kMemoBytes);
+  if (value == nullptr) arena_.charge(kMemoBytes);
   value = &top();
 }
 

@@ -13,7 +13,7 @@ constexpr std::size_t kNodeBytes = 48;
 }  // namespace
 
 PickleValue& PickleArena::make(PickleKind kind) {
-  spend(sizeof(PickleValue));
+  charge(sizeof(PickleValue));
   auto& value = values_.emplace_back();
   value.kind = kind;
   return value;
@@ -29,24 +29,24 @@ PickleValue& PickleArena::constant(PickleKind kind, std::uint8_t integer) {
 }
 
 StorageRecord& PickleArena::make_storage() {
-  spend(sizeof(StorageRecord));
+  charge(sizeof(StorageRecord));
   return storages_.emplace_back();
 }
 
 TensorRecord& PickleArena::make_tensor(std::vector<std::int64_t> shape,
                                        std::vector<std::int64_t> strides) {
   const auto num_sizes = shape.size() + strides.size();
-  spend(sizeof(TensorRecord) + num_sizes * sizeof(std::int64_t) + 2 * kPieceBytes);
+  charge(sizeof(TensorRecord) + num_sizes * sizeof(std::int64_t) + 2 * kPieceBytes);
   return tensors_.emplace_back(TensorRecord{nullptr, 0, std::move(shape), std::move(strides)});
 }
 
 std::string_view PickleArena::store(std::string text) {
   if (const auto found = texts_.find(text); found != texts_.end()) return *found;
-  spend(sizeof text + text.size() + kPieceBytes + kNodeBytes);
+  charge(sizeof text + text.size() + kPieceBytes + kNodeBytes);
   return *texts_.insert(std::move(text)).first;
 }
 
-void PickleArena::spend(std::size_t num_bytes) {
+void PickleArena::charge(std::size_t num_bytes) {
   if (num_bytes > left_) throw FormatError("the pickle holds too many values");
   left_ -= num_bytes;
 }

@@ -78,9 +78,9 @@ class PickleArena {
   static constexpr std::size_t kEntryBytes = 3 * sizeof(void*);
 
   // So many bytes of the pickle were read.
-  void earn(std::size_t num_bytes) { left_ += kBytesPerByte * num_bytes; }
+  void refund(std::size_t num_bytes) { left_ += kBytesPerByte * num_bytes; }
   // Counts memory that is taken for what they hold; throws FormatError for too much.
-  void spend(std::size_t num_bytes);
+  void charge(std::size_t num_bytes);
   PickleValue& make(PickleKind kind);
   // The one value for None, for False and True, and for each whole number of one byte.
   PickleValue& constant(PickleKind kind, std::uint8_t integer);

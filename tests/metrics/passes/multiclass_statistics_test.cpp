@@ -19,10 +19,10 @@ using testing::FloatEq;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The rows' facts, one list each.
+// The rows' statistics, one list each.
 struct Found {
-  explicit Found(const RowStatistics& facts) : wrong_kind_row(facts.wrong_kind_row) {
-    for (const MulticlassRecord& row : facts.rows) {
+  explicit Found(const RowStatistics& stats) : wrong_kind_row(stats.wrong_kind_row) {
+    for (const MulticlassRecord& row : stats.rows) {
       prediction.push_back(row.prediction);
       label_rank.push_back(row.label_rank);
       tied.push_back(row.is_tied());
@@ -45,10 +45,10 @@ Found examine_with(const ScoreRules& rules, std::vector<float> scores,
                    std::vector<std::int64_t> labels) {
   const auto rows = static_cast<std::int64_t>(labels.size());
   const auto classes = static_cast<std::int64_t>(scores.size()) / rows;
-  RowStatistics facts;
-  examine_rows(contiguous_view(scores.data(), DType::f32, {rows, classes}), 0, labels, rules,
-               facts);
-  return Found(facts);
+  RowStatistics stats;
+  compute_multiclass_statistics(contiguous_view(scores.data(), DType::f32, {rows, classes}), 0,
+                                labels, rules, stats);
+  return Found(stats);
 }
 
 Found examine(std::vector<float> scores, std::vector<std::int64_t> labels,
@@ -61,40 +61,40 @@ Found examine(std::vector<float> scores, std::vector<std::int64_t> labels,
 }
 
 TEST(ExamineRows, TheSmallestIndexWinsTies) {
-  const Found facts = examine({1, 3, 3, 2, 3}, {2});
+  const Found stats = examine({1, 3, 3, 2, 3}, {2});
 
-  EXPECT_THAT(facts.prediction, ElementsAre(1));
-  EXPECT_THAT(facts.label_rank, ElementsAre(1)) << "behind class 1, ahead of class 4";
-  EXPECT_THAT(facts.tied, ElementsAre(true));
+  EXPECT_THAT(stats.prediction, ElementsAre(1));
+  EXPECT_THAT(stats.label_rank, ElementsAre(1)) << "behind class 1, ahead of class 4";
+  EXPECT_THAT(stats.tied, ElementsAre(true));
 }
 
 TEST(ExamineRows, ATieElsewhereIsNoTieOfTheLabel) {
-  const Found facts = examine({3, 3, 2, 1}, {2});
+  const Found stats = examine({3, 3, 2, 1}, {2});
 
-  EXPECT_THAT(facts.label_rank, ElementsAre(2));
-  EXPECT_THAT(facts.tied, ElementsAre(false));
+  EXPECT_THAT(stats.label_rank, ElementsAre(2));
+  EXPECT_THAT(stats.tied, ElementsAre(false));
 }
 
 TEST(ExamineRows, RankZeroIsARightPrediction) {
-  const Found facts = examine({0, 5, 5, 1, 0, 5, 5, 1}, {1, 2});
+  const Found stats = examine({0, 5, 5, 1, 0, 5, 5, 1}, {1, 2});
 
-  EXPECT_THAT(facts.label_rank, ElementsAre(0, 1));
-  EXPECT_THAT(facts.prediction, ElementsAre(1, 1));
+  EXPECT_THAT(stats.label_rank, ElementsAre(0, 1));
+  EXPECT_THAT(stats.prediction, ElementsAre(1, 1));
 }
 
 TEST(ExamineRows, LossOfLogitsIsLogSumExp) {
-  const Found facts = examine({1.0f, 2.0f, 3.0f}, {0});
+  const Found stats = examine({1.0f, 2.0f, 3.0f}, {0});
 
   const double sum = std::exp(1.0) + std::exp(2.0) + std::exp(3.0);
-  EXPECT_THAT(facts.loss, ElementsAre(FloatEq(static_cast<float>(std::log(sum) - 1.0))));
-  EXPECT_THAT(facts.confidence, ElementsAre(FloatEq(static_cast<float>(std::exp(3.0) / sum))));
+  EXPECT_THAT(stats.loss, ElementsAre(FloatEq(static_cast<float>(std::log(sum) - 1.0))));
+  EXPECT_THAT(stats.confidence, ElementsAre(FloatEq(static_cast<float>(std::exp(3.0) / sum))));
 }
 
 TEST(ExamineRows, HugeLogitsDoNotOverflow) {
-  const Found facts = examine({1e30f, 0.0f, -3e38f, 3e38f}, {0, 0});
+  const Found stats = examine({1e30f, 0.0f, -3e38f, 3e38f}, {0, 0});
 
-  EXPECT_THAT(facts.loss, ElementsAre(0.0f, std::numeric_limits<float>::max()));
-  EXPECT_THAT(facts.confidence, ElementsAre(1.0f, 1.0f));
+  EXPECT_THAT(stats.loss, ElementsAre(0.0f, std::numeric_limits<float>::max()));
+  EXPECT_THAT(stats.confidence, ElementsAre(1.0f, 1.0f));
 }
 
 TEST(ExamineRows, LogProbabilitiesAndProbabilitiesAreTakenAsTheyAre) {
@@ -103,11 +103,11 @@ TEST(ExamineRows, LogProbabilitiesAndProbabilitiesAreTakenAsTheyAre) {
       examine({log_half, std::log(0.25f), std::log(0.25f)}, {1}, OutputKind::log_probabilities);
   const Found plain = examine({0.5f, 0.25f, 0.25f}, {1}, OutputKind::probabilities);
 
-  for (const Found& facts : {logs, plain}) {
-    EXPECT_THAT(facts.loss, ElementsAre(FloatEq(std::log(4.0f))));
-    EXPECT_THAT(facts.confidence, ElementsAre(FloatEq(0.5f)));
-    EXPECT_THAT(facts.prediction, ElementsAre(0));
-    EXPECT_THAT(facts.tied, ElementsAre(true));
+  for (const Found& stats : {logs, plain}) {
+    EXPECT_THAT(stats.loss, ElementsAre(FloatEq(std::log(4.0f))));
+    EXPECT_THAT(stats.confidence, ElementsAre(FloatEq(0.5f)));
+    EXPECT_THAT(stats.prediction, ElementsAre(0));
+    EXPECT_THAT(stats.tied, ElementsAre(true));
   }
 }
 
@@ -121,11 +121,11 @@ TEST(ExamineRows, AnImpossibleTrueClassCostsABoundedLoss) {
 }
 
 TEST(ExamineRows, MaskedClassesAreNoError) {
-  const Found facts = examine({-kInf, 1, 1, -kInf}, {1});
+  const Found stats = examine({-kInf, 1, 1, -kInf}, {1});
 
-  EXPECT_THAT(facts.finite, ElementsAre(true));
-  EXPECT_THAT(facts.loss, ElementsAre(FloatEq(std::log(2.0f))));
-  EXPECT_THAT(facts.confidence, ElementsAre(FloatEq(0.5f)));
+  EXPECT_THAT(stats.finite, ElementsAre(true));
+  EXPECT_THAT(stats.loss, ElementsAre(FloatEq(std::log(2.0f))));
+  EXPECT_THAT(stats.confidence, ElementsAre(FloatEq(0.5f)));
 }
 
 TEST(ExamineRows, MarksEveryRowWithNanOrInf) {
@@ -142,13 +142,13 @@ TEST(ExamineRows, MarksEveryRowWithNanOrInf) {
 }
 
 TEST(ExamineRows, ARowThatIsNotFiniteHasNoFacts) {
-  const Found facts = examine({kNaN, 5, 1, 0}, {1, 0});
+  const Found stats = examine({kNaN, 5, 1, 0}, {1, 0});
 
-  EXPECT_THAT(facts.prediction, ElementsAre(-1, 0));
-  EXPECT_THAT(facts.label_rank, ElementsAre(-1, 0));
-  EXPECT_TRUE(std::isnan(facts.loss[0]) && std::isnan(facts.confidence[0]));
-  EXPECT_TRUE(std::isnan(facts.brier[0]));
-  EXPECT_FALSE(facts.tied[0]);
+  EXPECT_THAT(stats.prediction, ElementsAre(-1, 0));
+  EXPECT_THAT(stats.label_rank, ElementsAre(-1, 0));
+  EXPECT_TRUE(std::isnan(stats.loss[0]) && std::isnan(stats.confidence[0]));
+  EXPECT_TRUE(std::isnan(stats.brier[0]));
+  EXPECT_FALSE(stats.tied[0]);
 }
 
 TEST(ExamineRows, BrierIsTheSquaredDistanceFromTheTruth) {
@@ -178,13 +178,13 @@ TEST(ExamineRows, HingeIsOfTheMarginOverTheBestOtherClass) {
 
 TEST(ExamineRows, AnIgnoredRowIsCheckedButNotScored) {
   EXPECT_THAT(examine({0, kNaN}, {-7}, OutputKind::logits, -7).finite, ElementsAre(false));
-  const Found facts = examine({0, 0, 0, 1}, {-7, 1}, OutputKind::logits, -7);
+  const Found stats = examine({0, 0, 0, 1}, {-7, 1}, OutputKind::logits, -7);
 
-  EXPECT_THAT(facts.prediction, ElementsAre(0, 1));
-  EXPECT_THAT(facts.label_rank, ElementsAre(-1, 0));
-  EXPECT_THAT(facts.tied, ElementsAre(false, false));
-  EXPECT_TRUE(std::isnan(facts.loss[0]));
-  EXPECT_FLOAT_EQ(facts.confidence[0], 0.5f);
+  EXPECT_THAT(stats.prediction, ElementsAre(0, 1));
+  EXPECT_THAT(stats.label_rank, ElementsAre(-1, 0));
+  EXPECT_THAT(stats.tied, ElementsAre(false, false));
+  EXPECT_TRUE(std::isnan(stats.loss[0]));
+  EXPECT_FLOAT_EQ(stats.confidence[0], 0.5f);
 }
 
 TEST(ExamineRows, NamesTheFirstRowOfAnotherKind) {
@@ -203,41 +203,41 @@ TEST(ExamineRows, PaddingAndStridesAreLeftAlone) {
   TensorView scores = contiguous_view(memory.data(), DType::f32, {3, 2});
   scores.strides = {4, 1};
   const std::vector<std::int64_t> labels{1, 1};
-  RowStatistics facts;
+  RowStatistics stats;
 
-  examine_rows(scores, 0, labels, {}, facts);
+  compute_multiclass_statistics(scores, 0, labels, {}, stats);
 
-  const Found found(facts);
+  const Found found(stats);
   EXPECT_THAT(found.finite, ElementsAre(true, true));
   EXPECT_THAT(found.prediction, ElementsAre(1, 0));
   EXPECT_THAT(found.label_rank, ElementsAre(0, 1));
 }
 
-TEST(ExamineRows, FactsOfTheLastBatchAreGone) {
+TEST(ExamineRows, StatisticsOfTheLastBatchAreGone) {
   std::vector<float> scores{2, 3};
   const std::vector<std::int64_t> labels{1};
-  RowStatistics facts;
+  RowStatistics stats;
   const auto view = contiguous_view(scores.data(), DType::f32, {1, 2});
-  examine_rows(view, 0, labels, {.kind = OutputKind::probabilities}, facts);
-  ASSERT_EQ(facts.wrong_kind_row, 0);
+  compute_multiclass_statistics(view, 0, labels, {.kind = OutputKind::probabilities}, stats);
+  ASSERT_EQ(stats.wrong_kind_row, 0);
 
-  examine_rows(view, 7, labels, {}, facts);
+  compute_multiclass_statistics(view, 7, labels, {}, stats);
 
-  EXPECT_EQ(facts.wrong_kind_row, std::nullopt);
-  ASSERT_EQ(facts.rows.size(), 1u);
-  EXPECT_EQ(facts.rows[0].index, 7u);
-  EXPECT_EQ(facts.rows[0].label_rank, 0);
+  EXPECT_EQ(stats.wrong_kind_row, std::nullopt);
+  ASSERT_EQ(stats.rows.size(), 1u);
+  EXPECT_EQ(stats.rows[0].index, 7u);
+  EXPECT_EQ(stats.rows[0].label_rank, 0);
 }
 
 TEST(ExamineRows, RefusesScoresOfAnotherForm) {
   std::vector<double> scores(6);
   const std::vector<std::int64_t> labels{0, 1};
-  RowStatistics facts;
+  RowStatistics stats;
   for (const TensorView& view : {contiguous_view(scores.data(), DType::f64, {2, 3}),
                                  contiguous_view(scores.data(), DType::f32, {1, 3}),
                                  contiguous_view(scores.data(), DType::f32, {2, 3, 1}),
                                  contiguous_view(scores.data(), DType::f32, {2, 0})}) {
-    EXPECT_THROW(examine_rows(view, 0, labels, {}, facts), Error);
+    EXPECT_THROW(compute_multiclass_statistics(view, 0, labels, {}, stats), Error);
   }
   EXPECT_THROW(examine({1, 2}, {2}), Error);
   EXPECT_THROW(examine({1, 2}, {-1}), Error);

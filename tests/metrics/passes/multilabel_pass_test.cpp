@@ -21,15 +21,17 @@ using testing::HasSubstr;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-LabelFacts examine(LabelSamples samples, const LabelRules& rules, std::int64_t first_index = 0) {
-  LabelFacts facts;
-  examine_labels(samples.score_view(0, samples.size()), samples.target_view(0, samples.size()),
-                 first_index, samples.size(), rules, facts);
-  return facts;
+LabelStatistics examine(LabelSamples samples, const LabelRules& rules,
+                        std::int64_t first_index = 0) {
+  LabelStatistics stats;
+  compute_multilabel_statistics(samples.score_view(0, samples.size()),
+                                samples.target_view(0, samples.size()), first_index, samples.size(),
+                                rules, stats);
+  return stats;
 }
 
-LabelFacts examine_binary(const std::vector<float>& scores, std::vector<std::int64_t> labels,
-                          const LabelRules& rules) {
+LabelStatistics examine_binary(const std::vector<float>& scores, std::vector<std::int64_t> labels,
+                               const LabelRules& rules) {
   return examine({1, scores, std::move(labels), {}}, rules);
 }
 
@@ -40,8 +42,8 @@ constexpr MultilabelRecord constant_row() {
   float probabilities[3] = {};
   std::uint8_t targets[3] = {};
   MultilabelRecord row;
-  examine_sample({scores, 3, nullptr, set, 3}, {.ranking = LabelRanking::wanted}, row,
-                 {probabilities, targets});
+  compute_sample_statistics({scores, 3, nullptr, set, 3}, {.ranking = LabelRanking::wanted}, row,
+                            {probabilities, targets});
   return row;
 }
 static_assert(constant_row().scored == 3 && constant_row().right == 2);
@@ -95,20 +97,20 @@ TEST(LabelScalar, ImpossibleTruthsCostAsMuchAsTheSmallestFloat) {
 
 TEST(ExamineLabels, OfOneScoreAndOfTwo) {
   const LabelRules rules{.has_ignore_index = true, .ignore_index = -100};
-  const LabelFacts one = examine_binary({2, -1, 0, 3}, {1, 1, 0, -100}, rules);
-  const LabelFacts two = examine_binary({1, 3, 0, -1, 5, 5, -2, 1}, {1, 1, 0, -100}, rules);
+  const LabelStatistics one = examine_binary({2, -1, 0, 3}, {1, 1, 0, -100}, rules);
+  const LabelStatistics two = examine_binary({1, 3, 0, -1, 5, 5, -2, 1}, {1, 1, 0, -100}, rules);
 
   EXPECT_EQ(one.probabilities, two.probabilities);
   EXPECT_THAT(one.targets, ElementsAre(1, 1, 0, kNotScored));
   EXPECT_EQ(one.probabilities[2], 0.5f);
-  for (const LabelFacts& facts : {one, two}) {
-    EXPECT_EQ(facts.rows[0].right, 1);
-    EXPECT_EQ(facts.rows[1].right, 0);
-    EXPECT_EQ(facts.rows[2].right, 1) << "0.5 is not above the threshold";
-    EXPECT_NEAR(facts.rows[1].loss, std::log1p(std::exp(1.0)), 1e-14);
-    EXPECT_TRUE(facts.rows[3].is_ignored());
-    EXPECT_TRUE(std::isnan(facts.rows[3].loss));
-    EXPECT_EQ(facts.rows[3].index, 3u);
+  for (const LabelStatistics& stats : {one, two}) {
+    EXPECT_EQ(stats.rows[0].right, 1);
+    EXPECT_EQ(stats.rows[1].right, 0);
+    EXPECT_EQ(stats.rows[2].right, 1) << "0.5 is not above the threshold";
+    EXPECT_NEAR(stats.rows[1].loss, std::log1p(std::exp(1.0)), 1e-14);
+    EXPECT_TRUE(stats.rows[3].is_ignored());
+    EXPECT_TRUE(std::isnan(stats.rows[3].loss));
+    EXPECT_EQ(stats.rows[3].index, 3u);
   }
 }
 
@@ -118,10 +120,10 @@ TEST(ExamineLabels, TheClassThatIsIgnoredMayBeOneOfTheTwo) {
 }
 
 TEST(ExamineLabels, TwoProbabilitiesAreTakenAsTheyAre) {
-  const LabelFacts facts =
+  const LabelStatistics stats =
       examine_binary({1e-10f, 1, 1, 0}, {0, 0}, {.kind = OutputKind::probabilities});
-  EXPECT_NEAR(facts.rows[0].loss, 10 * std::log(10.0), 1e-6);
-  EXPECT_EQ(facts.rows[1].loss, 0.0);
+  EXPECT_NEAR(stats.rows[0].loss, 10 * std::log(10.0), 1e-6);
+  EXPECT_EQ(stats.rows[1].loss, 0.0);
 }
 
 TEST(ExamineLabels, MarginsOfProbabilitiesAndOfScores) {
@@ -133,7 +135,8 @@ TEST(ExamineLabels, MarginsOfProbabilitiesAndOfScores) {
   EXPECT_EQ(hinge(HingeOn::probabilities, 1), 0.75);
   EXPECT_EQ(hinge(HingeOn::scores, 0), 1.25);
   EXPECT_TRUE(std::isnan(hinge(HingeOn::nothing, 1)));
-  const LabelFacts far = examine_binary({-3, -kInf, -kInf, 9}, {1, 1}, {.hinge = HingeOn::scores});
+  const LabelStatistics far =
+      examine_binary({-3, -kInf, -kInf, 9}, {1, 1}, {.hinge = HingeOn::scores});
   EXPECT_EQ(far.rows[0].hinge, std::numeric_limits<float>::max());
   EXPECT_EQ(far.rows[1].hinge, 0.0);
 }
@@ -151,7 +154,7 @@ TEST(ExamineLabels, RankingsCountTiesAgainstTheModel) {
   EXPECT_DOUBLE_EQ(row.ranking_loss, 1.0 / 4);
   EXPECT_DOUBLE_EQ(row.ranking_precision, (1.0 + 2.0 / 3) / 2);
 
-  const LabelFacts same = examine({2, {0.8f, 0.9f, 0.1f, 0.8f}, {}, {1, 1, 0, 0}}, rules);
+  const LabelStatistics same = examine({2, {0.8f, 0.9f, 0.1f, 0.8f}, {}, {1, 1, 0, 0}}, rules);
   EXPECT_EQ(same.rows[0].coverage, 2);
   EXPECT_EQ(same.rows[1].coverage, 0);
   for (const MultilabelRecord& all_or_none : same.rows) {
@@ -162,15 +165,15 @@ TEST(ExamineLabels, RankingsCountTiesAgainstTheModel) {
 
 TEST(ExamineLabels, OneBadScoreMakesTheSampleUnscorable) {
   for (const float bad : {kNaN, kInf}) {
-    const LabelFacts facts = examine({3, {1, bad, 1, 1, 1, 1}, {}, {1, 0, 1, 1, 0, 1}}, {});
-    EXPECT_FALSE(facts.rows[0].finite);
-    EXPECT_EQ(facts.rows[0].scored, 3);
-    EXPECT_EQ(facts.rows[0].right, 0);
-    EXPECT_TRUE(std::isnan(facts.rows[0].loss));
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(facts.probabilities[i]));
-    EXPECT_THAT(std::vector(facts.targets.begin(), facts.targets.begin() + 3),
+    const LabelStatistics stats = examine({3, {1, bad, 1, 1, 1, 1}, {}, {1, 0, 1, 1, 0, 1}}, {});
+    EXPECT_FALSE(stats.rows[0].finite);
+    EXPECT_EQ(stats.rows[0].scored, 3);
+    EXPECT_EQ(stats.rows[0].right, 0);
+    EXPECT_TRUE(std::isnan(stats.rows[0].loss));
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(stats.probabilities[i]));
+    EXPECT_THAT(std::vector(stats.targets.begin(), stats.targets.begin() + 3),
                 ElementsAre(1, 0, 1));
-    EXPECT_TRUE(facts.rows[1].finite);
+    EXPECT_TRUE(stats.rows[1].finite);
   }
   EXPECT_FALSE(examine_binary({-kInf, -kInf}, {1}, {}).rows[0].finite) << "no class is possible";
   EXPECT_TRUE(examine_binary({-kInf}, {1}, {}).rows[0].finite);
@@ -185,9 +188,9 @@ TEST(ExamineLabels, NoticesOutputsOfAnotherKind) {
 }
 
 std::string refusal(const TensorView& scores, const TensorView& targets, std::int64_t rows = 2) {
-  LabelFacts facts;
+  LabelStatistics stats;
   try {
-    examine_labels(scores, targets, 0, rows, {}, facts);
+    compute_multilabel_statistics(scores, targets, 0, rows, {}, stats);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::internal);
     return error.what();
@@ -218,9 +221,9 @@ TEST(ExamineLabels, RowsMayLieApart) {
   TensorView scores = contiguous_view(samples.scores.data(), DType::f32, {2, 2});
   TensorView targets = contiguous_view(samples.targets.data(), DType::u8, {2, 2});
   scores.strides[0] = targets.strides[0] = 3;
-  LabelFacts facts;
-  examine_labels(scores, targets, 0, 2, {}, facts);
-  EXPECT_EQ(facts.rows[0].right + facts.rows[1].right, 4);
+  LabelStatistics stats;
+  compute_multilabel_statistics(scores, targets, 0, 2, {}, stats);
+  EXPECT_EQ(stats.rows[0].right + stats.rows[1].right, 4);
 }
 
 }  // namespace

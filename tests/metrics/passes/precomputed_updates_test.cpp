@@ -65,17 +65,17 @@ struct Classes {
   Classes() {
     const TensorView scores = contiguous_view(samples.scores.data(), DType::f32, {kRows, 7});
     samples.scores[140] = std::numeric_limits<float>::quiet_NaN();
-    examine_rows(scores, 0, samples.labels, rules_with(kIgnored, metrics), facts);
+    compute_multiclass_statistics(scores, 0, samples.labels, rules_with(kIgnored, metrics), stats);
   }
   MetricSet metrics{{.num_classes = 7, .ignore_index = kIgnored, .names = {"all"}}};
   Samples samples = random_samples(kRows, 7, 5);
-  RowStatistics facts;
+  RowStatistics stats;
 };
 
 TEST(PrecomputedUpdates, OfClasses) {
   const Classes given;
   check_counting(given.metrics, [&](std::int64_t first, std::int64_t count) {
-    return std::span<const MulticlassRecord>(given.facts.rows)
+    return std::span<const MulticlassRecord>(given.stats.rows)
         .subspan(to_size(first), to_size(count));
   });
 }
@@ -84,11 +84,12 @@ TEST(PrecomputedUpdates, OfLabels) {
   const MetricSet metrics(
       {.task = "multilabel", .num_classes = 4, .ignore_index = kIgnored, .names = {"all"}});
   LabelSamples samples = random_multilabel(kRows, 4, kIgnored, 3);
-  LabelFacts facts;
+  LabelStatistics stats;
   check_counting(metrics, [&](std::int64_t first, std::int64_t count) {
-    examine_labels(samples.score_view(first, count), samples.target_view(first, count), first,
-                   count, label_rules(metrics.options(), OutputKind::logits), facts);
-    return facts.view();
+    compute_multilabel_statistics(samples.score_view(first, count),
+                                  samples.target_view(first, count), first, count,
+                                  label_rules(metrics.options(), OutputKind::logits), stats);
+    return stats.view();
   });
 }
 
@@ -115,7 +116,7 @@ TEST(PrecomputedUpdates, OfAnswers) {
 
 TEST(PrecomputedUpdates, WantAWeightAndAPlacePerRow) {
   const Classes given;
-  const PrecomputedUpdates prepared(given.metrics, given.facts.rows);
+  const PrecomputedUpdates prepared(given.metrics, given.stats.rows);
   std::vector<exact::State> states(2, exact::State(given.metrics.layout()));
   EXPECT_THROW(prepared.count(std::vector<std::uint8_t>(kRows - 1), states[0]), Error);
   EXPECT_THROW(prepared.count_apart(std::vector<std::int32_t>(kRows - 1), states), Error);

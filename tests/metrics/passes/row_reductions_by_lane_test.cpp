@@ -57,11 +57,11 @@ Found as_bits(const MulticlassRecord& row) {
 Found on_the_cpu(const Row& row, const ScoreRules& rules) {
   auto scores = row.scores;
   const std::vector<std::int64_t> labels{row.label};
-  RowStatistics facts;
-  examine_rows(contiguous_view(scores.data(), DType::f32, {1, std::ssize(scores)}), 0, labels,
-               rules, facts);
-  EXPECT_FALSE(facts.wrong_kind_row || !facts.rows[0].finite);
-  return as_bits(facts.rows[0]);
+  RowStatistics stats;
+  compute_multiclass_statistics(contiguous_view(scores.data(), DType::f32, {1, std::ssize(scores)}),
+                                0, labels, rules, stats);
+  EXPECT_FALSE(stats.wrong_kind_row || !stats.rows[0].finite);
+  return as_bits(stats.rows[0]);
 }
 
 // What multiclass_and_token_kernels.cu does.
@@ -73,8 +73,9 @@ Found lane_by_lane(const Row& row, const ScoreRules& rules) {
   const auto [standing, terms] =
       joined([&](int lane) { return read_row(scores, peak.score, truth, row.label, lane); });
   const double log_total = double{peak.score} + natural_log(terms.sum);
-  const double surprise =
-      joined([&](int lane) { return sum_surprise(scores, log_total, rules.class_weights, lane); });
+  const double surprise = joined([&](int lane) {
+    return sum_negative_log_likelihood(scores, log_total, rules.class_weights, lane);
+  });
   MulticlassRecord made;
   made.label = row.label;
   made.prediction = standing.prediction;

@@ -38,10 +38,10 @@ struct Sequences {
   TensorView labels_view() {
     return contiguous_view(labels.data(), DType::i64, {shape[0], shape[1]});
   }
-  TokenFacts examine(OutputKind kind = OutputKind::logits) {
-    TokenFacts facts;
-    examine_tokens(scores_view(), labels_view(), shape[0], {kind, kIgnored}, facts);
-    return facts;
+  TokenStatistics examine(OutputKind kind = OutputKind::logits) {
+    TokenStatistics stats;
+    compute_token_statistics(scores_view(), labels_view(), shape[0], {kind, kIgnored}, stats);
+    return stats;
   }
   float* at(std::int64_t sequence, std::int64_t place) {
     return scores.data() + (sequence * shape[1] + place) * shape[2];
@@ -66,17 +66,18 @@ TEST(TokenPass, FindsWhatThePassOverClassesFinds) {
     if (kind == OutputKind::log_probabilities) {
       for (float& score : given.scores) score = -std::abs(score);
     }
-    const TokenFacts facts = given.examine(kind);
+    const TokenStatistics stats = given.examine(kind);
     RowStatistics classes;
     TensorView as_rows =
         contiguous_view(given.scores.data(), DType::f32, {40 * given.shape[1], given.shape[2]});
-    examine_rows(as_rows, 0, given.labels,
-                 {.kind = kind, .has_ignore_index = true, .ignore_index = kIgnored}, classes);
-    ASSERT_EQ(facts.rows.size(), classes.rows.size());
-    EXPECT_EQ(facts.num_places, given.shape[1]);
+    compute_multiclass_statistics(
+        as_rows, 0, given.labels,
+        {.kind = kind, .has_ignore_index = true, .ignore_index = kIgnored}, classes);
+    ASSERT_EQ(stats.rows.size(), classes.rows.size());
+    EXPECT_EQ(stats.num_places, given.shape[1]);
     int scored = 0, right = 0;
-    for (std::size_t i = 0; i < facts.rows.size(); ++i) {
-      const TokenRecord& row = facts.rows[i];
+    for (std::size_t i = 0; i < stats.rows.size(); ++i) {
+      const TokenRecord& row = stats.rows[i];
       ASSERT_EQ(row.scored, !classes.rows[i].ignored);
       if (!row.scored) continue;
       EXPECT_EQ(row.loss, classes.rows[i].loss);
@@ -94,11 +95,11 @@ TEST(TokenPass, OfEqualTokensTheFirstIsPredicted) {
   Sequences given(1, 3, 4);
   given.scores = {1, 2, 2, 0, 2, 1, 2, 2, 5, 5, 5, 5};
   given.labels = {2, 0, 3};
-  const TokenFacts facts = given.examine();
+  const TokenStatistics stats = given.examine();
   std::vector<std::int32_t> ranks;
-  for (const TokenRecord& row : facts.sequence(0)) ranks.push_back(row.rank);
+  for (const TokenRecord& row : stats.sequence(0)) ranks.push_back(row.rank);
   EXPECT_THAT(ranks, ElementsAre(1, 0, 3));
-  EXPECT_DOUBLE_EQ(facts.rows[2].loss, std::log(4.0));
+  EXPECT_DOUBLE_EQ(stats.rows[2].loss, std::log(4.0));
 }
 
 TEST(TokenPass, LooksAtNoPlaceThatIsNotScored) {
@@ -119,26 +120,26 @@ TEST(TokenPass, MarksPlacesWithoutFiniteScores) {
   Sequences given(2, 2, 3);
   given.labels = {0, 1, 2, kIgnored};
   given.at(0, 1)[2] = kNan;
-  const TokenFacts facts = given.examine();
-  EXPECT_TRUE(facts.rows[0].finite);
-  EXPECT_FALSE(facts.rows[1].finite);
-  EXPECT_TRUE(facts.rows[1].scored);
-  EXPECT_EQ(facts.rows[1].rank, -1);
-  EXPECT_EQ(facts.rows[1].loss, 0);
-  EXPECT_FALSE(facts.wrong_kind_sequence);
+  const TokenStatistics stats = given.examine();
+  EXPECT_TRUE(stats.rows[0].finite);
+  EXPECT_FALSE(stats.rows[1].finite);
+  EXPECT_TRUE(stats.rows[1].scored);
+  EXPECT_EQ(stats.rows[1].rank, -1);
+  EXPECT_EQ(stats.rows[1].loss, 0);
+  EXPECT_FALSE(stats.wrong_kind_sequence);
 }
 
 TEST(TokenPass, ReadsNarrowLabelsAndSomeOfTheSequences) {
   Sequences given(6);
-  const TokenFacts all = given.examine();
+  const TokenStatistics all = given.examine();
   std::vector<std::int32_t> narrow(given.labels.begin(), given.labels.end());
   const TensorView labels = contiguous_view(narrow.data(), DType::i32, {6, 5});
-  TokenFacts facts;
-  examine_tokens(given.scores_view(), labels, 4, {OutputKind::logits, kIgnored}, facts);
-  ASSERT_EQ(facts.rows.size(), 20U);
-  for (std::size_t i = 0; i < facts.rows.size(); ++i) {
-    EXPECT_EQ(facts.rows[i].scored, all.rows[i].scored);
-    EXPECT_EQ(facts.rows[i].loss, all.rows[i].loss);
+  TokenStatistics stats;
+  compute_token_statistics(given.scores_view(), labels, 4, {OutputKind::logits, kIgnored}, stats);
+  ASSERT_EQ(stats.rows.size(), 20U);
+  for (std::size_t i = 0; i < stats.rows.size(); ++i) {
+    EXPECT_EQ(stats.rows[i].scored, all.rows[i].scored);
+    EXPECT_EQ(stats.rows[i].loss, all.rows[i].loss);
   }
 }
 
@@ -153,17 +154,17 @@ TEST(TokenPass, ReadsBFloat16AsTheFloatOfThatValue) {
   halves[5] = 0x7fc0;  // NaN
   given.scores[5] = kNan;
   given.labels[0] = 3;
-  TokenFacts facts;
-  examine_tokens(contiguous_view(halves.data(), DType::bf16, given.shape), given.labels_view(), 6,
-                 {OutputKind::logits, kIgnored}, facts);
+  TokenStatistics stats;
+  compute_token_statistics(contiguous_view(halves.data(), DType::bf16, given.shape),
+                           given.labels_view(), 6, {OutputKind::logits, kIgnored}, stats);
   const auto expected = given.examine().rows;
-  ASSERT_EQ(facts.rows.size(), expected.size());
+  ASSERT_EQ(stats.rows.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(facts.rows[i].loss, expected[i].loss);
-    EXPECT_EQ(facts.rows[i].rank, expected[i].rank);
-    EXPECT_EQ(facts.rows[i].finite, expected[i].finite);
+    EXPECT_EQ(stats.rows[i].loss, expected[i].loss);
+    EXPECT_EQ(stats.rows[i].rank, expected[i].rank);
+    EXPECT_EQ(stats.rows[i].finite, expected[i].finite);
   }
-  EXPECT_FALSE(facts.rows[0].finite);
+  EXPECT_FALSE(stats.rows[0].finite);
 }
 
 TEST(TokenPass, NamesTheFirstSequenceOfAnotherKind) {
@@ -178,8 +179,9 @@ TEST(TokenPass, NamesTheFirstSequenceOfAnotherKind) {
 TEST(TokenPass, RefusesOtherForms) {
   Sequences given(2, 3, 4);
   const auto refuse = [&](const TensorView& scores, const TensorView& labels) {
-    TokenFacts facts;
-    EXPECT_THROW(examine_tokens(scores, labels, 2, {OutputKind::logits, kIgnored}, facts), Error);
+    TokenStatistics stats;
+    EXPECT_THROW(compute_token_statistics(scores, labels, 2, {OutputKind::logits, kIgnored}, stats),
+                 Error);
   };
   TensorView scores = given.scores_view(), labels = given.labels_view();
   labels.shape[1] = 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/examine_row.hpp"
+#include "passes/compute_row_statistics.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -48,12 +48,13 @@ Found compare_with_truth(Row row, float peak, std::int64_t label, HingeOn hinge)
   return found;
 }
 
-double mean_surprise(Row row, const Scored& scored, const Terms& terms, const ScoreRules& rules) {
+double mean_negative_log_likelihood(Row row, const Scored& scored, const Terms& terms,
+                                    const ScoreRules& rules) {
   const Scores<float> scores{row.data(), std::ssize(row), rules.kind};
   const double log_total = double{scored.peak} + natural_log(terms.sum);
   double sum = 0;
   for (int lane = 0; lane < kLanes; ++lane) {
-    sum = join(sum, sum_surprise(scores, log_total, rules.class_weights, lane));
+    sum = join(sum, sum_negative_log_likelihood(scores, log_total, rules.class_weights, lane));
   }
   return sum / static_cast<double>(row.size());
 }
@@ -62,14 +63,15 @@ void judge_label(Row row, float peak, const Terms& terms, const ScoreRules& rule
                  MulticlassRecord& made) {
   const Found found = compare_with_truth(row, peak, made.label, rules.hinge);
   const Judgement judgement = judge(found.scored, terms, rules.kind, rules.hinge);
-  const double spread =
-      rules.label_smoothing > 0 ? mean_surprise(row, found.scored, terms, rules) : 0.0;
+  const double spread = rules.label_smoothing > 0
+                            ? mean_negative_log_likelihood(row, found.scored, terms, rules)
+                            : 0.0;
   fill_scored(found.label_rank, judgement, spread, rules, made);
 }
 
 }  // namespace
 
-bool examine_row(Row row, const ScoreRules& rules, MulticlassRecord& made) {
+bool compute_row_statistics(Row row, const ScoreRules& rules, MulticlassRecord& made) {
   const float peak = largest(row);
   made.ignored = rules.has_ignore_index && made.label == rules.ignore_index;
   if (!is_finite(row, peak, rules.kind)) {

@@ -10,6 +10,7 @@ namespace tally::metrics {
 
 // Everything but index and label, which is in range unless ignored: else Error(internal). False if
 // the scores are finite and not of the rules' kind.
-bool examine_row(std::span<const float> row, const ScoreRules& rules, MulticlassRecord& made);
+bool compute_row_statistics(std::span<const float> row, const ScoreRules& rules,
+                            MulticlassRecord& made);
 
 }  // namespace tally::metrics

@@ -24,7 +24,7 @@ struct DcpStateDict {
 // Those of the state_dict at `key` (find_state_dict). With an empty key and nothing at a usual
 // name: all by their whole names, but what lies under `optimizer` or `optim`. Throws FormatError
 // saying what there is instead. `entries` outlive it.
-DcpStateDict find_saved_weights(PickleArena& arena, const std::vector<SavedEntry>& entries,
-                                std::string_view key);
+DcpStateDict find_dcp_state_dict(PickleArena& arena, const std::vector<SavedEntry>& entries,
+                                 std::string_view key);
 
 }  // namespace tally::weights

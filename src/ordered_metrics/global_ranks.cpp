@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <tally/ordered_metrics/ranked_column.hpp>
+#include <tally/ordered_metrics/global_ranks.hpp>
 
 #include <algorithm>
 #include <cstring>

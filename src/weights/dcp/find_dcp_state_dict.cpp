@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dcp/find_saved_weights.hpp"
+#include "dcp/find_dcp_state_dict.hpp"
 
 #include <algorithm>
 #include <map>
@@ -44,7 +44,7 @@ class Nested {
   }
 
   PickleValue& append(PickleValue& dict, std::string_view key, PickleKind kind) {
-    arena_.spend(kChildBytes + 2 * PickleArena::kEntryBytes);
+    arena_.charge(kChildBytes + 2 * PickleArena::kEntryBytes);
     auto& name = arena_.make(PickleKind::text);
     name.text = key;
     auto& value = arena_.make(kind);
@@ -76,8 +76,8 @@ DcpStateDict all_but_optimizer(const std::vector<SavedEntry>& entries) {
 
 }  // namespace
 
-DcpStateDict find_saved_weights(PickleArena& arena, const std::vector<SavedEntry>& entries,
-                                std::string_view key) {
+DcpStateDict find_dcp_state_dict(PickleArena& arena, const std::vector<SavedEntry>& entries,
+                                 std::string_view key) {
   const Nested nested(arena, entries);
   auto found = search_state_dict(nested.root());
   if (key.empty() && found.dict == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "multiclass/class_columns.hpp"
+#include "multiclass/multiclass_columns.hpp"
 
 #include <algorithm>
 #include <cstring>

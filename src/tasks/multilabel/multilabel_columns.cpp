@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "multilabel/label_columns.hpp"
+#include "multilabel/multilabel_columns.hpp"
 
 #include <algorithm>
 #include <cmath>
